@@ -1,0 +1,94 @@
+# Everything a person needs; CMake and Maven do the work underneath and build only what changed.
+#   make demo    a query over a real capture through the whole pipeline
+#   make test    every test but the long ones
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+BUILD := build
+JOBS ?= $(shell nproc)
+MVN := mvn -B -q
+JAVA_MODULES := schema query-compiler flink-jobs control-plane
+JAVA_SOURCES = $(shell find $(JAVA_MODULES) -path '*/target' -prune -o -type f \
+  \( -name '*.java' -o -name '*.g4' -o -name '*.proto' -o -name pom.xml -o -path '*/src/main/resources/*' \) -print)
+export TAPLINE_CAPTURES ?= $(abspath ../shared/traces)
+FUZZ_SECONDS ?= 600
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: deps
+deps: ## Install the system packages that are missing (root or sudo)
+	@deploy/install-packages.sh
+
+$(BUILD)/build.ninja: CMakeLists.txt
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
+
+.PHONY: native
+native: deps $(BUILD)/build.ninja
+	@ninja -C $(BUILD) -j $(JOBS)
+
+$(BUILD)/java/.built: pom.xml $(JAVA_SOURCES)
+	@echo "Building the Java modules…"
+	@$(MVN) -DskipTests package
+	@mkdir -p $(@D) && touch $@
+
+.PHONY: java
+java: deps
+	@$(MAKE) $(BUILD)/java/.built
+
+.PHONY: build
+build: native java ## Build everything
+
+.PHONY: demo
+demo: build ## Run a query over a real capture through the whole pipeline
+	@bin/tapline demo
+
+.PHONY: test
+test: build test-native test-sanitized test-java ## Run every test but the long ones
+
+.PHONY: test-native
+test-native: build
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+# The same native tests under AddressSanitizer and UndefinedBehaviourSanitizer.
+.PHONY: test-sanitized
+test-sanitized: deps
+	@cmake -S . -B $(BUILD)/sanitized -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTAPLINE_SANITIZE=address,undefined >/dev/null
+	@ninja -C $(BUILD)/sanitized -j $(JOBS)
+	@ctest --test-dir $(BUILD)/sanitized --output-on-failure -j $(JOBS)
+
+.PHONY: test-java
+test-java: build
+	@mvn -B verify
+
+.PHONY: bench
+bench: build ## Compare with baselines: needs an idle machine
+	@bench/run
+
+.PHONY: fuzz
+fuzz: deps ## Fuzz decoding, reassembly and every parser, FUZZ_SECONDS each (600)
+	@cmake -S . -B $(BUILD)/fuzzing -G Ninja -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	  -DTAPLINE_FUZZ=ON -DTAPLINE_SANITIZE=address,undefined >/dev/null
+	@ninja -C $(BUILD)/fuzzing -j $(JOBS)
+	@bench/fuzz $(BUILD)/fuzzing/fuzz $(FUZZ_SECONDS)
+
+.PHONY: soak
+soak: build ## Run the pipeline for ten minutes and watch its memory
+	@bench/soak
+
+.PHONY: lint
+lint: deps ## Check formatting and lint
+	@git ls-files '*.cc' '*.h' | xargs -r clang-format-14 --dry-run --Werror
+	@$(MVN) spotless:check
+
+.PHONY: format
+format: deps ## Format all sources
+	@git ls-files '*.cc' '*.h' | xargs -r clang-format-14 -i
+	@$(MVN) spotless:apply
+
+.PHONY: clean
+clean: ## Remove everything that was built
+	@rm -rf $(BUILD) $(addsuffix /target,$(JAVA_MODULES))

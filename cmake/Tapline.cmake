@@ -1,0 +1,72 @@
+# How everything native in this repository is built: one helper per kind of target.
+#
+#   cc_library(NAME SOURCES… [DEPS…])    a static library, its headers included from the repository's root
+#   cc_test(NAME SOURCES… [DEPS…])       a GoogleTest program, run by ctest
+#   cc_fuzz(NAME SOURCES… [DEPS…] [CORPUS folder])
+#                                        a libFuzzer program where TAPLINE_FUZZ is on (clang), else a ctest that replays its corpus
+#   tapline_parser(NAME)                 parsers/NAME: NAME.cc, and NAME_test.cc, NAME_fuzz.cc where they exist
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+
+set(TAPLINE_SANITIZE "" CACHE STRING "Sanitizers, for example address,undefined or thread")
+option(TAPLINE_FUZZ "Build libFuzzer programs (needs clang)" OFF)
+# x86-64-v2 (SSE4.2, popcnt) is what DPDK itself asks of the host.
+set(TAPLINE_MARCH "x86-64-v2" CACHE STRING "Instruction set to compile for, for example native")
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -march=${TAPLINE_MARCH} -fno-omit-frame-pointer)
+if(TAPLINE_SANITIZE)
+  add_compile_options(-fsanitize=${TAPLINE_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TAPLINE_SANITIZE})
+endif()
+if(TAPLINE_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+find_package(PkgConfig REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(GTest REQUIRED)
+
+function(cc_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${arg_DEPS})
+endfunction()
+
+function(cc_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gtest GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE TAPLINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()
+
+function(cc_fuzz name)
+  cmake_parse_arguments(arg "" "CORPUS" "SOURCES;DEPS" ${ARGN})
+  if(NOT arg_CORPUS)
+    set(arg_CORPUS ${CMAKE_CURRENT_SOURCE_DIR}/corpus)
+  endif()
+  add_executable(${name} ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${arg_DEPS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  if(TAPLINE_FUZZ)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    # Without libFuzzer the same entry point is run over the committed corpus and over mutations with a fixed seed.
+    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/parsers/testing/fuzz_replay.cc)
+    add_test(NAME ${name} COMMAND ${name} ${arg_CORPUS})
+  endif()
+endfunction()
