@@ -1,0 +1,48 @@
+package io.tapline.schema;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.UnsafeByteOperations;
+import io.tapline.schema.proto.TupleBatch;
+import java.io.IOException;
+
+/** Reads Kafka records as tuple batches (tuple_batch.proto). Stateless. */
+public final class BatchReader {
+  /** The layout that this reader knows. */
+  public static final int FORMAT = 1;
+
+  private BatchReader() {}
+
+  /**
+   * Decodes the envelope of one record; its columns are looked at by {@link TupleColumns#of}.
+   *
+   * @param record a Kafka record's value; the batch keeps pointing into it, so it must not be
+   *     changed afterwards
+   * @throws BatchReaderException if it is no batch, or one of an unknown format
+   */
+  public static TupleBatch read(byte[] record) throws BatchReaderException {
+    TupleBatch batch = decode(record);
+    if (batch.getFormat() != FORMAT) {
+      throw new BatchReaderException(
+          BatchReaderException.Reason.UNKNOWN_FORMAT,
+          "batch has format "
+              + Integer.toUnsignedString(batch.getFormat())
+              + ", this reader knows "
+              + FORMAT);
+    }
+    return batch;
+  }
+
+  private static TupleBatch decode(byte[] record) throws BatchReaderException {
+    var input = UnsafeByteOperations.unsafeWrap(record).newCodedInput();
+    input.enableAliasing(true);
+    try {
+      TupleBatch batch = TupleBatch.parseFrom(input);
+      input.checkLastTagWas(0);
+      return batch;
+    } catch (InvalidProtocolBufferException e) {
+      throw BatchReaderException.malformed("not a tuple batch: " + e.getMessage());
+    } catch (IOException e) {
+      throw BatchReaderException.malformed("not a tuple batch: " + e);
+    }
+  }
+}

@@ -1,0 +1,60 @@
+package io.tapline.schema;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.util.JsonFormat;
+import io.tapline.schema.proto.Plan;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Plans as JSON: the mapping that plan.schema.json describes, with the field names of plan.proto.
+ */
+public final class Plans {
+  private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u00(3d|3c|3e|26|27)|.)");
+
+  private Plans() {}
+
+  /**
+   * Several lines, without a line feed at the end. Fields that have their default value are left
+   * out.
+   */
+  public static String toJson(Plan plan) {
+    try {
+      return readable(JsonFormat.printer().preservingProtoFieldNames().print(plan));
+    } catch (InvalidProtocolBufferException e) {
+      throw new IllegalArgumentException("plan holds a duration out of range", e);
+    }
+  }
+
+  /**
+   * Takes back the escapes that the printer uses for JSON inside of HTML. The text stays the same
+   * JSON.
+   */
+  private static String readable(String json) {
+    return ESCAPE
+        .matcher(json)
+        .replaceAll(
+            escape -> {
+              String code = escape.group(1);
+              String text =
+                  code == null ? escape.group() : Character.toString(Integer.parseInt(code, 16));
+              return Matcher.quoteReplacement(text);
+            });
+  }
+
+  /**
+   * Reads a plan.
+   *
+   * @throws IllegalArgumentException if the text is not JSON or holds a field that plans do not
+   *     have
+   */
+  public static Plan fromJson(String json) {
+    Plan.Builder plan = Plan.newBuilder();
+    try {
+      JsonFormat.parser().merge(json, plan);
+    } catch (InvalidProtocolBufferException e) {
+      throw new IllegalArgumentException("not a plan: " + e.getMessage(), e);
+    }
+    return plan.build();
+  }
+}

@@ -1,0 +1,242 @@
+package io.tapline.schema;
+
+import static io.tapline.schema.BatchReaderException.malformed;
+
+import com.google.protobuf.ByteString;
+import io.tapline.schema.proto.Column;
+import io.tapline.schema.proto.TupleBatch;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * The columns of one batch, decoded on demand into arrays of one number a row.
+ *
+ * <p>Sizes are checked on creation, numbers when a column is decoded: a batch that contradicts
+ * itself gives a {@link BatchReaderException}, never a wrong value or another exception. Not
+ * thread-safe.
+ */
+public final class TupleColumns {
+  /**
+   * More rows than any writer puts into a batch; bounds what a hostile record makes its reader
+   * allocate.
+   */
+  public static final int MAX_ROWS = 1 << 22;
+
+  private final TupleBatch batch;
+  private final Map<String, Integer> indexes = new HashMap<>();
+
+  private TupleColumns(TupleBatch batch) {
+    this.batch = batch;
+  }
+
+  /** Checks the sizes and widths of every column of {@code batch}. */
+  public static TupleColumns of(TupleBatch batch) throws BatchReaderException {
+    TupleColumns columns = new TupleColumns(batch);
+    columns.checkRows();
+    for (int i = 0; i < batch.getColumnsCount(); i++) {
+      columns.checkColumn(batch.getColumns(i), i);
+    }
+    return columns;
+  }
+
+  public int rows() {
+    return batch.getRows();
+  }
+
+  public int count() {
+    return batch.getColumnsCount();
+  }
+
+  /** Index of the column called {@code name}, or -1. */
+  public int index(String name) {
+    return indexes.getOrDefault(name, -1);
+  }
+
+  public String name(int column) {
+    return batch.getColumns(column).getName();
+  }
+
+  public Column.Type type(int column) {
+    return batch.getColumns(column).getType();
+  }
+
+  /** Whether the column's numbers are entries of its dictionary. */
+  public boolean hasDictionary(int column) {
+    Column.Type type = type(column);
+    return type == Column.Type.STRING || type == Column.Type.ADDRESS;
+  }
+
+  /**
+   * The 64 bits of every row: an unsigned number (U64), two's complement (I64), 0 or 1 (BOOL) or an
+   * IEEE 754 double (F64, see {@link Double#longBitsToDouble}).
+   */
+  public long[] longs(int column) throws BatchReaderException {
+    Column source = batch.getColumns(column);
+    long[] values = new long[rows()];
+    decode(source, values);
+    if (source.getType() == Column.Type.BOOL) {
+      checkBelow(source, values, 2, "is not 0 or 1");
+    }
+    return values;
+  }
+
+  /**
+   * The dictionary entry of every row of a STRING or ADDRESS column, each from 0 to below {@link
+   * #entries}.
+   */
+  public int[] entryOfRows(int column) throws BatchReaderException {
+    Column source = batch.getColumns(column);
+    long[] values = new long[rows()];
+    decode(source, values);
+    checkBelow(source, values, entries(column), "is no entry of its dictionary");
+    int[] entries = new int[values.length];
+    for (int i = 0; i < values.length; i++) {
+      entries[i] = (int) values[i];
+    }
+    return entries;
+  }
+
+  /** One row of {@link #longs}, for columns of which few rows are wanted. */
+  public long longAt(int column, int row) {
+    Column source = batch.getColumns(column);
+    ByteString data = source.getData();
+    int width = source.getWidth();
+    long number = 0;
+    for (int i = width - 1; i >= 0; i--) {
+      number = number << 8 | data.byteAt(row * width + i) & 0xff;
+    }
+    return source.getBase() + number;
+  }
+
+  /** The bytes that one row of a STRING or ADDRESS column stands for. */
+  public byte[] bytesAt(int column, int row) throws BatchReaderException {
+    long entry = longAt(column, row);
+    checkBelow(
+        batch.getColumns(column), row, entry, entries(column), "is no entry of its dictionary");
+    return entry(column, (int) entry);
+  }
+
+  /** Entries in the dictionary of a STRING or ADDRESS column. */
+  public int entries(int column) {
+    return batch.getColumns(column).getDictionaryEndCount();
+  }
+
+  /** Bytes of one dictionary entry: text as captured, or 4 or 16 bytes of an address. */
+  public byte[] entry(int column, int entry) {
+    Column source = batch.getColumns(column);
+    int start = entry == 0 ? 0 : source.getDictionaryEnd(entry - 1);
+    return source.getDictionary().substring(start, source.getDictionaryEnd(entry)).toByteArray();
+  }
+
+  private void checkRows() throws BatchReaderException {
+    int rows = batch.getRows();
+    if (rows < 0 || rows > MAX_ROWS) {
+      throw malformed("batch claims " + Integer.toUnsignedString(rows) + " rows");
+    }
+    if (rows > 0 && batch.getColumnsCount() == 0) {
+      throw malformed("batch has " + rows + " rows and no columns");
+    }
+    double rate = batch.getSamplingRate();
+    if (rows > 0 && !(rate > 0 && rate <= 1)) {
+      throw malformed("sampling rate " + rate + " is not above 0 and at most 1");
+    }
+  }
+
+  private void checkColumn(Column column, int index) throws BatchReaderException {
+    if (indexes.put(column.getName(), index) != null) {
+      throw malformed("column " + column.getName() + " comes twice");
+    }
+    int width = column.getWidth();
+    if (width != 1 && width != 2 && width != 4 && width != 8) {
+      throw malformed(
+          "column " + column.getName() + " has width " + Integer.toUnsignedString(width));
+    }
+    if (column.getData().size() != (long) rows() * width) {
+      throw malformed(
+          "column %s has %d bytes for %d rows of %d"
+              .formatted(column.getName(), column.getData().size(), rows(), width));
+    }
+    checkType(column);
+  }
+
+  private static void checkType(Column column) throws BatchReaderException {
+    switch (column.getType()) {
+      case U64, I64, BOOL -> {}
+      case F64 -> {
+        if (column.getWidth() != 8 || column.getBase() != 0) {
+          throw malformed("column " + column.getName() + " is F64 without width 8 and base 0");
+        }
+      }
+      case STRING, ADDRESS -> checkDictionary(column);
+      default ->
+          throw malformed(
+              "column " + column.getName() + " has unknown type " + column.getTypeValue());
+    }
+  }
+
+  private static void checkDictionary(Column column) throws BatchReaderException {
+    boolean address = column.getType() == Column.Type.ADDRESS;
+    int start = 0;
+    for (int i = 0; i < column.getDictionaryEndCount(); i++) {
+      int end = column.getDictionaryEnd(i);
+      int length = end - start;
+      if (end < start || end > column.getDictionary().size()) {
+        throw malformed("dictionary of column " + column.getName() + " ends outside of its bytes");
+      }
+      if (address && length != 4 && length != 16) {
+        throw malformed("column " + column.getName() + " holds an address of " + length + " bytes");
+      }
+      start = end;
+    }
+    if (start != column.getDictionary().size()) {
+      throw malformed("dictionary of column " + column.getName() + " has bytes beyond its end");
+    }
+  }
+
+  /** Widths get a loop each, so that the compiler can unroll them. REQUIRES: sizes checked. */
+  private static void decode(Column column, long[] values) {
+    ByteBuffer data = column.getData().asReadOnlyByteBuffer().order(ByteOrder.LITTLE_ENDIAN);
+    int start = data.position();
+    long base = column.getBase();
+    switch (column.getWidth()) {
+      case 1 -> {
+        for (int i = 0; i < values.length; i++) {
+          values[i] = base + (data.get(start + i) & 0xffL);
+        }
+      }
+      case 2 -> {
+        for (int i = 0; i < values.length; i++) {
+          values[i] = base + (data.getShort(start + 2 * i) & 0xffffL);
+        }
+      }
+      case 4 -> {
+        for (int i = 0; i < values.length; i++) {
+          values[i] = base + (data.getInt(start + 4 * i) & 0xffff_ffffL);
+        }
+      }
+      default -> {
+        for (int i = 0; i < values.length; i++) {
+          values[i] = base + data.getLong(start + 8 * i);
+        }
+      }
+    }
+  }
+
+  private static void checkBelow(Column column, long[] values, long bound, String fault)
+      throws BatchReaderException {
+    for (int i = 0; i < values.length; i++) {
+      checkBelow(column, i, values[i], bound, fault);
+    }
+  }
+
+  private static void checkBelow(Column column, int row, long value, long bound, String fault)
+      throws BatchReaderException {
+    if (value < 0 || value >= bound) {
+      throw malformed(
+          "row %d of column %s is %s, which %s"
+              .formatted(row, column.getName(), Long.toUnsignedString(value), fault));
+    }
+  }
+}
