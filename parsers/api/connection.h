@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "parsers/api/address.h"
+#include "parsers/api/packet.h"
+#include "parsers/api/tuple.h"
+
+namespace tapline {
+
+// One endpoint of a connection, 0 or 1: it never changes during the connection's life, other than who is thought the
+// client.
+using Side = uint8_t;
+constexpr Side other_side(Side side) { return side ^ 1; }
+
+enum class TcpState : uint8_t {
+  kSynSent,      // a SYN, no answer
+  kSynAnswered,  // a SYN/ACK
+  kOpen,         // established, or joined in mid-stream
+  kHalfClosed,   // one FIN
+  kClosed,       // both FINs
+  kReset,        // a RST, once something had answered
+  kRefused,      // a RST answered the SYN
+};
+
+// A connection in the engine's shared table. The engine writes it; parsers read it, and each writes only its own state.
+//
+//   bytes 0..63     who it is (what a look-up compares)
+//   bytes 64..127   what TCP is at
+//   bytes 128..     the parsers' own state, zero at first, Needs::connection_state_bytes each
+struct alignas(64) Connection {
+  uint64_t flow_hash;
+  uint64_t queries;  // the queries that wanted any packet of it and have not ended
+  IpAddress ip[2];
+  uint16_t port[2];
+  uint32_t vlan;  // as in FlowKey
+  uint32_t network_id;
+  uint8_t protocol;
+  Side client_side;
+  ClientKnownBy client_known_by;
+  TcpState tcp_state;
+
+  int64_t last_seen_ns;  // raw time of the latest packet
+  uint32_t incarnation;  // the client's initial sequence number, 0 = unknown
+  uint32_t seq_end[2];   // per side: next sequence number after the highest seen
+  uint8_t seq_known;     // bit per side
+  uint8_t syn_seen;      // bit per side
+  uint8_t fin_seen;      // bit per side
+  uint8_t ignored_by;    // bit per stream parser that gave it up
+  uint32_t index;        // slot in the table's slab
+  uint32_t wheel_previous;
+  uint32_t wheel_next;
+  uint32_t wheel_slot;
+  uint32_t stream;  // slot of its reassembly state, 0 = none
+
+  Direction direction_of(Side side) const {
+    return side == client_side ? Direction::kFromClient : Direction::kFromServer;
+  }
+  bool ended() const { return tcp_state >= TcpState::kClosed; }
+  std::byte* parser_state() { return reinterpret_cast<std::byte*>(this + 1); }
+};
+static_assert(sizeof(Connection) == 128, "two cache lines");
+
+}  // namespace tapline

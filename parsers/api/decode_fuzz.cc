@@ -1,0 +1,24 @@
+// The first byte is the link type, the second how much longer the frame was on the wire.
+#include <cstdlib>
+
+#include "parsers/api/flow_hash.h"
+#include "parsers/api/packet.h"
+
+using namespace tapline;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 2) return 0;
+  const RawPacket raw{.data = data + 2,
+                      .captured_bytes = static_cast<uint32_t>(size - 2),
+                      .wire_bytes = static_cast<uint32_t>(size - 2 + data[1]),
+                      .time_ns = 0,
+                      .link = static_cast<LinkType>(data[0] % 6)};
+  Packet packet;
+  if (decode(raw, FlowHasher(HashKey{1, 2}), &packet) != DecodeOutcome::kOk) return 0;
+  const auto payload = packet.payload();
+  if (payload.size() > packet.payload_bytes || packet.payload_offset + payload.size() > raw.captured_bytes)
+    std::abort();
+  unsigned sum = 0;
+  for (const uint8_t byte : payload) sum += byte;
+  return sum == UINT32_MAX ? 1 : 0;
+}

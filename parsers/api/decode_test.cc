@@ -1,0 +1,206 @@
+#include <gtest/gtest.h>
+
+#include "parsers/api/flow_hash.h"
+#include "parsers/api/packet.h"
+#include "parsers/testing/frames.h"
+
+namespace tapline {
+namespace {
+
+using testing::address;
+using testing::Bytes;
+using testing::ethernet;
+using testing::Frame;
+using testing::ip_v4;
+using testing::ip_v6;
+using testing::tcp_frame;
+using testing::tcp_segment;
+
+const FlowHasher kHasher(HashKey{1, 2});
+
+struct Decoded {
+  Bytes frame;  // what the packet points into
+  DecodeOutcome outcome;
+  Packet packet;
+};
+
+Decoded decoded(RawPacket raw) {
+  Decoded result;
+  result.frame.assign(raw.data, raw.data + raw.captured_bytes);
+  raw.data = result.frame.data();
+  result.outcome = decode(raw, kHasher, &result.packet);
+  return result;
+}
+Decoded decoded(const Bytes& bytes, LinkType link = LinkType::kEthernet) {
+  const Frame frame{bytes, 0, 0, link};
+  return decoded(frame.raw());
+}
+
+Bytes concat(Bytes first, const Bytes& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+const Bytes kSegment = tcp_segment({.seq = 7, .ack = 9, .flags = tcp_flag::kAck, .payload = "hello"});
+const Bytes kIpV4 = ip_v4("10.0.0.1", "10.0.0.2", protocol::kTcp, kSegment);
+const Bytes kIpV6 = ip_v6("2001:db8::1", "2001:db8::2", protocol::kTcp, kSegment);
+
+void expect_hello(const Decoded& result) {
+  ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
+  EXPECT_EQ(result.packet.payload_text(), "hello");
+  EXPECT_EQ(result.packet.payload_bytes, 5u);
+  EXPECT_EQ(result.packet.src_port, 40000);
+  EXPECT_EQ(result.packet.dst_port, 80);
+}
+
+TEST(Decode, TcpOverIpV4) {
+  const Decoded result = decoded(ethernet(0x0800, kIpV4));
+  expect_hello(result);
+  EXPECT_EQ(result.packet.src_ip, address("10.0.0.1"));
+  EXPECT_EQ(result.packet.dst_ip, address("10.0.0.2"));
+  EXPECT_EQ(result.packet.src_ip.bytes().size(), 4u);
+  EXPECT_EQ(result.packet.tcp_seq, 7u);
+  EXPECT_EQ(result.packet.tcp_ack, 9u);
+  EXPECT_EQ(result.packet.tcp_flags, tcp_flag::kAck);
+  EXPECT_EQ(result.packet.queries, 0u);
+}
+
+TEST(Decode, EveryLinkType) {
+  expect_hello(decoded(kIpV4, LinkType::kRawIp));
+  expect_hello(decoded(kIpV6, LinkType::kRawIp));
+  expect_hello(decoded(concat({2, 0, 0, 0}, kIpV4), LinkType::kNull));
+  expect_hello(decoded(concat({0, 0, 0, 2}, kIpV4), LinkType::kNull));
+  expect_hello(decoded(concat({0, 0, 0, 30}, kIpV6), LinkType::kNull));
+  Bytes sll(16);
+  sll[14] = 0x08;
+  expect_hello(decoded(concat(sll, kIpV4), LinkType::kLinuxSll));
+  Bytes sll2(20);
+  sll2[0] = 0x86;
+  sll2[1] = 0xdd;
+  expect_hello(decoded(concat(sll2, kIpV6), LinkType::kLinuxSll2));
+  EXPECT_EQ(decoded(concat({0, 0, 0, 7}, kIpV4), LinkType::kNull).outcome, DecodeOutcome::kNotIp);
+  EXPECT_EQ(decoded({0x12}, LinkType::kRawIp).outcome, DecodeOutcome::kNotIp);
+  EXPECT_EQ(decoded(kIpV4, static_cast<LinkType>(99)).outcome, DecodeOutcome::kUnsupportedLink);
+}
+
+TEST(Decode, VlanTags) {
+  const Decoded one = decoded(ethernet(0x0800, kIpV4, {0xe005}));
+  expect_hello(one);
+  EXPECT_EQ(one.packet.vlan_tags, 1);
+  EXPECT_EQ(one.packet.vlan[0], 5);
+  const Decoded two = decoded(ethernet(0x86dd, kIpV6, {7, 5}));
+  expect_hello(two);
+  EXPECT_EQ(two.packet.vlan_tags, 2);
+  EXPECT_EQ(two.packet.vlan_key(), 7u << 12 | 5);
+  expect_hello(decoded(ethernet(0x0800, kIpV4, {1, 2, 3})));
+  EXPECT_EQ(decoded(ethernet(0x0800, kIpV4, std::vector<uint16_t>(9, 1))).outcome, DecodeOutcome::kTooManyHeaders);
+  const Decoded none = decoded(ethernet(0x0800, kIpV4));
+  EXPECT_NE(none.packet.flow_hash, one.packet.flow_hash);
+}
+
+TEST(Decode, EthernetPaddingIsNoPayload) {
+  Bytes frame = ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kTcp, tcp_segment({})));
+  frame.resize(60);
+  const Decoded result = decoded(frame);
+  ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
+  EXPECT_EQ(result.packet.payload_bytes, 0u);
+  EXPECT_EQ(result.packet.payload_captured_bytes, 0u);
+}
+
+TEST(Decode, SegmentationOffloadLeavesNoLength) {
+  Bytes frame = ethernet(0x0800, kIpV4);
+  frame[16] = frame[17] = 0;
+  expect_hello(decoded(frame));
+  frame = ethernet(0x86dd, kIpV6);
+  frame[18] = frame[19] = 0;
+  expect_hello(decoded(frame));
+}
+
+TEST(Decode, SnaplenShortensWhatCanBeReadOnly) {
+  Bytes frame = ethernet(0x0800, kIpV4);
+  const auto wire_bytes = static_cast<uint32_t>(frame.size());
+  frame.resize(frame.size() - 3);
+  const Decoded result = decoded(Frame{frame, 0, wire_bytes}.raw());
+  ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
+  EXPECT_EQ(result.packet.payload_text(), "he");
+  EXPECT_EQ(result.packet.payload_bytes, 5u);
+}
+
+// Every prefix of a frame is either too short to decode or decodes to the same endpoints.
+TEST(Decode, EveryPrefixIsTruncatedOrTheSame) {
+  for (const Bytes& whole : {ethernet(0x0800, kIpV4, {1, 2}), ethernet(0x86dd, kIpV6)}) {
+    const size_t headers = whole.size() - 5;
+    for (size_t length = 0; length < whole.size(); ++length) {
+      const Bytes prefix(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(length));
+      const Decoded result = decoded(Frame{prefix, 0, static_cast<uint32_t>(whole.size())}.raw());
+      EXPECT_EQ(result.outcome, length < headers ? DecodeOutcome::kTruncated : DecodeOutcome::kOk) << length;
+    }
+  }
+}
+
+TEST(Decode, IpV4OptionsAndFragments) {
+  Bytes options = kIpV4;
+  options[0] = 0x46;
+  options.insert(options.begin() + 20, 4, 1);
+  options[3] = static_cast<uint8_t>(options.size());
+  expect_hello(decoded(ethernet(0x0800, options)));
+  Bytes first = kIpV4;
+  first[6] = 0x20;
+  expect_hello(decoded(ethernet(0x0800, first)));
+  Bytes later = kIpV4;
+  later[7] = 1;
+  EXPECT_EQ(decoded(ethernet(0x0800, later)).outcome, DecodeOutcome::kFragment);
+}
+
+TEST(Decode, IpV6ExtensionHeaders) {
+  Bytes chain = {43, 0, 1, 4, 0, 0, 0, 0};  // hop-by-hop, next routing
+  chain = concat(chain,
+                 {60, 1, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});  // routing of 16 bytes, next destination options
+  chain = concat(chain, {51, 0, 1, 4, 0, 0, 0, 0});                   // destination options, next AH
+  chain = concat(chain, {44, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3});  // AH of 16 bytes, next fragment
+  chain = concat(chain, {6, 0, 0, 1, 0, 0, 0, 9});                           // first fragment, next TCP
+  expect_hello(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 0, concat(chain, kSegment)))));
+  const Bytes later = {6, 0, 0, 8, 0, 0, 0, 9};
+  EXPECT_EQ(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 44, concat(later, kSegment)))).outcome,
+            DecodeOutcome::kFragment);
+  Bytes endless;
+  for (int i = 0; i < 12; ++i) endless = concat(endless, {60, 0, 1, 4, 0, 0, 0, 0});
+  EXPECT_EQ(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 60, endless))).outcome, DecodeOutcome::kTooManyHeaders);
+  const Bytes beyond = {6, 200, 1, 4, 0, 0, 0, 0};
+  EXPECT_EQ(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 60, beyond))).outcome, DecodeOutcome::kMalformed);
+}
+
+TEST(Decode, UdpAndOthers) {
+  const Bytes udp = testing::udp_datagram(53, 5353, "query");
+  const Decoded result = decoded(ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kUdp, udp)));
+  ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
+  EXPECT_EQ(result.packet.payload_text(), "query");
+  EXPECT_EQ(result.packet.src_port, 53);
+  const Decoded icmp = decoded(ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kIcmp, {8, 0, 0, 0})));
+  ASSERT_EQ(icmp.outcome, DecodeOutcome::kOk);
+  EXPECT_EQ(icmp.packet.src_port, 0);
+  EXPECT_EQ(icmp.packet.protocol, protocol::kIcmp);
+}
+
+TEST(Decode, ContradictionsAreMalformed) {
+  const auto changed = [](Bytes bytes, size_t at, uint8_t value) {
+    bytes.at(at) = value;
+    return decoded(ethernet(0x0800, bytes)).outcome;
+  };
+  EXPECT_EQ(changed(kIpV4, 0, 0x44), DecodeOutcome::kMalformed);        // header of 16 bytes
+  EXPECT_EQ(changed(kIpV4, 0, 0x65), DecodeOutcome::kMalformed);        // version 6 under IPv4's type
+  EXPECT_EQ(changed(kIpV4, 3, 19), DecodeOutcome::kMalformed);          // total length below the header's
+  EXPECT_EQ(changed(kIpV4, 3, 30), DecodeOutcome::kMalformed);          // no room for TCP
+  EXPECT_EQ(changed(kIpV4, 20 + 12, 0x40), DecodeOutcome::kMalformed);  // TCP header of 16 bytes
+  EXPECT_EQ(changed(kIpV4, 20 + 12, 0xf0), DecodeOutcome::kMalformed);  // TCP header beyond the datagram
+}
+
+TEST(Decode, NotIp) {
+  EXPECT_EQ(decoded(ethernet(0x0806, kIpV4)).outcome, DecodeOutcome::kNotIp);
+  EXPECT_EQ(decoded(ethernet(0x0026, kIpV4)).outcome, DecodeOutcome::kNotIp);  // 802.3 with LLC
+  EXPECT_EQ(drop_reason(DecodeOutcome::kNotIp), "not_ip");
+  EXPECT_EQ(drop_reason(DecodeOutcome::kOk), "");
+}
+
+}  // namespace
+}  // namespace tapline

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "parsers/api/address.h"
+
+namespace tapline {
+
+// One key per deployment, so that nobody outside can aim flows at one sampling decision or one table slot.
+struct HashKey {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  // 32 hexadecimal digits, most significant first; nothing if the text is anything else.
+  static std::optional<HashKey> parse(std::string_view hex);
+};
+
+struct FlowKey {
+  IpAddress src_ip, dst_ip;
+  uint16_t src_port = 0, dst_port = 0;
+  uint8_t protocol = 0;
+  uint32_t vlan = 0;        // outer VLAN ID << 12 | inner; 24 bits
+  uint32_t network_id = 0;  // of the tunnel
+};
+
+// SipHash-1-3 (Aumasson, Bernstein 2012) of the ordered endpoints, protocol, VLAN and tunnel: both directions of a flow
+// agree.
+class FlowHasher {
+ public:
+  explicit FlowHasher(HashKey key) : key_(key) {}
+  uint64_t hash(const FlowKey& key) const;
+
+ private:
+  HashKey key_;
+};
+
+// Sampling keeps a flow if an independent finaliser of its hash lies below the threshold, so a lower rate keeps a
+// subset of a higher one's flows and all monitors decide alike. The threshold for rate 1 keeps every flow. 0 at rates
+// of 0 and less (and NaN), saturating at rates of 1 and more.
+uint64_t sampling_threshold(double rate);
+
+// The finaliser: 63 bits, uniform, no relation to the hash's own bits that tables and replicate groups use.
+constexpr uint64_t sampling_position(uint64_t flow_hash) {
+  uint64_t x = flow_hash ^ 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return (x ^ (x >> 31)) >> 1;
+}
+constexpr bool sampled(uint64_t flow_hash, uint64_t threshold) { return sampling_position(flow_hash) < threshold; }
+
+}  // namespace tapline

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "parsers/api/address.h"
+
+namespace tapline {
+
+struct Connection;
+class FlowHasher;
+
+enum class LinkType : uint8_t {
+  kEthernet,  // DLT_EN10MB
+  kNull,      // DLT_NULL and DLT_LOOP: a 4-byte address family, in either byte order
+  kRawIp,     // DLT_RAW, DLT_IPV4, DLT_IPV6: the version is in the first nibble
+  kLinuxSll,  // DLT_LINUX_SLL, 16 bytes
+  kLinuxSll2  // DLT_LINUX_SLL2, 20 bytes
+};
+
+// The latest time that a packet may have, in the year 2116. A duration or a time-out can be added to any time up to it.
+inline constexpr int64_t kLatestTimeNs = INT64_MAX / 2;
+
+// A frame as captured. The bytes belong to the caller and stay valid until Engine::process() returns.
+struct RawPacket {
+  const uint8_t* data = nullptr;
+  uint32_t captured_bytes = 0;
+  uint32_t wire_bytes = 0;  // length on the wire, >= captured_bytes
+  int64_t time_ns = 0;      // since the epoch, 0 to kLatestTimeNs
+  LinkType link = LinkType::kEthernet;
+};
+
+namespace protocol {
+inline constexpr uint8_t kIcmp = 1, kTcp = 6, kUdp = 17, kEsp = 50, kAh = 51, kIcmpV6 = 58;
+}
+namespace tcp_flag {
+inline constexpr uint8_t kFin = 0x01, kSyn = 0x02, kRst = 0x04, kPsh = 0x08, kAck = 0x10, kUrg = 0x20;
+}
+
+// Which endpoint of a packet is the query's TO (all queries that want it agree), a hint at who the client is.
+enum class ToSide : uint8_t { kUnknown, kSource, kDestination };
+
+enum class Direction : uint8_t { kFromClient = 0, kFromServer = 1 };
+
+// What happened to the packet's TCP connection with this packet; a set of bits, filled in by the engine.
+namespace tcp_event {
+inline constexpr uint8_t kSyn = 0x01;          // first SYN of this incarnation
+inline constexpr uint8_t kEstablished = 0x02;  // handshake complete
+inline constexpr uint8_t kClosed = 0x04;       // the second FIN
+inline constexpr uint8_t kReset = 0x08;        // the first RST
+}  // namespace tcp_event
+
+// A decoded frame: offsets into the raw bytes and the fields that more than one part needs. Filled by decode(), then by
+// the monitor (queries, to_side), then by the engine (connection, direction, tcp_events).
+struct Packet {
+  const uint8_t* data = nullptr;
+  int64_t time_ns = 0;
+  uint64_t flow_hash = 0;
+  // Bit q is set if query q wants this packet (match, sampling, LIMIT). 0: nobody. decode() sets 0, the monitor the
+  // rest.
+  uint64_t queries = 0;
+  Connection* connection = nullptr;  // set by the engine, null for what has no connection
+
+  IpAddress src_ip;
+  IpAddress dst_ip;
+  uint16_t src_port = 0;  // host order; 0 where the protocol has no ports
+  uint16_t dst_port = 0;
+  uint8_t protocol = 0;    // the transport: after IPv6 extension headers and AH
+  uint8_t ip_version = 0;  // 4 or 6
+  uint8_t vlan_tags = 0;   // how many tags the frame had
+  uint8_t tcp_flags = 0;
+  uint16_t vlan[2] = {0, 0};  // VLAN IDs, outermost first; tags beyond the second are in the count only
+  uint16_t tcp_window = 0;    // as sent, unscaled
+  uint32_t network_id = 0;    // VNI, GRE key… of the tunnel around the packet; 0 without one
+  uint32_t tcp_seq = 0;
+  uint32_t tcp_ack = 0;
+
+  uint32_t captured_bytes = 0;
+  uint32_t wire_bytes = 0;
+  uint32_t ip_offset = 0;
+  uint32_t transport_offset = 0;
+  uint32_t payload_offset = 0;
+  uint32_t payload_captured_bytes = 0;  // readable at data + payload_offset
+  // Payload length by the IP header: more than captured under a snaplen, never with Ethernet padding.
+  uint32_t payload_bytes = 0;
+
+  ToSide to_side = ToSide::kUnknown;
+  Direction direction = Direction::kFromClient;  // meaningful while connection is set
+  uint8_t tcp_events = 0;
+
+  std::span<const uint8_t> payload() const { return {data + payload_offset, payload_captured_bytes}; }
+  std::string_view payload_text() const {
+    return {reinterpret_cast<const char*>(data + payload_offset), payload_captured_bytes};
+  }
+  // As in FlowKey: what tells flows of different VLANs apart.
+  uint32_t vlan_key() const { return vlan_tags < 2 ? vlan[0] : static_cast<uint32_t>(vlan[0]) << 12 | vlan[1]; }
+  bool is_tcp() const { return protocol == protocol::kTcp; }
+  bool has_tcp_flag(uint8_t flag) const { return (tcp_flags & flag) != 0; }
+};
+
+enum class DecodeOutcome : uint8_t {
+  kOk,
+  kTruncated,        // captured bytes end before the transport header does
+  kNotIp,            // ARP, 802.3 LLC, …
+  kMalformed,        // lengths or versions that contradict each other
+  kFragment,         // a later IP fragment: no ports
+  kUnsupportedLink,  // a link type unknown to us
+  kTooManyHeaders,   // more VLAN tags or extension headers than are followed
+};
+inline constexpr int kDecodeOutcomes = 7;
+
+// Drop reason as in TupleBatch.accounting, "" for kOk.
+std::string_view drop_reason(DecodeOutcome outcome);
+
+// Decodes the frame down to TCP or UDP (RFC 791, 8200, 9293, 768; IEEE 802.1Q, 802.1ad). Other transports are kOk with
+// ports 0. Every length is checked before it is read. *packet is fully overwritten, and meaningless unless kOk is
+// returned. Checksums are not verified: captures on the sending host have none.
+DecodeOutcome decode(const RawPacket& raw, const FlowHasher& hasher, Packet* packet);
+
+}  // namespace tapline

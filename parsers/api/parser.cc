@@ -1,0 +1,58 @@
+#include "parsers/api/parser.h"
+
+#include <algorithm>
+
+namespace tapline {
+namespace {
+
+// Without a connection the client is told by the query's TO, else by the higher port; the sender where the ports are
+// equal.
+struct Guess {
+  bool source_is_client;
+  ClientKnownBy known_by;
+};
+
+Guess guess_client(const Packet& packet) {
+  if (packet.to_side != ToSide::kUnknown) return {packet.to_side == ToSide::kDestination, ClientKnownBy::kQuery};
+  return {packet.src_port >= packet.dst_port, ClientKnownBy::kPort};
+}
+
+}  // namespace
+
+TupleHeader Emitter::header_of(const Connection& connection) const {
+  const Side client = connection.client_side;
+  const Side server = other_side(client);
+  TupleHeader header;
+  header.time_ns = now_ns();
+  header.flow_hash = connection.flow_hash;
+  header.flow_incarnation = connection.incarnation;
+  header.client_known_by = connection.client_known_by;
+  header.src_ip = connection.ip[client];
+  header.src_port = connection.port[client];
+  header.dst_ip = connection.ip[server];
+  header.dst_port = connection.port[server];
+  header.queries = connection.queries;
+  return header;
+}
+
+TupleHeader Emitter::header_of(const Packet& packet) {
+  // A parser may see a run of packets at once: the clock follows it through the run.
+  *clock_ns_ = std::max(*clock_ns_, packet.time_ns);
+  TupleHeader header;
+  if (packet.connection != nullptr) {
+    header = header_of(*packet.connection);
+  } else {
+    const auto [source_is_client, known_by] = guess_client(packet);
+    header.time_ns = now_ns();
+    header.flow_hash = packet.flow_hash;
+    header.client_known_by = known_by;
+    header.src_ip = source_is_client ? packet.src_ip : packet.dst_ip;
+    header.src_port = source_is_client ? packet.src_port : packet.dst_port;
+    header.dst_ip = source_is_client ? packet.dst_ip : packet.src_ip;
+    header.dst_port = source_is_client ? packet.dst_port : packet.src_port;
+  }
+  header.queries = packet.queries;
+  return header;
+}
+
+}  // namespace tapline

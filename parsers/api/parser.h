@@ -1,0 +1,160 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "parsers/api/connection.h"
+#include "parsers/api/packet.h"
+#include "parsers/api/schema.h"
+#include "parsers/api/tuple.h"
+
+namespace tapline {
+
+// What a parser asks of the engine. What nobody asks for is not done: no look-ups, no reassembly.
+struct Needs {
+  bool packets = true;       // process() is called
+  bool connections = false;  // packets come with their connection
+  bool streams = false;      // it is a StreamParser (implies connections)
+  bool intervals = false;    // on_interval() is called each second of packet time
+  // Bytes of each connection that are the parser's own: zero when the connection starts, aligned to 8.
+  uint16_t connection_state_bytes = 0;
+};
+
+// A parser's way out, and its window on the engine. Valid during the call that it is passed to.
+class Emitter {
+ public:
+  // `clock_ns` is the engine's.
+  Emitter(uint32_t parser, TupleSink* sink, int64_t* clock_ns) : sink_(sink), clock_ns_(clock_ns), parser_(parser) {}
+
+  // Packet time so far: the running maximum. time_ns of tuples; durations come from the packets' own times.
+  int64_t now_ns() const { return *clock_ns_; }
+
+  // The common columns for a tuple that this packet made certain, for the queries that want the packet.
+  TupleHeader header_of(const Packet& packet);
+  // The same for a connection, certain now, for all of its queries.
+  TupleHeader header_of(const Connection& connection) const;
+
+  // Left out if nobody wants this parser's tuple. REQUIRES: header.time_ns is not below that of an earlier call.
+  void emit(TupleHeader header, std::span<const Value> values) {
+    header.queries &= queries_;
+    if (header.queries == 0) return;
+    ++tuples_;
+    sink_->emit(parser_, header, values);
+  }
+  void emit(const TupleHeader& header, std::initializer_list<Value> values) {
+    emit(header, std::span<const Value>(values.begin(), values.size()));
+  }
+  void emit(const Packet& packet, std::initializer_list<Value> values) { emit(header_of(packet), values); }
+
+  // Counts a loss against the queries in the mask.
+  void lose(LossReason reason, uint64_t count, uint64_t queries) {
+    losses_[static_cast<int>(reason)] += count;
+    if ((queries & queries_) != 0) sink_->lose(reason, count, queries & queries_);
+  }
+
+ private:
+  friend class Engine;
+  TupleSink* sink_;
+  int64_t* clock_ns_;
+  uint64_t queries_ = ~0ull;  // those that want this parser
+  uint64_t tuples_ = 0;
+  uint64_t losses_[kLossReasons] = {};
+  uint32_t parser_;
+};
+
+// Sees bursts of packets, emits tuples. One instance per lane: no locks, no shared state, no allocation per packet.
+class Parser {
+ public:
+  virtual ~Parser() = default;
+  virtual const Schema& schema() const = 0;
+  virtual Needs needs() const { return {}; }
+
+  // Packets in capture order, each wanted by some query (queries != 0), all of the second now_ns() is in.
+  virtual void process(std::span<const Packet> /*burst*/, Emitter& /*out*/) {}
+
+  // Packet time passed the end of an interval: end_ns is its last nanosecond + 1, a multiple of kIntervalNs since the
+  // epoch. Called only for the latest interval that packets fell into.
+  virtual void on_interval(int64_t /*end_ns*/, Emitter& /*out*/) {}
+
+  // `queries` will see no more of this connection: it ended by timeout, gave way to a new one or to memory, or the
+  // queries themselves end. Emit what is pending for just these queries, and leave the state as it is: others may go
+  // on.
+  virtual void on_end(Connection& /*connection*/, uint64_t /*queries*/, Emitter& /*out*/) {}
+
+  // The connection's entry is about to be reused: free what its state holds. Always after on_end() for all its queries.
+  virtual void on_release(Connection& /*connection*/) {}
+
+ protected:
+  // This parser's state in the connection. REQUIRES: sizeof(State) <= needs().connection_state_bytes.
+  template <typename State>
+  State& state_of(const Connection& connection) const {
+    auto* base = const_cast<Connection&>(connection).parser_state();
+    return *reinterpret_cast<State*>(base + state_offset_);
+  }
+
+ private:
+  friend class Engine;
+  uint32_t state_offset_ = 0;
+};
+
+inline constexpr int64_t kIntervalNs = 1'000'000'000;
+
+// Where a piece of a stream came from.
+struct Segment {
+  int64_t time_ns;         // raw time of the packet that carried it
+  uint64_t offset;         // of its first byte in this side's stream: 0 is the first after the SYN, or the first seen
+  uint64_t peer_offset;    // how much of the other side's stream its packet acknowledged
+  bool peer_offset_known;  // false without an ACK, or before anything is known of the other side
+};
+
+enum class StreamVerdict : uint8_t { kContinue, kGiveUp };
+enum class StreamEnd : uint8_t { kFin, kReset, kGivenUp };
+
+// Sees the bytes of both directions of each TCP connection, in order and once each, as far as they were captured.
+// The sides are told apart by Side; which of them is the client the connection says, and a parser may correct by
+// claim_client().
+class StreamParser : public Parser {
+ public:
+  // Bytes in order; any cut is possible. The span is gone after the call. kGiveUp: this parser wants no more of the
+  // connection.
+  virtual StreamVerdict on_data(Connection& connection, Side side, std::span<const uint8_t> bytes,
+                                const Segment& segment, Emitter& out) = 0;
+  // `bytes` that were never captured lie between what came before and what comes next.
+  virtual StreamVerdict on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment,
+                               Emitter& out) = 0;
+  // This side sends no more. kReset: neither does the other one, and both are told.
+  virtual void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns, Emitter& out) = 0;
+
+ protected:
+  // The payload shows that `side` is the client. Takes effect only over a guess by port.
+  static void claim_client(Connection& connection, Side side) {
+    if (connection.client_known_by < ClientKnownBy::kProtocol) return;
+    connection.client_side = side;
+    connection.client_known_by = ClientKnownBy::kProtocol;
+  }
+};
+
+// A parser that looks at each packet on its own: a schema and a function `void(const Packet&, Emitter&)`.
+template <typename Extract>
+class PacketParser final : public Parser {
+ public:
+  PacketParser(Schema schema, Extract extract) : schema_(std::move(schema)), extract_(std::move(extract)) {}
+  const Schema& schema() const override { return schema_; }
+  void process(std::span<const Packet> burst, Emitter& out) override {
+    for (const Packet& packet : burst) extract_(packet, out);
+  }
+
+ private:
+  Schema schema_;
+  Extract extract_;
+};
+
+template <typename Extract>
+std::unique_ptr<Parser> packet_parser(Schema schema, Extract extract) {
+  return std::make_unique<PacketParser<Extract>>(std::move(schema), std::move(extract));
+}
+
+}  // namespace tapline

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tapline {
+
+enum class FieldType : uint8_t { kU64, kI64, kF64, kBool, kString, kAddress };
+std::string_view name_of(FieldType type);  // as in the catalogue: "u64", "i64", …
+
+enum class Layer : uint8_t { kNetwork, kTransport, kApplication };
+std::string_view name_of(Layer layer);
+
+// One column of a parser's tuples.
+struct Field {
+  std::string name;
+  FieldType type = FieldType::kU64;
+  std::string unit = {};  // "ns", "bytes", "packets"; empty for names and plain numbers
+  std::string description = {};
+  bool additive = false;  // sums mean something
+};
+
+// Where `diff` finds a duration: a field of one tuple, or the time between two tuples of one flow.
+struct Duration {
+  std::string field = {};
+  std::string event_field = {};
+  std::vector<std::string> start = {};
+  std::vector<std::string> end = {};
+};
+
+// What a parser emits. `fields` are its own, in the order of the values that it emits; every tuple also has the
+// common_fields(), which come from the TupleHeader.
+struct Schema {
+  std::string name;
+  std::string description = {};
+  Layer layer = Layer::kApplication;
+  std::vector<Field> fields = {};
+  std::vector<std::string> main_fields = {};  // what top-k ranks
+  std::string value_field = {};               // default of by=; empty: none
+  Duration duration = {};                     // empty: none
+};
+
+// time_ns, flow_hash, flow_incarnation, client_known_by, src_ip, src_port, dst_ip, dst_port: the first columns of every
+// parser.
+std::span<const Field> common_fields();
+
+}  // namespace tapline

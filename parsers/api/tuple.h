@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "parsers/api/address.h"
+#include "parsers/api/schema.h"
+
+namespace tapline {
+
+// How the client side of a flow was told, most certain first.
+enum class ClientKnownBy : uint8_t {
+  kHandshake,  // sender of the SYN, or receiver of the SYN/ACK
+  kQuery,      // the side that is not the query's TO
+  kProtocol,   // a parser recognised a request
+  kPort,       // the side with the higher port
+};
+std::string_view name_of(ClientKnownBy known_by);  // "handshake", "query", "protocol", "port"
+
+// The common columns of a tuple. Source is the client.
+struct TupleHeader {
+  int64_t time_ns = 0;  // when the tuple became certain; never decreases within a lane
+  uint64_t flow_hash = 0;
+  uint32_t flow_incarnation = 0;  // client's initial sequence number, 0 = unknown
+  ClientKnownBy client_known_by = ClientKnownBy::kPort;
+  uint16_t src_port = 0;
+  uint16_t dst_port = 0;
+  IpAddress src_ip;
+  IpAddress dst_ip;
+  uint64_t queries = 0;  // the queries this tuple is for, never 0
+};
+
+// One value of a tuple, 16 bytes. Strings are borrowed: valid during the call that they are passed to.
+class Value {
+ public:
+  static Value u64(uint64_t value) { return Value(FieldType::kU64, value); }
+  static Value i64(int64_t value) { return Value(FieldType::kI64, static_cast<uint64_t>(value)); }
+  static Value f64(double value) {
+    Value result(FieldType::kF64, 0);
+    result.f64_ = value;
+    return result;
+  }
+  static Value boolean(bool value) { return Value(FieldType::kBool, value); }
+  static Value string(std::string_view value) {
+    Value result(FieldType::kString, 0);
+    result.text_ = value.data();
+    result.size_ = static_cast<uint32_t>(value.size());
+    return result;
+  }
+
+  FieldType type() const { return type_; }
+  // REQUIRES: type() is the one named.
+  uint64_t as_u64() const { return u64_; }
+  int64_t as_i64() const { return static_cast<int64_t>(u64_); }
+  double as_f64() const { return f64_; }
+  bool as_bool() const { return u64_ != 0; }
+  std::string_view as_string() const { return {text_, size_}; }
+
+ private:
+  Value(FieldType type, uint64_t value) : type_(type), u64_(value) {}
+
+  FieldType type_;
+  uint32_t size_ = 0;
+  union {
+    uint64_t u64_;
+    double f64_;
+    const char* text_;
+  };
+};
+
+// Something that a parser or the engine had to give up.
+enum class LossReason : uint8_t {
+  kConnectionTableFull,  // flows: evicted before their end
+  kGap,                  // stream bytes never captured, or captured after they had been given up
+  kReassemblyFlowFull,   // stream bytes: a flow's out-of-order buffer overflowed
+  kReassemblyTotalFull,  // stream bytes: the out-of-order buffers of all flows overflowed
+  kHeadTooLong,          // flows: a message head beyond the parser's bound
+  kTooManyPending,       // flows: more open transactions in one than are kept; the oldest was emitted as it was
+  kParserMemoryFull,     // flows: a parser's own state is full
+};
+inline constexpr int kLossReasons = 7;
+enum class LossUnit : uint8_t { kTuples, kStreamBytes, kFlows };
+std::string_view name_of(LossReason reason);  // as in TupleBatch.accounting: "connection_table_full", …
+LossUnit unit_of(LossReason reason);
+
+// Where tuples and losses go: implemented by the monitor (encoder per query, JSON lines). Called on the engine's
+// thread.
+class TupleSink {
+ public:
+  virtual ~TupleSink() = default;
+  // `parser` is the index given to the engine; `values` match the parser's own fields in number, order and type.
+  virtual void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) = 0;
+  virtual void lose(LossReason reason, uint64_t count, uint64_t queries) = 0;
+};
+
+}  // namespace tapline

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "parsers/api/connection.h"
+#include "parsers/engine/zeroed_array.h"
+
+namespace tapline {
+
+// The one connection table that all parsers share.
+//
+//   buckets (open addressing, linear probing, at most half full)       slab, entries of one stride
+//   ┌──────────┬───────┐                                               ┌────────────┬───────────────┐
+//   │ tag (32) │ index │ ────────────────────────────────────────────▶ │ Connection │ parsers' state│
+//   └──────────┴───────┘                                               └────────────┴───────────────┘
+//
+// A timer wheel of one-second slots finds idle entries. Deadlines are lazy: packets only set last_seen_ns, and an entry
+// whose slot comes up too early moves on. Capacity is fixed; a full table offers the least useful of a few entries as
+// the victim. Entries never move while they live. Not thread-safe.
+class ConnectionTable {
+ public:
+  // `state_bytes` of parsers' state for each connection.
+  ConnectionTable(uint32_t max_connections, uint32_t state_bytes);
+
+  void prefetch_bucket(uint64_t flow_hash) const { __builtin_prefetch(bucket_at(flow_hash)); }
+  // Best called for a burst after prefetch_bucket() for all of it.
+  void prefetch_entry(uint64_t flow_hash) const;
+
+  // The packet's connection, and which side of it sent the packet. Null if there is none.
+  Connection* find(const Packet& packet, Side* side) const;
+
+  // A new entry, side 0 being the packet's source; zero but for who it is. REQUIRES: !full(), and find() gave null.
+  Connection& insert(const Packet& packet);
+  // The entry may be reused from now on.
+  void erase(Connection& connection);
+
+  bool full() const { return free_head_ == 0 && used_ == max_connections_; }
+  uint32_t size() const { return size_; }
+  // The connection that is best given up: one that has ended, else one without an answer, else the longest idle, among
+  // a few. REQUIRES: full().
+  Connection& victim();
+
+  // Puts the entry where its deadline will be noticed. Needed once after insert(), then only when the deadline comes
+  // nearer.
+  void schedule(Connection& connection, int64_t deadline_ns);
+
+  // Calls expire(connection) for those whose deadline_of(connection) is at or before now_ns; expire() erases it.
+  template <typename DeadlineOf, typename Expire>
+  void expire_until(int64_t now_ns, DeadlineOf deadline_of, Expire expire) {
+    const int64_t now_s = now_ns / kSlotNs;
+    if (wheel_s_ == 0 || now_s - wheel_s_ > kSlots) wheel_s_ = now_s - kSlots;
+    for (; wheel_s_ < now_s; ++wheel_s_) {
+      for (uint32_t index = take_slot(slot_of(wheel_s_)); index != 0;) {
+        Connection& connection = at(index);
+        index = connection.wheel_next;
+        const int64_t deadline_ns = deadline_of(connection);
+        connection.wheel_slot = kNoSlot;
+        if (deadline_ns <= now_ns) {
+          expire(connection);
+        } else {
+          schedule(connection, deadline_ns);
+        }
+      }
+    }
+  }
+
+  // Every live connection, in the order of the slab; visit(connection) may erase it.
+  template <typename Visit>
+  void for_each(Visit visit) {
+    for (uint32_t index = 1; index <= used_; ++index) {
+      if (at(index).index != 0) visit(at(index));
+    }
+  }
+
+ private:
+  struct Bucket {
+    uint32_t tag;
+    uint32_t index;  // 0 = empty
+  };
+  static constexpr int64_t kSlotNs = 1'000'000'000;
+  static constexpr int64_t kSlots = 512;
+  static constexpr uint32_t kNoSlot = UINT32_MAX;
+
+  static uint32_t slot_of(int64_t second) { return static_cast<uint32_t>(second & (kSlots - 1)); }
+  static uint32_t tag_of(uint64_t flow_hash) { return static_cast<uint32_t>(flow_hash >> 32); }
+  Bucket* buckets() const { return reinterpret_cast<Bucket*>(bucket_memory_.data()); }
+  Bucket* bucket_at(uint64_t flow_hash) const { return buckets() + (flow_hash & mask_); }
+  Connection& at(uint32_t index) const {
+    return *reinterpret_cast<Connection*>(slab_memory_.data() + static_cast<size_t>(index) * stride_);
+  }
+  static bool same(const Connection& connection, const Packet& packet, Side* side);
+  uint32_t take_slot(uint32_t slot);
+  void unschedule(Connection& connection);
+  void remove_bucket(const Connection& connection);
+
+  uint32_t max_connections_;
+  size_t stride_;
+  uint64_t mask_;
+  ZeroedArray bucket_memory_;
+  ZeroedArray slab_memory_;  // entry 0 is never used
+  uint32_t used_ = 0;        // entries 1..used_ have been in use
+  uint32_t free_head_ = 0;   // chained by wheel_next
+  uint32_t size_ = 0;
+  uint32_t hand_ = 0;
+  int64_t wheel_s_ = 0;  // the next second whose slot is due
+  uint32_t wheel_[kSlots] = {};
+};
+
+}  // namespace tapline

@@ -1,0 +1,298 @@
+#include "parsers/engine/engine.h"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+#include "parsers/engine/connection_table.h"
+#include "parsers/engine/reassembler.h"
+#include "parsers/engine/tcp_tracker.h"
+
+namespace tapline {
+namespace {
+
+constexpr int kMaxStreamParsers = 8;  // bits of Connection::ignored_by
+
+// Saturates at both ends of time: captures may hold any.
+int64_t interval_end(int64_t time_ns) {
+  int64_t start = time_ns / kIntervalNs * kIntervalNs;
+  if (start > time_ns) return start;
+  return start > INT64_MAX - kIntervalNs ? INT64_MAX : start + kIntervalNs;
+}
+
+}  // namespace
+
+// A burst is worked through packet by packet; with a single parser that sees only packets, those between two events
+// that could outdate a connection are handed to it together (`run`).
+class Engine::Impl final : public StreamReceiver {
+ public:
+  Impl(std::vector<std::unique_ptr<Parser>> parsers, TupleSink* sink, const EngineOptions& options)
+      : options_(options), sink_(sink) {
+    uint32_t state_bytes = 0;
+    loaded_.reserve(parsers.size());
+    for (auto& parser : parsers) load(std::move(parser), &state_bytes);
+    if (connections_) table_.emplace(options.max_connections, state_bytes);
+    if (stream_parsers_ > 0) {
+      reassembler_.emplace(options.max_reassembly_bytes, options.max_flow_reassembly_bytes, this);
+    }
+    runs_ = loaded_.size() == 1 && stream_parsers_ == 0;
+  }
+
+  void process(std::span<Packet> burst) {
+    stats_.packets += burst.size();
+    if (table_) prefetch(burst);
+    run_ = burst.first(0);
+    for (size_t i = 0; i < burst.size(); ++i) {
+      Packet& packet = burst[i];
+      if (packet.time_ns >= tick_ns_) {
+        deliver_run();
+        tick(packet.time_ns);
+      }
+      if (!runs_) clock_ns_ = std::max(clock_ns_, packet.time_ns);
+      if (table_ && packet.is_tcp()) connect(packet);
+      run_ = run_.empty() ? burst.subspan(i, 1) : std::span<Packet>(run_.data(), run_.size() + 1);
+      if (!runs_) deliver_run();
+    }
+    deliver_run();
+  }
+
+  void advance(int64_t now_ns) {
+    if (now_ns >= tick_ns_) tick(now_ns);
+    clock_ns_ = std::max(clock_ns_, now_ns);
+  }
+
+  void end_queries(uint64_t queries) {
+    if (!table_) return;
+    table_->for_each([&](Connection& connection) {
+      const uint64_t ending = connection.queries & queries;
+      if (ending == 0) return;
+      if (ending == connection.queries) return retire(connection);
+      for (Loaded& each : loaded_) each.parser->on_end(connection, ending, each.emitter);
+      connection.queries &= ~queries;
+    });
+  }
+
+  void end() { end_queries(~0ull); }
+
+  bool on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment) override {
+    return for_each_stream_parser(connection, [&](StreamParser& parser, Emitter& out) {
+      return parser.on_data(connection, side, bytes, segment, out);
+    });
+  }
+
+  bool on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment, LossReason reason) override {
+    lose(reason, bytes, connection.queries & stream_queries());
+    return for_each_stream_parser(connection, [&](StreamParser& parser, Emitter& out) {
+      return parser.on_gap(connection, side, bytes, segment, out);
+    });
+  }
+
+  void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns) override {
+    for_each_stream_parser(connection, [&](StreamParser& parser, Emitter& out) {
+      parser.on_stream_end(connection, side, end, time_ns, out);
+      return StreamVerdict::kContinue;
+    });
+  }
+
+  EngineStats stats() const {
+    EngineStats stats = stats_;
+    if (table_) stats.live_connections = table_->size();
+    if (reassembler_) stats.reassembly_bytes = reassembler_->buffered_bytes();
+    for (const Loaded& each : loaded_) {
+      stats.tuples += each.emitter.tuples_;
+      for (int reason = 0; reason < kLossReasons; ++reason) stats.losses[reason] += each.emitter.losses_[reason];
+    }
+    return stats;
+  }
+
+  int64_t now_ns() const { return clock_ns_; }
+  const Parser& parser(uint32_t index) const { return *loaded_.at(index).parser; }
+  uint32_t parser_count() const { return static_cast<uint32_t>(loaded_.size()); }
+  void set_parser_queries(uint32_t parser, uint64_t queries) { loaded_.at(parser).emitter.queries_ = queries; }
+
+ private:
+  struct Loaded {
+    std::unique_ptr<Parser> parser;
+    StreamParser* stream_parser;  // the same object, or null
+    Needs needs;
+    Emitter emitter;
+    uint8_t ignore_bit;
+  };
+
+  void load(std::unique_ptr<Parser> parser, uint32_t* state_bytes) {
+    const Needs needs = parser->needs();
+    auto* stream_parser = needs.streams ? dynamic_cast<StreamParser*>(parser.get()) : nullptr;
+    if (needs.streams && stream_parser == nullptr) {
+      throw std::invalid_argument("parser " + parser->schema().name + " asks for streams and is no StreamParser");
+    }
+    uint8_t ignore_bit = 0;
+    if (stream_parser != nullptr) {
+      if (stream_parsers_ == kMaxStreamParsers) throw std::invalid_argument("more than 8 parsers of streams");
+      ignore_bit = static_cast<uint8_t>(1u << stream_parsers_++);
+      all_ignore_ |= ignore_bit;
+    }
+    connections_ |= needs.connections || needs.streams || needs.connection_state_bytes > 0;
+    intervals_ |= needs.intervals;
+    parser->state_offset_ = *state_bytes;
+    *state_bytes += (needs.connection_state_bytes + 7u) / 8 * 8;
+    const auto index = static_cast<uint32_t>(loaded_.size());
+    loaded_.push_back({std::move(parser), stream_parser, needs, Emitter(index, sink_, &clock_ns_), ignore_bit});
+  }
+
+  void prefetch(std::span<const Packet> burst) const {
+    for (const Packet& packet : burst) table_->prefetch_bucket(packet.flow_hash);
+    for (const Packet& packet : burst) table_->prefetch_entry(packet.flow_hash);
+  }
+
+  void deliver_run() {
+    if (run_.empty()) return;
+    for (Loaded& each : loaded_) {
+      if (each.needs.packets) each.parser->process(run_, each.emitter);
+    }
+    if (runs_) {
+      for (const Packet& packet : run_) clock_ns_ = std::max(clock_ns_, packet.time_ns);
+    }
+    run_ = run_.first(0);
+  }
+
+  // Packet time has left the current second: its interval ends, idle connections end.
+  void tick(int64_t time_ns) {
+    if (intervals_ && clock_ns_ != INT64_MIN) {
+      clock_ns_ = tick_ns_ - 1;
+      for (Loaded& each : loaded_) {
+        if (each.needs.intervals) each.parser->on_interval(tick_ns_, each.emitter);
+      }
+    }
+    clock_ns_ = std::max(clock_ns_, time_ns);
+    tick_ns_ = interval_end(time_ns);
+    if (!table_) return;
+    table_->expire_until(
+        clock_ns_, [this](const Connection& connection) { return deadline_ns(connection); },
+        [this](Connection& connection) { retire(connection); });
+  }
+
+  int64_t deadline_ns(const Connection& connection) const {
+    if (connection.ended()) return connection.last_seen_ns + options_.closed_timeout_ns;
+    const bool unfinished = connection.tcp_state <= TcpState::kSynAnswered;
+    return connection.last_seen_ns + (unfinished ? options_.handshake_timeout_ns : options_.idle_timeout_ns);
+  }
+
+  void connect(Packet& packet) {
+    Side side = 0;
+    Connection* connection = table_->find(packet, &side);
+    if (connection != nullptr && starts_new_incarnation(*connection, packet, side)) {
+      give_way(*connection, packet);
+      connection = nullptr;
+    }
+    if (connection == nullptr) {
+      // A RST of a connection that was never seen, or is long over, is no connection.
+      if (packet.has_tcp_flag(tcp_flag::kRst)) return;
+      connection = &start(packet);
+      side = 0;
+    }
+    connection->queries |= packet.queries;
+    packet.connection = connection;
+    packet.tcp_events = track_handshake(*connection, packet, side);
+    if (reassembler_) reassemble(*connection, packet, side);
+    packet.tcp_events |= track_progress(*connection, packet, side);
+    packet.direction = connection->direction_of(side);
+    if ((packet.tcp_events & ~tcp_event::kSyn) != 0) [[unlikely]]
+      state_changed(*connection, packet);
+  }
+
+  Connection& start(const Packet& packet) {
+    if (table_->full()) {
+      Connection& victim = table_->victim();
+      if (!victim.ended()) lose(LossReason::kConnectionTableFull, 1, victim.queries);
+      give_way(victim, packet);
+    }
+    Connection& connection = table_->insert(packet);
+    start_connection(connection, packet);
+    table_->schedule(connection, deadline_ns(connection));
+    ++stats_.connections;
+    return connection;
+  }
+
+  void reassemble(Connection& connection, const Packet& packet, Side side) {
+    const bool over = connection.ended() && connection.stream == 0;
+    if (!over && connection.ignored_by != all_ignore_) reassembler_->add(packet, side);
+  }
+
+  // Each state has its own timeout.
+  void state_changed(Connection& connection, const Packet& packet) {
+    if (reassembler_ && (packet.tcp_events & tcp_event::kReset) != 0) {
+      reassembler_->finish(connection, StreamEnd::kReset, packet.time_ns);
+    }
+    table_->schedule(connection, deadline_ns(connection));
+  }
+
+  // The packets before this one may still name the connection.
+  void give_way(Connection& connection, const Packet& packet) {
+    deliver_run();
+    clock_ns_ = std::max(clock_ns_, packet.time_ns);
+    retire(connection);
+  }
+
+  void retire(Connection& connection) {
+    if (reassembler_) reassembler_->finish(connection, StreamEnd::kGivenUp, connection.last_seen_ns);
+    for (Loaded& each : loaded_) {
+      each.parser->on_end(connection, connection.queries, each.emitter);
+      each.parser->on_release(connection);
+    }
+    table_->erase(connection);
+  }
+
+  template <typename Call>
+  bool for_each_stream_parser(Connection& connection, Call call) {
+    for (Loaded& each : loaded_) {
+      if (each.stream_parser == nullptr || (connection.ignored_by & each.ignore_bit) != 0) continue;
+      if (call(*each.stream_parser, each.emitter) == StreamVerdict::kGiveUp) connection.ignored_by |= each.ignore_bit;
+    }
+    return connection.ignored_by != all_ignore_;
+  }
+
+  // Those that want what is parsed from streams.
+  uint64_t stream_queries() const {
+    uint64_t queries = 0;
+    for (const Loaded& each : loaded_) {
+      if (each.stream_parser != nullptr) queries |= each.emitter.queries_;
+    }
+    return queries;
+  }
+
+  void lose(LossReason reason, uint64_t count, uint64_t queries) {
+    stats_.losses[static_cast<int>(reason)] += count;
+    if (queries != 0) sink_->lose(reason, count, queries);
+  }
+
+  EngineOptions options_;
+  TupleSink* sink_;
+  std::vector<Loaded> loaded_;
+  int stream_parsers_ = 0;
+  uint8_t all_ignore_ = 0;
+  bool connections_ = false;
+  bool intervals_ = false;
+  bool runs_ = false;
+  std::optional<ConnectionTable> table_;
+  std::optional<Reassembler> reassembler_;
+  std::span<Packet> run_;
+  int64_t clock_ns_ = INT64_MIN;
+  int64_t tick_ns_ = INT64_MIN;  // end of the current interval
+  EngineStats stats_;
+};
+
+Engine::Engine(std::vector<std::unique_ptr<Parser>> parsers, TupleSink* sink, const EngineOptions& options)
+    : impl_(std::make_unique<Impl>(std::move(parsers), sink, options)) {}
+Engine::~Engine() = default;
+
+const Parser& Engine::parser(uint32_t index) const { return impl_->parser(index); }
+uint32_t Engine::parser_count() const { return impl_->parser_count(); }
+void Engine::set_parser_queries(uint32_t parser, uint64_t queries) { impl_->set_parser_queries(parser, queries); }
+void Engine::process(std::span<Packet> burst) { impl_->process(burst); }
+void Engine::advance(int64_t now_ns) { impl_->advance(now_ns); }
+void Engine::end_queries(uint64_t queries) { impl_->end_queries(queries); }
+void Engine::end() { impl_->end(); }
+int64_t Engine::now_ns() const { return impl_->now_ns(); }
+EngineStats Engine::stats() const { return impl_->stats(); }
+
+}  // namespace tapline

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "parsers/api/packet.h"
+#include "parsers/api/parser.h"
+#include "parsers/api/tuple.h"
+
+namespace tapline {
+
+// Bounds of one lane's engine. All times are packet time.
+struct EngineOptions {
+  uint32_t max_connections = 1 << 20;           // memory is touched as they appear; the least useful is evicted beyond
+  uint64_t max_reassembly_bytes = 64ull << 20;  // out-of-order data of all flows
+  uint32_t max_flow_reassembly_bytes = 512 << 10;  // out-of-order data of one flow
+  int64_t handshake_timeout_ns =
+      75'000'000'000;  // longer than the gap between two SYN retransmissions (RFC 6298: 64 s)
+  int64_t idle_timeout_ns = 300'000'000'000;
+  int64_t closed_timeout_ns = 10'000'000'000;  // how long an ended connection still absorbs stray packets
+};
+
+// Counters since the start.
+struct EngineStats {
+  uint64_t packets = 0;
+  uint64_t tuples = 0;
+  uint64_t connections = 0;       // started
+  uint64_t live_connections = 0;  // in the table now
+  uint64_t reassembly_bytes = 0;  // out-of-order data held now
+  uint64_t losses[kLossReasons] = {};
+};
+
+// Runs parsers over the packets of one lane: keeps the one connection table, reassembles streams if a parser asks for
+// them, ticks time. One engine per polling core; not thread-safe. Bounded in everything, no allocation per packet once
+// warm.
+//
+// A burst goes through packet by packet; what each parser emits for a packet comes before anything of the next one, so
+// time_ns never decreases in what the sink sees.
+class Engine {
+ public:
+  // `sink` outlives the engine. Tuples carry the index of their parser in `parsers`.
+  Engine(std::vector<std::unique_ptr<Parser>> parsers, TupleSink* sink, const EngineOptions& options = {});
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  const Parser& parser(uint32_t index) const;
+  uint32_t parser_count() const;
+
+  // Which queries want this parser's tuples: others are left out of the tuples' masks. All bits at first.
+  void set_parser_queries(uint32_t parser, uint64_t queries);
+
+  // Decoded packets in capture order, each with queries != 0; 1 to 64 of them is best. Sets connection, direction,
+  // tcp_events. The bytes are not needed after the call.
+  void process(std::span<Packet> burst);
+
+  // Packet time is at least now_ns although no packet says so: for idle interfaces. Never call it with wall clock on
+  // capture files.
+  void advance(int64_t now_ns);
+
+  // These queries end here (LIMIT, stop): emits what is pending for them alone, then forgets them. The bits may be used
+  // again.
+  void end_queries(uint64_t queries);
+
+  // The end of the capture: end_queries() for all, and an empty table. The engine may then be used afresh.
+  void end();
+
+  // Running maximum of packet time: no later tuple has a smaller time_ns. INT64_MIN before the first packet.
+  int64_t now_ns() const;
+  EngineStats stats() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,220 @@
+#include "parsers/engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include "parsers/testing/conversation.h"
+#include "parsers/testing/harness.h"
+
+namespace tapline {
+namespace {
+
+using testing::Conversation;
+using testing::Frame;
+using testing::Harness;
+using Lines = std::vector<std::string>;
+
+const Lines kEvent = {"event", "outcome"};
+
+std::vector<Frame> concat(std::vector<Frame> first, const std::vector<Frame>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+Conversation::Options at(int64_t start_ns, uint32_t client_isn) {
+  Conversation::Options options;
+  options.start_ns = start_ns;
+  options.client_isn = client_isn;
+  return options;
+}
+
+std::vector<uint32_t> incarnations(const Harness& harness, const std::string& event) {
+  std::vector<uint32_t> found;
+  for (const testing::Tuple& tuple : harness.tuples()) {
+    if (tuple["event"] == event) found.push_back(tuple.header.flow_incarnation);
+  }
+  return found;
+}
+
+constexpr int64_t kStart = 1'000'000'000'000;
+
+TEST(Engine, ANewSynOnAClosedConnectionIsANewIncarnation) {
+  Harness harness({"tcp_conn_time"});
+  harness.all(concat(Conversation(at(kStart, 100)).handshake().close().frames(),
+                     Conversation(at(kStart + 1'000'000'000, 900)).handshake().close().frames()));
+  EXPECT_EQ(incarnations(harness, "syn"), (std::vector<uint32_t>{100, 900}));
+  EXPECT_EQ(incarnations(harness, "fin"), (std::vector<uint32_t>{100, 900}));
+}
+
+TEST(Engine, RetransmittedSynsAndFinsAreNot) {
+  const std::vector<Frame> once = Conversation().handshake().close().frames();
+  std::vector<Frame> twice;
+  for (const Frame& frame : once) twice.insert(twice.end(), 2, frame);
+  EXPECT_EQ(Harness({"tcp_conn_time"}).all(twice).lines(kEvent), (Lines{"syn ", "established ", "fin closed"}));
+}
+
+TEST(Engine, ANewSynOnASilentConnectionEndsItAsOpen) {
+  Harness harness({"tcp_conn_time"});
+  harness.all(concat(Conversation(at(kStart, 100)).handshake().frames(),
+                     Conversation(at(kStart + 20'000'000'000, 900)).handshake().close().frames()));
+  EXPECT_EQ(harness.lines(kEvent),
+            (Lines{"syn ", "established ", "timeout open", "syn ", "established ", "fin closed"}));
+}
+
+TEST(Engine, AStraySynOnALiveConnectionIsNot) {
+  Conversation conversation;
+  conversation.handshake().client("x");
+  const Frame stray = testing::tcp_frame({.seq = 77777, .flags = tcp_flag::kSyn}, conversation.now_ns());
+  conversation.frames().push_back(stray);
+  conversation.client("y").close();
+  EXPECT_EQ(Harness({"tcp_conn_time"}).all(conversation.frames()).lines(kEvent),
+            (Lines{"syn ", "established ", "fin closed"}));
+}
+
+TEST(Engine, ASynAckShowsThatTheSynWasNoStray) {
+  std::vector<Frame> second = Conversation(at(kStart + 1'000'000'000, 900)).handshake().close().frames();
+  Harness harness({"tcp_conn_time"});
+  harness.all(concat(Conversation(at(kStart, 100)).handshake().client("x").frames(), second));
+  EXPECT_EQ(incarnations(harness, "fin"), (std::vector<uint32_t>{900}));
+}
+
+TEST(Engine, LateSynIsOfTheSameConnection) {
+  Conversation conversation;
+  conversation.handshake().client("x").close();
+  std::vector<Frame>& frames = conversation.frames();
+  std::rotate(frames.begin(), frames.begin() + 1, frames.begin() + 3);  // SYN/ACK, ACK, SYN
+  Harness harness({"tcp_conn_time"});
+  harness.all(frames);
+  EXPECT_EQ(incarnations(harness, "fin"), (std::vector<uint32_t>{1000}));
+  EXPECT_EQ(harness.tuples().size(), harness.lines(kEvent).size());
+  EXPECT_EQ(incarnations(harness, "timeout").size(), 0u);
+}
+
+TEST(Engine, TheClientIsToldByWhatIsKnown) {
+  const auto header = [](const std::vector<Frame>& frames, ToSide to_side) {
+    Harness harness({"tcp_flow_key"});
+    harness.feed(frames, 1, 32, to_side);
+    return harness.tuples().at(0).endpoints() + " " +
+           std::string(name_of(harness.tuples().at(0).header.client_known_by));
+  };
+  Conversation::Options options;
+  options.client_port = 80;
+  options.server_port = 40000;
+  const std::vector<Frame> handshake = Conversation(options).handshake().frames();
+  EXPECT_EQ(header(handshake, ToSide::kSource), "10.0.0.1:80>10.0.0.2:40000 handshake");
+  EXPECT_EQ(header({handshake[1]}, ToSide::kDestination), "10.0.0.1:80>10.0.0.2:40000 handshake");
+  EXPECT_EQ(header({handshake[2]}, ToSide::kDestination), "10.0.0.1:80>10.0.0.2:40000 query");
+  EXPECT_EQ(header({handshake[2]}, ToSide::kSource), "10.0.0.2:40000>10.0.0.1:80 query");
+  EXPECT_EQ(header({handshake[2]}, ToSide::kUnknown), "10.0.0.2:40000>10.0.0.1:80 port");
+}
+
+TEST(Engine, IdleConnectionsEndByPacketTime) {
+  EngineOptions options = Harness::small();
+  options.idle_timeout_ns = 30'000'000'000;
+  Harness harness({"tcp_conn_time"}, options);
+  harness.feed(Conversation().handshake().frames());
+  harness.engine().advance(kStart + 29'000'000'000);
+  EXPECT_EQ(incarnations(harness, "timeout").size(), 0u);
+  harness.engine().advance(kStart + 33'000'000'000);
+  ASSERT_EQ(harness.lines(kEvent).back(), "timeout open");
+  const testing::Tuple& timeout = harness.tuples().back();
+  EXPECT_EQ(timeout.header.time_ns - std::stoll(timeout["certain_after_ns"]), kStart + 2 * Conversation::kStepNs);
+  EXPECT_EQ(harness.engine().stats().live_connections, 0u);
+}
+
+TEST(Engine, AJumpOfPacketTimeEndsEverythingIdle) {
+  Harness harness({"tcp_conn_time"});
+  harness.feed(Conversation().handshake().frames());
+  harness.feed(Conversation(at(kStart + 400'000'000'000'000, 5)).handshake().frames());
+  EXPECT_EQ(incarnations(harness, "timeout"), std::vector<uint32_t>{1000});
+}
+
+std::vector<Frame> syn_flood(int flows) {
+  std::vector<Frame> frames;
+  for (int i = 0; i < flows; ++i) {
+    frames.push_back(testing::tcp_frame({.src = "10.1." + std::to_string(i / 250) + "." + std::to_string(i % 250),
+                                         .seq = static_cast<uint32_t>(i),
+                                         .flags = tcp_flag::kSyn},
+                                        kStart + i * 1000));
+  }
+  return frames;
+}
+
+TEST(Engine, SynFloodIsBoundedAndCountedAndSparesEstablishedConnections) {
+  Harness harness({"tcp_conn_time"});
+  Conversation conversation(at(kStart, 1000));
+  harness.feed(conversation.handshake().frames());
+  harness.feed(syn_flood(5000));
+  conversation.wait_ns(1'000'000'000).close();
+  harness.feed({conversation.frames().begin() + 3, conversation.frames().end()});
+  EXPECT_EQ(incarnations(harness, "fin"), std::vector<uint32_t>{1000});
+  EXPECT_EQ(harness.lost(LossReason::kConnectionTableFull), 5000u - 63u);
+  EXPECT_EQ(harness.engine().stats().live_connections, 64u);
+  harness.engine().end();
+  // Exactly one end for each beginning.
+  EXPECT_EQ(incarnations(harness, "syn").size(), 5001u);
+  EXPECT_EQ(incarnations(harness, "timeout").size(), 5000u);
+  EXPECT_EQ(harness.engine().stats().live_connections, 0u);
+}
+
+TEST(Engine, ResultsDoNotDependOnTheBurst) {
+  const auto run = [](size_t burst, const Lines& parsers) {
+    Harness harness(parsers);
+    harness.feed(
+        concat(syn_flood(200), Conversation(at(kStart + 2'000'000'000, 9)).handshake().client("x").close().frames()), 1,
+        burst);
+    harness.engine().end();
+    std::vector<std::string> seen;
+    for (const testing::Tuple& tuple : harness.tuples()) {
+      seen.push_back(std::to_string(tuple.header.time_ns) + " " + tuple.endpoints() + " " + tuple["event"]);
+    }
+    return seen;
+  };
+  const auto expected = run(1, {"tcp_conn_time"});
+  EXPECT_GT(expected.size(), 400u);
+  EXPECT_EQ(run(7, {"tcp_conn_time"}), expected);
+  EXPECT_EQ(run(64, {"tcp_conn_time"}), expected);
+}
+
+TEST(Engine, EachParserTellsOnlyTheQueriesThatWantIt) {
+  Harness harness(Lines{"tcp_conn_time", "tcp_flow_key"});
+  harness.engine().set_parser_queries(0, 0b01);
+  harness.engine().set_parser_queries(1, 0b10);
+  harness.feed(Conversation().handshake().frames(), 0b11);
+  ASSERT_EQ(harness.tuples().size(), 3u);
+  for (const testing::Tuple& tuple : harness.tuples()) {
+    EXPECT_EQ(tuple.header.queries, tuple.parser == 0 ? 0b01u : 0b10u);
+  }
+}
+
+TEST(Engine, AnEndedQueryHearsNoMore) {
+  Harness harness({"tcp_conn_time"});
+  Conversation conversation;
+  conversation.handshake().close();
+  const std::vector<Frame>& frames = conversation.frames();
+  harness.feed({frames.begin(), frames.begin() + 3}, 0b11);
+  harness.engine().end_queries(0b01);
+  harness.feed({frames.begin() + 3, frames.end()}, 0b10);
+  harness.engine().end();
+  EXPECT_EQ(harness.lines(kEvent), (Lines{"syn ", "established ", "timeout open", "fin closed"}));
+  EXPECT_EQ(harness.tuples()[2].header.queries, 0b01u);
+  EXPECT_EQ(harness.tuples()[3].header.queries, 0b10u);
+}
+
+TEST(Engine, TableSurvivesManyConnectionsComingAndGoing) {
+  EngineOptions options = Harness::small();
+  options.max_connections = 1000;
+  Harness harness({"tcp_conn_time"}, options);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Frame> frames = syn_flood(900);
+    for (Frame& frame : frames) frame.time_ns += round * 200'000'000'000;
+    harness.feed(frames);
+    EXPECT_EQ(harness.engine().stats().live_connections, 900u);
+  }
+  harness.engine().end();
+  EXPECT_EQ(harness.lost(LossReason::kConnectionTableFull), 0u);
+  EXPECT_EQ(incarnations(harness, "syn").size(), 20u * 900u);
+  EXPECT_EQ(incarnations(harness, "timeout").size(), 20u * 900u);
+}
+
+}  // namespace
+}  // namespace tapline

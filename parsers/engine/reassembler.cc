@@ -1,0 +1,347 @@
+#include "parsers/engine/reassembler.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tapline {
+namespace {
+
+// Data this far ahead of what was delivered is not believed unless the receiver acknowledged it.
+constexpr int32_t kMaxAheadBytes = 1 << 26;
+
+int32_t distance(uint32_t from, uint32_t to) { return static_cast<int32_t>(to - from); }
+bool before(uint32_t a, uint32_t b) { return distance(a, b) > 0; }
+
+}  // namespace
+
+Reassembler::Reassembler(uint64_t max_bytes, uint32_t max_flow_bytes, StreamReceiver* receiver)
+    : pool_(max_bytes),
+      max_flow_chunks_(std::max(1u, max_flow_bytes / Chunk::kBytes)),
+      receiver_(receiver),
+      streams_(1) {}
+
+void Reassembler::add(const Packet& packet, Side side) {
+  Connection& connection = *packet.connection;
+  if (connection.stream == 0) {
+    if (packet.payload_bytes == 0) return;
+    open(connection, packet, side);
+  }
+  Half& sender = stream_of(connection).half[side];
+  if (!sender.known) {
+    sender.next_seq = packet.tcp_seq + (packet.has_tcp_flag(tcp_flag::kSyn) ? 1 : 0);
+    sender.known = true;
+  }
+  if (packet.has_tcp_flag(tcp_flag::kAck)) note_ack(stream_of(connection).half[other_side(side)], packet);
+  if (packet.payload_bytes > 0) {
+    const uint32_t seq = packet.tcp_seq + (packet.has_tcp_flag(tcp_flag::kSyn) ? 1 : 0);
+    const Segment segment = segment_of(connection, packet, side);
+    const uint32_t captured = packet.payload_captured_bytes;
+    if (captured > 0) payload(connection, side, {seq, captured, packet.data + packet.payload_offset, segment});
+    if (connection.stream != 0 && captured < packet.payload_bytes) {
+      payload(connection, side, {seq + captured, packet.payload_bytes - captured, nullptr, segment});
+    }
+  }
+  if (connection.stream == 0) return;
+  if (packet.has_tcp_flag(tcp_flag::kFin)) {
+    Half& half = stream_of(connection).half[side];
+    half.fin_known = true;
+    half.fin_seq = packet.tcp_seq + packet.payload_bytes + (packet.has_tcp_flag(tcp_flag::kSyn) ? 1 : 0);
+  }
+  for (const Side each : {side, other_side(side)}) {
+    if (connection.stream != 0) give_up_stale_hole(connection, each, packet.time_ns);
+    if (connection.stream != 0) end_if_complete(connection, each, packet.time_ns);
+  }
+}
+
+// Where each side's stream starts is known from its SYN, else from the other side's acknowledgements: both are in
+// seq_end, which no payload has moved yet.
+void Reassembler::open(Connection& connection, const Packet& packet, Side side) {
+  uint32_t index = free_head_;
+  if (index != 0) {
+    free_head_ = streams_[index].next_free;
+  } else {
+    index = static_cast<uint32_t>(streams_.size());
+    streams_.emplace_back();
+  }
+  streams_[index] = Stream{};
+  connection.stream = index;
+  for (const Side each : {Side{0}, Side{1}}) {
+    Half& half = streams_[index].half[each];
+    half.known = (connection.seq_known >> each & 1) != 0;
+    half.next_seq = connection.seq_end[each];
+    // Joined in mid-stream: data before what is first seen is not worth waiting for.
+    const bool joined = (connection.syn_seen >> each & 1) == 0;
+    if (each == side && joined && half.known && before(packet.tcp_seq, half.next_seq)) half.next_seq = packet.tcp_seq;
+  }
+}
+
+void Reassembler::release(Connection& connection) {
+  Stream& stream = stream_of(connection);
+  for (Half& half : stream.half) {
+    while (half.head != 0) {
+      const uint32_t index = half.head;
+      half.head = pool_.at(index).next;
+      pool_.give_back(index);
+    }
+  }
+  stream.next_free = free_head_;
+  free_head_ = connection.stream;
+  connection.stream = 0;
+}
+
+void Reassembler::abandon(Connection& connection) {
+  if (connection.stream != 0) release(connection);
+}
+
+Segment Reassembler::segment_of(Connection& connection, const Packet& packet, Side side) {
+  const Half& peer = stream_of(connection).half[other_side(side)];
+  Segment segment{.time_ns = packet.time_ns, .offset = 0, .peer_offset = 0, .peer_offset_known = false};
+  if (!peer.acked_known || !peer.known) return segment;
+  // Below 0: of what came before the first byte seen, or made up.
+  const int64_t offset = static_cast<int64_t>(peer.offset) + distance(peer.next_seq, peer.acked);
+  segment.peer_offset_known = offset >= 0;
+  segment.peer_offset = offset >= 0 ? static_cast<uint64_t>(offset) : 0;
+  return segment;
+}
+
+void Reassembler::note_ack(Half& half, const Packet& packet) {
+  const uint32_t ack = packet.tcp_ack;
+  if (!half.known) {
+    half.known = true;
+    half.next_seq = ack;
+  }
+  if (!half.acked_known || before(half.acked, ack)) {
+    // An acknowledgement from nowhere must not open a hole.
+    if (distance(half.next_seq, ack) > kMaxAheadBytes) return;
+    half.acked = ack;
+    half.acked_known = true;
+  }
+  if (!before(half.next_seq, half.acked)) return;
+  if (half.acked_packets == 0) half.acked_since_ns = packet.time_ns;
+}
+
+void Reassembler::payload(Connection& connection, Side side, Piece piece) {
+  Half& half = stream_of(connection).half[side];
+  if (half.ended) return;
+  const int32_t ahead = distance(half.next_seq, piece.seq);
+  if (ahead <= 0) {
+    const uint32_t old = static_cast<uint32_t>(-static_cast<int64_t>(ahead));
+    if (old >= piece.length) return;
+    piece.seq += old;
+    piece.length -= old;
+    if (piece.bytes != nullptr) piece.bytes += old;
+    return in_order(connection, side, piece);
+  }
+  const bool believed = ahead <= kMaxAheadBytes || (half.acked_known && !before(half.acked, piece.seq));
+  if (believed) buffer(connection, side, piece);
+}
+
+// What waits came first, so its bytes count where the piece overlaps it.
+void Reassembler::in_order(Connection& connection, Side side, Piece piece) {
+  while (piece.length > 0) {
+    const Half& half = stream_of(connection).half[side];
+    const uint32_t head = half.head;
+    const uint32_t until_head = head == 0 ? piece.length : pool_.at(head).seq - piece.seq;
+    Piece front = piece;
+    front.length = std::min(piece.length, until_head);
+    if (front.length > 0 && !deliver(connection, side, front)) return;
+    uint32_t covered = front.length;
+    if (covered < piece.length) {
+      covered += std::min(pool_.at(head).length, piece.length - covered);
+      if (!deliver_head(connection, side)) return;
+    }
+    piece.seq += covered;
+    piece.length -= covered;
+    if (piece.bytes != nullptr) piece.bytes += covered;
+  }
+  drain(connection, side);
+}
+
+// False: nobody wants the connection any more, and its stream is gone.
+bool Reassembler::deliver(Connection& connection, Side side, const Piece& piece) {
+  Half& half = stream_of(connection).half[side];
+  Segment segment = piece.segment;
+  segment.offset = half.offset;
+  half.offset += piece.length;
+  half.next_seq += piece.length;
+  half.acked_packets = 0;
+  half.hole_since_ns = 0;
+  const bool wanted = piece.bytes == nullptr
+                          ? receiver_->on_gap(connection, side, piece.length, segment, LossReason::kGap)
+                          : receiver_->on_data(connection, side, {piece.bytes, piece.length}, segment);
+  if (!wanted) release(connection);
+  return wanted;
+}
+
+bool Reassembler::deliver_head(Connection& connection, Side side) {
+  Half& half = stream_of(connection).half[side];
+  const uint32_t index = half.head;
+  const Chunk& chunk = pool_.at(index);
+  half.head = chunk.next;
+  --half.chunks;
+  const Piece piece{chunk.seq, chunk.length, chunk.missing ? nullptr : chunk.data,
+                    Segment{chunk.time_ns, 0, chunk.peer_offset, chunk.peer_offset_known}};
+  const bool wanted = deliver(connection, side, piece);
+  pool_.give_back(index);
+  return wanted;
+}
+
+void Reassembler::drain(Connection& connection, Side side) {
+  while (true) {
+    Half& half = stream_of(connection).half[side];
+    if (half.head == 0 || pool_.at(half.head).seq != half.next_seq) {
+      if (half.head != 0) half.hole_since_ns = pool_.at(half.head).time_ns;
+      return;
+    }
+    if (!deliver_head(connection, side)) return;
+  }
+}
+
+// Inserts those parts of the piece that no waiting chunk covers.
+void Reassembler::buffer(Connection& connection, Side side, Piece piece) {
+  uint32_t previous = 0;
+  while (piece.length > 0 && connection.stream != 0) {
+    Half& half = stream_of(connection).half[side];
+    uint32_t following = previous == 0 ? half.head : pool_.at(previous).next;
+    while (following != 0 && !before(piece.seq, pool_.at(following).seq)) {
+      previous = following;
+      following = pool_.at(following).next;
+    }
+    if (previous != 0) {
+      const Chunk& chunk = pool_.at(previous);
+      const int32_t covered = distance(piece.seq, chunk.seq + chunk.length);
+      if (covered > 0) {
+        const uint32_t cut = std::min(static_cast<uint32_t>(covered), piece.length);
+        piece.seq += cut;
+        piece.length -= cut;
+        if (piece.bytes != nullptr) piece.bytes += cut;
+        continue;
+      }
+    }
+    Piece part = piece;
+    if (following != 0) part.length = std::min(part.length, pool_.at(following).seq - part.seq);
+    if (part.bytes != nullptr) part.length = std::min(part.length, Chunk::kDataBytes);
+    const uint32_t index = store(connection, side, part);
+    if (index == 0) {
+      // Room was made by giving up a hole, which may have delivered what comes before the piece.
+      if (connection.stream != 0) payload(connection, side, piece);
+      return;
+    }
+    Half& now = stream_of(connection).half[side];
+    if (now.head == 0) now.hole_since_ns = part.segment.time_ns;
+    pool_.at(index).next = following;
+    (previous == 0 ? now.head : pool_.at(previous).next) = index;
+    previous = index;
+    piece.seq += part.length;
+    piece.length -= part.length;
+    if (piece.bytes != nullptr) piece.bytes += part.length;
+  }
+}
+
+// 0 if there was no room, then the flow's first hole has been given up (or, without one, the piece's place is next).
+uint32_t Reassembler::store(Connection& connection, Side side, const Piece& piece) {
+  Half& half = stream_of(connection).half[side];
+  const bool flow_full = half.chunks >= max_flow_chunks_;
+  const uint32_t index = flow_full ? 0 : pool_.take();
+  if (index == 0) {
+    const LossReason reason = flow_full ? LossReason::kReassemblyFlowFull : LossReason::kReassemblyTotalFull;
+    if (half.head != 0) {
+      skip_hole(connection, side, reason);
+    } else {
+      Segment segment = piece.segment;
+      segment.offset = half.offset;
+      const uint32_t hole = piece.seq - half.next_seq;
+      half.offset += hole;
+      half.next_seq = piece.seq;
+      if (!receiver_->on_gap(connection, side, hole, segment, reason)) release(connection);
+    }
+    return 0;
+  }
+  Chunk& chunk = pool_.at(index);
+  chunk.time_ns = piece.segment.time_ns;
+  chunk.peer_offset = piece.segment.peer_offset;
+  chunk.peer_offset_known = piece.segment.peer_offset_known;
+  chunk.seq = piece.seq;
+  chunk.length = piece.length;
+  chunk.missing = piece.bytes == nullptr;
+  if (!chunk.missing) std::memcpy(chunk.data, piece.bytes, piece.length);
+  ++half.chunks;
+  return index;
+}
+
+// Gives up the bytes before the first waiting chunk, then delivers what follows. False: the stream is gone.
+bool Reassembler::skip_hole(Connection& connection, Side side, LossReason reason) {
+  Half& half = stream_of(connection).half[side];
+  const Chunk& chunk = pool_.at(half.head);
+  const uint32_t hole = chunk.seq - half.next_seq;
+  const Segment segment{chunk.time_ns, half.offset, chunk.peer_offset, chunk.peer_offset_known};
+  half.offset += hole;
+  half.next_seq = chunk.seq;
+  if (hole > 0 && !receiver_->on_gap(connection, side, hole, segment, reason)) {
+    release(connection);
+    return false;
+  }
+  drain(connection, side);
+  return connection.stream != 0;
+}
+
+void Reassembler::give_up_stale_hole(Connection& connection, Side side, int64_t time_ns) {
+  while (connection.stream != 0) {
+    Half& half = stream_of(connection).half[side];
+    const bool acked_beyond = half.acked_known && before(half.next_seq, half.acked);
+    if (!acked_beyond) half.acked_packets = 0;
+    if (half.head == 0) {
+      if (acked_beyond) ++half.acked_packets;
+      return;
+    }
+    const bool acked_hole = acked_beyond && !before(half.acked, pool_.at(half.head).seq);
+    const bool patient = half.acked_packets < kPatiencePackets && time_ns - half.acked_since_ns < kPatienceNs;
+    if (acked_beyond) ++half.acked_packets;
+    const bool stale = time_ns - half.hole_since_ns >= kHoleTimeoutNs;
+    if (!stale && (!acked_hole || patient)) return;
+    // The patience that was had for one hole serves all that the same acknowledgement covers.
+    const uint32_t packets = half.acked_packets;
+    if (!skip_hole(connection, side, LossReason::kGap)) return;
+    Half& after = stream_of(connection).half[side];
+    if (after.head != 0 && before(after.next_seq, after.acked)) after.acked_packets = packets;
+  }
+}
+
+void Reassembler::end_if_complete(Connection& connection, Side side, int64_t time_ns) {
+  Half& half = stream_of(connection).half[side];
+  if (half.ended || !half.fin_known || half.head != 0 || before(half.next_seq, half.fin_seq)) return;
+  half.ended = true;
+  receiver_->on_stream_end(connection, side, StreamEnd::kFin, time_ns);
+}
+
+void Reassembler::finish(Connection& connection, StreamEnd end, int64_t time_ns) {
+  for (const Side side : {Side{0}, Side{1}}) {
+    if (connection.stream != 0) finish_side(connection, side, end, time_ns);
+  }
+  if (connection.stream != 0) release(connection);
+}
+
+void Reassembler::finish_side(Connection& connection, Side side, StreamEnd end, int64_t time_ns) {
+  while (stream_of(connection).half[side].head != 0) {
+    if (!skip_hole(connection, side, LossReason::kGap)) return;
+  }
+  Half& half = stream_of(connection).half[side];
+  if (half.ended) return;
+  half.ended = true;
+  // Bytes that the FIN or an acknowledgement vouches for, and that nobody captured. An acknowledgement of just one may
+  // be for a FIN that nobody captured.
+  uint32_t last = half.next_seq;
+  if (half.acked_known && before(last + 1, half.acked)) last = half.acked;
+  if (half.fin_known) last = half.fin_seq;
+  if (before(half.next_seq, last)) {
+    const Segment segment{time_ns, half.offset, 0, false};
+    const uint32_t hole = last - half.next_seq;
+    half.offset += hole;
+    half.next_seq = last;
+    if (!receiver_->on_gap(connection, side, hole, segment, LossReason::kGap)) return release(connection);
+  }
+  const bool finned = half.fin_known && !before(half.fin_seq, half.next_seq);
+  receiver_->on_stream_end(connection, side, finned ? StreamEnd::kFin : end, time_ns);
+}
+
+}  // namespace tapline

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "parsers/api/connection.h"
+#include "parsers/api/parser.h"
+#include "parsers/engine/chunk_pool.h"
+
+namespace tapline {
+
+// Takes the reassembled bytes. Each call returns whether anybody wants more of the connection.
+class StreamReceiver {
+ public:
+  virtual ~StreamReceiver() = default;
+  virtual bool on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment) = 0;
+  // Bytes that never came; reason tells why no longer waited for.
+  virtual bool on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment, LossReason reason) = 0;
+  virtual void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns) = 0;
+};
+
+// Puts TCP payload in order (RFC 9293), with what a tap can know: of overlapping copies the first captured counts;
+// bytes that the receiver has acknowledged won't be sent again, so if they weren't captured by then, they are a gap.
+//
+//   delivered ──────────▶│◀─ hole ─▶│ chunk │◀─ hole ─▶│ chunk │ chunk │
+//                     next_seq
+//
+// Data in order goes to the receiver straight from the packet. Out-of-order data waits in chunks, per flow and in total
+// bounded. A hole is given up when
+//  - the other side has acknowledged what lies behind it, and a few packets or a moment later it is still open (a
+//  mirror
+//    may deliver packets a few places late),
+//  - it has been open for kHoleTimeoutNs (captures of one direction have no acknowledgements),
+//  - the buffers are full, or the connection ends.
+// Not thread-safe. State is made with the first payload, so connections without any cost nothing.
+class Reassembler {
+ public:
+  static constexpr uint32_t kPatiencePackets = 4;
+  static constexpr int64_t kPatienceNs = 200'000'000;
+  static constexpr int64_t kHoleTimeoutNs = 5'000'000'000;
+
+  Reassembler(uint64_t max_bytes, uint32_t max_flow_bytes, StreamReceiver* receiver);
+
+  // To be called before the packet moves connection.seq_end. REQUIRES: TCP, packet.connection set.
+  void add(const Packet& packet, Side side);
+  // No more packets: what waits is delivered with its gaps, then both sides end.
+  void finish(Connection& connection, StreamEnd end, int64_t time_ns);
+  // Nobody wants this connection: forgets it without delivering.
+  void abandon(Connection& connection);
+
+  uint64_t buffered_bytes() const { return uint64_t{pool_.in_use()} * Chunk::kBytes; }
+
+ private:
+  // One direction. All sequence numbers compare modulo 2^32.
+  struct Half {
+    uint64_t offset;        // stream offset of next_seq
+    int64_t hole_since_ns;  // when data first waited behind the hole
+    uint32_t next_seq;      // next byte to deliver
+    uint32_t acked;         // highest acknowledgement by the other side
+    uint32_t fin_seq;       // the byte after the last, if fin_known
+    uint32_t head;          // waiting chunks in order, no two overlap
+    uint32_t chunks;
+    uint32_t acked_packets;  // packets of the connection since the other side acknowledged beyond next_seq
+    int64_t acked_since_ns;
+    bool known;
+    bool acked_known;
+    bool fin_known;
+    bool ended;
+  };
+  struct Stream {
+    Half half[2];
+    uint32_t next_free;
+  };
+  // A run of payload on its way in; bytes is null for what was not captured.
+  struct Piece {
+    uint32_t seq;
+    uint32_t length;
+    const uint8_t* bytes;
+    Segment segment;
+  };
+
+  Stream& stream_of(const Connection& connection) { return streams_[connection.stream]; }
+  void open(Connection& connection, const Packet& packet, Side side);
+  void release(Connection& connection);
+  Segment segment_of(Connection& connection, const Packet& packet, Side side);
+  void note_ack(Half& half, const Packet& packet);
+  void payload(Connection& connection, Side side, Piece piece);
+  void in_order(Connection& connection, Side side, Piece piece);
+  bool deliver(Connection& connection, Side side, const Piece& piece);
+  bool deliver_head(Connection& connection, Side side);
+  void drain(Connection& connection, Side side);
+  void buffer(Connection& connection, Side side, Piece piece);
+  uint32_t store(Connection& connection, Side side, const Piece& piece);
+  bool skip_hole(Connection& connection, Side side, LossReason reason);
+  void give_up_stale_hole(Connection& connection, Side side, int64_t time_ns);
+  void end_if_complete(Connection& connection, Side side, int64_t time_ns);
+  void finish_side(Connection& connection, Side side, StreamEnd end, int64_t time_ns);
+
+  ChunkPool pool_;
+  uint32_t max_flow_chunks_;
+  StreamReceiver* receiver_;
+  std::vector<Stream> streams_;  // 0 is never used; grows to the most connections that ever had payload at once
+  uint32_t free_head_ = 0;
+};
+
+}  // namespace tapline

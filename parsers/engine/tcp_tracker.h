@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "parsers/api/connection.h"
+
+namespace tapline {
+
+// What the packets' flags say of a connection (RFC 9293 section 3.3.2, as far as a tap between the two sides can tell):
+// who is the client, which incarnation it is, how far it got. Pure functions over the connection's entry.
+
+// True if the packet is of a new connection that reuses the endpoints of this one: a SYN with another initial sequence
+// number where this one is over, was never answered or has been silent, or a SYN/ACK that answers such a SYN.
+bool starts_new_incarnation(const Connection& connection, const Packet& packet, Side side);
+
+// A connection that begins with this packet, sent by side 0.
+void start_connection(Connection& connection, const Packet& packet);
+
+// SYN and SYN/ACK. Returns tcp_event bits. Called before payload is reassembled, for it tells where streams start.
+uint8_t track_handshake(Connection& connection, const Packet& packet, Side side);
+
+// Sequence numbers, FIN and RST. Returns tcp_event bits.
+uint8_t track_progress(Connection& connection, const Packet& packet, Side side);
+
+}  // namespace tapline

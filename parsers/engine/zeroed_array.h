@@ -1,0 +1,30 @@
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <new>
+
+namespace tapline {
+
+// Pages that read as zero and cost nothing until they are touched: tables sized for the worst case, paid for as they
+// fill.
+class ZeroedArray {
+ public:
+  // Throws std::bad_alloc if the address space can't be had.
+  explicit ZeroedArray(size_t bytes) : bytes_(bytes == 0 ? 1 : bytes) {
+    data_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (data_ == MAP_FAILED) throw std::bad_alloc();
+  }
+  ~ZeroedArray() { munmap(data_, bytes_); }
+  ZeroedArray(const ZeroedArray&) = delete;
+  ZeroedArray& operator=(const ZeroedArray&) = delete;
+
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+
+ private:
+  void* data_;
+  size_t bytes_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,212 @@
+#include "parsers/http_get/head.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace tapline::http {
+namespace {
+
+constexpr size_t kMaxMethodBytes = 32;
+constexpr std::array<std::string_view, 12> kUsualMethods = {"GET ",     "POST ",     "HEAD ",   "PUT ",
+                                                            "DELETE ",  "OPTIONS ",  "PATCH ",  "TRACE ",
+                                                            "CONNECT ", "PROPFIND ", "REPORT ", "LOCK "};
+
+bool is_token_char(char c) {
+  static constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         kOthers.find(c) != std::string_view::npos;
+}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (is_blank(text.front()) || text.front() == '\r' || text.front() == '\n'))
+    text.remove_prefix(1);
+  while (!text.empty() && (is_blank(text.back()) || text.back() == '\r' || text.back() == '\n')) text.remove_suffix(1);
+  return text;
+}
+
+bool equals_ignoring_case(std::string_view text, std::string_view lower) {
+  if (text.size() != lower.size()) return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if ((text[i] | 0x20) != lower[i] && text[i] != lower[i]) return false;
+  }
+  return true;
+}
+
+// Lower-case or upper-case names, then '/', then a digit.
+bool is_version(std::string_view word) {
+  return word.size() >= 6 && equals_ignoring_case(word.substr(0, 5), "http/") && is_digit(word[5]);
+}
+
+Look look_at_status_line(std::string_view bytes) {
+  // HTTP/1.1 200
+  static constexpr std::string_view kShape = "HTTP/d.d ddd";
+  for (size_t i = 0; i < kShape.size(); ++i) {
+    if (i == bytes.size()) return Look::kMaybe;
+    if (kShape[i] == 'd' ? !is_digit(bytes[i]) : bytes[i] != kShape[i]) return Look::kNot;
+  }
+  if (bytes.size() == kShape.size()) return Look::kMaybe;
+  const char after = bytes[kShape.size()];
+  return is_blank(after) || after == '\r' || after == '\n' ? Look::kResponse : Look::kNot;
+}
+
+struct RequestLine {
+  std::string_view method;
+  std::string_view url;
+  bool versioned;
+};
+
+// `line` without its end. The URL is everything between the first and the last blank: some clients leave blanks in it.
+RequestLine split_request_line(std::string_view line) {
+  const size_t method_end = std::min(line.find(' '), line.size());
+  std::string_view rest = trim(line.substr(method_end));
+  const size_t last = rest.rfind(' ');
+  const std::string_view word = last == std::string_view::npos ? std::string_view() : rest.substr(last + 1);
+  if (is_version(word)) return {line.substr(0, method_end), trim(rest.substr(0, last)), true};
+  return {line.substr(0, method_end), rest, false};
+}
+
+// Without a version only what can hardly be another protocol's command: servers answer such lines (RFC 9112 section 3).
+bool is_request(const RequestLine& line) {
+  if (line.versioned) return !line.url.empty();
+  const bool usual = std::any_of(kUsualMethods.begin(), kUsualMethods.end(), [&](std::string_view usual_method) {
+    return usual_method.substr(0, usual_method.size() - 1) == line.method;
+  });
+  if (usual) return line.url.empty() || line.url[0] == '/' || line.url[0] == '*' || is_version(line.url);
+  const bool upper =
+      std::all_of(line.method.begin(), line.method.end(), [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; });
+  return upper && line.method.size() >= 3 && line.url.starts_with('/');
+}
+
+Look look_at_request_line(std::string_view bytes) {
+  size_t method_end = 0;
+  while (method_end < bytes.size() && is_token_char(bytes[method_end])) ++method_end;
+  if (method_end > kMaxMethodBytes) return Look::kNot;
+  if (method_end == bytes.size()) return Look::kMaybe;
+  if (method_end == 0 || bytes[method_end] != ' ') return Look::kNot;
+  const size_t line_end = bytes.find('\n', method_end);
+  const std::string_view line = bytes.substr(0, line_end);
+  for (size_t i = method_end; i < line.size(); ++i) {
+    const auto c = static_cast<unsigned char>(line[i]);
+    if (c < 0x20 && c != '\t' && c != '\r') return Look::kNot;
+  }
+  if (line_end == std::string_view::npos) return Look::kMaybe;
+  return is_request(split_request_line(line)) ? Look::kRequest : Look::kNot;
+}
+
+std::string_view authority_of(std::string_view url) {
+  const size_t scheme = url.find("://");
+  if (scheme == std::string_view::npos || scheme > 8) return {};
+  const std::string_view rest = url.substr(scheme + 3);
+  return rest.substr(0, rest.find_first_of("/?#"));
+}
+
+// Lines that begin with a blank continue the one before (obsolete folding, RFC 9112 section 5.2).
+size_t header_end(std::string_view bytes, size_t begin) {
+  size_t position = begin;
+  while (true) {
+    const size_t line_end = bytes.find('\n', position);
+    if (line_end == std::string_view::npos) return bytes.size();
+    position = line_end + 1;
+    if (position >= bytes.size() || !is_blank(bytes[position])) return position;
+  }
+}
+
+std::string_view unfold(std::string_view value, std::string* scratch) {
+  if (value.find('\n') == std::string_view::npos) return value;
+  scratch->clear();
+  for (const char c : value) {
+    if (c == '\r' || c == '\n') continue;
+    if (is_blank(c) && !scratch->empty() && scratch->back() == ' ') continue;
+    scratch->push_back(is_blank(c) ? ' ' : c);
+  }
+  return *scratch;
+}
+
+std::optional<uint64_t> parse_length(std::string_view value) {
+  uint64_t length = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), length);
+  const bool whole = end == value.data() + value.size() || *end == ',';
+  if (error != std::errc() || !whole || length > (uint64_t{1} << 62)) return std::nullopt;
+  return length;
+}
+
+void take_header(std::string_view header, Head* head, std::string* scratch) {
+  const size_t colon = header.find(':');
+  if (colon == std::string_view::npos) return;
+  const std::string_view name = trim(header.substr(0, colon));
+  const auto value = [&] { return trim(header.substr(colon + 1)); };
+  if (name.size() == 4 && head->host.empty() && equals_ignoring_case(name, "host")) {
+    head->host = unfold(value(), scratch);
+  } else if (name.size() == 14 && !head->content_length && equals_ignoring_case(name, "content-length")) {
+    head->content_length = parse_length(value());
+  } else if (name.size() == 17 && equals_ignoring_case(name, "transfer-encoding")) {
+    const std::string_view codings = value();
+    head->chunked = codings.size() >= 7 && equals_ignoring_case(codings.substr(codings.size() - 7), "chunked");
+  }
+}
+
+void parse_start_line(std::string_view line, Head* head) {
+  if (line.starts_with("HTTP/")) {
+    std::from_chars(line.data() + 9, line.data() + 12, head->status);
+    return;
+  }
+  const RequestLine parts = split_request_line(line);
+  head->request = true;
+  head->method = parts.method;
+  head->url = parts.url;
+}
+
+}  // namespace
+
+Look look_at(std::string_view bytes) {
+  if (bytes.empty()) return Look::kMaybe;
+  if (bytes[0] == 'H') {
+    const Look look = look_at_status_line(bytes);
+    if (look != Look::kNot) return look;
+  }
+  return look_at_request_line(bytes);
+}
+
+bool may_resume_at(std::string_view bytes) {
+  const Look look = look_at(bytes);
+  if (look != Look::kMaybe) return look != Look::kNot;
+  const auto begins_alike = [&](std::string_view word) {
+    const size_t common = std::min(word.size(), bytes.size());
+    return bytes.substr(0, common) == word.substr(0, common);
+  };
+  return begins_alike("HTTP/1.") || std::any_of(kUsualMethods.begin(), kUsualMethods.end(), begins_alike);
+}
+
+bool is_http2_preface(std::string_view bytes) { return bytes.starts_with("PRI * HTTP/2.0"); }
+
+size_t find_head_end(std::string_view bytes, size_t* resume) {
+  for (size_t at = bytes.find('\n', *resume); at != std::string_view::npos; at = bytes.find('\n', at + 1)) {
+    const std::string_view next = bytes.substr(at + 1, 2);
+    if (next.starts_with('\n')) return at + 2;
+    if (next == "\r\n") return at + 3;
+    if (next.empty() || next == "\r") {
+      *resume = at;
+      return std::string_view::npos;
+    }
+  }
+  *resume = bytes.size();
+  return std::string_view::npos;
+}
+
+Head parse_head(std::string_view bytes, std::string* scratch) {
+  Head head;
+  size_t position = std::min(bytes.find('\n'), bytes.size() - 1) + 1;
+  parse_start_line(trim(bytes.substr(0, position)), &head);
+  while (position < bytes.size()) {
+    const size_t end = header_end(bytes, position);
+    take_header(bytes.substr(position, end - position), &head, scratch);
+    position = end;
+  }
+  if (head.request && head.host.empty()) head.host = authority_of(head.url);
+  return head;
+}
+
+}  // namespace tapline::http

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tapline::http {
+
+// What the beginning of a message looks like (RFC 9112 sections 3 and 4).
+enum class Look : uint8_t {
+  kNot,       // no HTTP message begins like this
+  kMaybe,     // too short to tell
+  kRequest,   // a whole request line
+  kResponse,  // a status line, at least to its code
+};
+
+// Requests need their version at the end of the line, or a usual method with a path: otherwise every text protocol's
+// command would be one.
+Look look_at(std::string_view bytes);
+
+// For resynchronising, where a false start is dear: kMaybe only if the bytes begin like a usual method or a status
+// line.
+bool may_resume_at(std::string_view bytes);
+
+// True for the client preface of HTTP/2 (RFC 9113 section 3.4), which is not ours.
+bool is_http2_preface(std::string_view bytes);
+
+// Position after the empty line that ends the head, or npos; then *resume is where to search again once there is more.
+// Lines end with LF, CR before it or not.
+size_t find_head_end(std::string_view bytes, size_t* resume);
+
+// A parsed head. Views point into its bytes, or into the scratch string for a folded Host.
+struct Head {
+  bool request = false;
+  std::string_view method = {};
+  std::string_view url = {};   // as in the request line
+  std::string_view host = {};  // Host header, else the authority of an absolute URL
+  uint32_t status = 0;
+  bool chunked = false;
+  std::optional<uint64_t> content_length = {};
+};
+
+// REQUIRES: look_at(bytes) is kRequest or kResponse. `bytes` may end early, where the rest was not captured.
+Head parse_head(std::string_view bytes, std::string* scratch);
+
+}  // namespace tapline::http

@@ -1,0 +1,330 @@
+#include <gtest/gtest.h>
+
+#include "parsers/testing/conversation.h"
+#include "parsers/testing/harness.h"
+
+namespace tapline {
+namespace {
+
+using testing::Conversation;
+using testing::Frame;
+using testing::Harness;
+using Lines = std::vector<std::string>;
+
+const std::vector<std::string> kWhat = {"method",        "host",           "url",    "status",
+                                        "request_bytes", "response_bytes", "partial"};
+
+constexpr std::string_view kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
+constexpr std::string_view kOk = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+std::string size(std::string_view text) { return std::to_string(text.size()); }
+std::string whole(const std::string& method_host_url_status, std::string_view request, std::string_view response) {
+  return method_host_url_status + " " + size(request) + " " + size(response) + " ";
+}
+
+// One connection with the given bytes each way, each side's sent at once.
+std::vector<Frame> one_connection(std::string_view requests, std::string_view responses) {
+  return Conversation().handshake().client(requests).server(responses).client_ack().close().frames();
+}
+
+Lines parse(const std::vector<Frame>& frames) { return Harness({"http_get"}).all(frames).lines(kWhat); }
+
+// What a stream means doesn't depend on where it is cut: both sides cut in two at each place, and into single bytes.
+void expect_at_every_cut(std::string_view requests, std::string_view responses, const Lines& expected) {
+  ASSERT_EQ(parse(one_connection(requests, responses)), expected);
+  for (size_t cut = 1; cut < requests.size(); ++cut) {
+    Conversation conversation;
+    conversation.handshake().client(requests.substr(0, cut)).client(requests.substr(cut)).server(responses).close();
+    EXPECT_EQ(parse(conversation.frames()), expected) << "requests cut at " << cut;
+  }
+  for (size_t cut = 1; cut < responses.size(); ++cut) {
+    Conversation conversation;
+    conversation.handshake().client(requests).server(responses.substr(0, cut)).server(responses.substr(cut)).close();
+    EXPECT_EQ(parse(conversation.frames()), expected) << "responses cut at " << cut;
+  }
+  Conversation bytes;
+  bytes.handshake().client_cut(requests, 1).server_cut(responses, 1).close();
+  EXPECT_EQ(parse(bytes.frames()), expected) << "cut into bytes";
+}
+
+TEST(HttpGet, PairsRequestAndResponse) { expect_at_every_cut(kGet, kOk, {whole("GET h /a 200", kGet, kOk)}); }
+
+TEST(HttpGet, MeasuresFromTheFirstByteOfTheRequest) {
+  Conversation conversation;
+  conversation.handshake().client(kGet.substr(0, 5)).client(kGet.substr(5));
+  conversation.wait_ns(50'000'000).server(kOk.substr(0, 10)).wait_ns(20'000'000).server(kOk.substr(10)).close();
+  Harness run({"http_get"});
+  run.all(conversation.frames());
+  ASSERT_EQ(run.tuples().size(), 1u);
+  EXPECT_EQ(run.tuples()[0]["first_byte_ns"], "52000000");
+  EXPECT_EQ(run.tuples()[0]["response_time_ns"], "73000000");
+  EXPECT_EQ(run.tuples()[0].header.time_ns, conversation.frames()[6].time_ns);
+  EXPECT_EQ(run.tuples()[0].header.flow_incarnation, 1000u);
+  EXPECT_EQ(run.tuples()[0].endpoints(), "10.0.0.1:40000>10.0.0.2:80");
+}
+
+TEST(HttpGet, KeepAliveAndPipelining) {
+  const std::string post = "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nxyz";
+  const std::string created = "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n";
+  const Lines expected = {whole("GET h /a 200", kGet, kOk), whole("POST h /b 201", post, created),
+                          whole("GET h /a 200", kGet, kOk)};
+  expect_at_every_cut(std::string(kGet) + post + std::string(kGet), std::string(kOk) + created + std::string(kOk),
+                      expected);
+  Conversation keep_alive;
+  keep_alive.handshake().client(kGet).server(kOk).client(post).server(created).client(kGet).server(kOk).close();
+  EXPECT_EQ(parse(keep_alive.frames()), expected);
+}
+
+TEST(HttpGet, BodylessResponses) {
+  const std::string head = "HEAD /h HTTP/1.1\r\nHost: h\r\n\r\n";
+  const std::string head_answer = "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n";
+  const std::string no_content = "HTTP/1.1 204 No Content\r\n\r\n";
+  const std::string not_modified = "HTTP/1.1 304 Not Modified\r\nContent-Length: 77\r\n\r\n";
+  expect_at_every_cut(head + std::string(kGet) + std::string(kGet) + std::string(kGet),
+                      head_answer + no_content + not_modified + std::string(kOk),
+                      {whole("HEAD h /h 200", head, head_answer), whole("GET h /a 204", kGet, no_content),
+                       whole("GET h /a 304", kGet, not_modified), whole("GET h /a 200", kGet, kOk)});
+}
+
+TEST(HttpGet, InterimResponses) {
+  const std::string put = "PUT /p HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
+  const std::string interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </s>\r\n\r\n";
+  expect_at_every_cut(put + "ok", interim + std::string(kOk), {whole("PUT h /p 200", put + "ok", kOk)});
+}
+
+TEST(HttpGet, ChunkedWithExtensionsAndTrailers) {
+  const std::string post = "POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+  const std::string answer =
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
+      "B;name=\"v\"\r\nGET / HTTP/\r\n1\r\nx\r\n000;last\r\nTrailer: 1\r\nOther: 2\r\n\r\n";
+  expect_at_every_cut(post + std::string(kGet), answer + std::string(kOk),
+                      {whole("POST h /c 200", post, answer), whole("GET h /a 200", kGet, kOk)});
+}
+
+TEST(HttpGet, CloseDelimitedBody) {
+  const std::string old = "GET /old HTTP/1.0\r\n\r\n";
+  const std::string answer = "HTTP/1.0 200 OK\r\nServer: s\r\n\r\nany\r\n\r\nHTTP/1.1 200 is body\r\n\r\n";
+  expect_at_every_cut(old, answer, {whole("GET  /old 200", old, answer)});
+}
+
+TEST(HttpGet, LenientHeads) {
+  const std::string bare = "GET /bare HTTP/1.1\nHost: b\n\n";
+  const std::string empty_lines = "\r\n\r\nGET /lines HTTP/1.1\r\nhOST :\t padded \r\n\r\n";
+  const std::string folded = "GET /folded HTTP/1.1\r\nHost:\r\n  f\r\nX: 1\r\n Content-Length: 9\r\n\r\n";
+  const std::string absolute = "GET http://proxy.example:81/x?y#z HTTP/1.1\r\n\r\n";
+  const std::string odd = "purge_all! * HTTP/1.1\r\nHost: o\r\n\r\n";
+  const std::string blanks = "get /a b c HTTP/1.1\r\nHost: s\r\n\r\n";
+  const std::string ok(kOk);
+  expect_at_every_cut(
+      bare + empty_lines + folded + absolute + odd + blanks,
+      "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello" + ok + ok + ok + "HTTP/1.0 404\r\nContent-Length:0\r\n\r\n" + ok,
+      {whole("GET b /bare 200", bare, "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello"),
+       whole("GET padded /lines 200", empty_lines.substr(4), kOk), whole("GET f /folded 200", folded, kOk),
+       whole("GET proxy.example:81 http://proxy.example:81/x?y#z 200", absolute, kOk),
+       whole("purge_all! o * 404", odd, "HTTP/1.0 404\r\nContent-Length:0\r\n\r\n"),
+       whole("get s /a b c 200", blanks, kOk)});
+}
+
+TEST(HttpGet, UpgradeMakesTheConnectionOpaque) {
+  const std::string upgrade = "GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\n\r\n";
+  const std::string switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
+  expect_at_every_cut(upgrade, switching + "\x81\x05hello" + std::string(kOk),
+                      {whole("GET h /ws 101", upgrade, switching)});
+}
+
+TEST(HttpGet, ConnectMakesTheConnectionOpaque) {
+  const std::string connect = "CONNECT far:443 HTTP/1.1\r\nHost: far:443\r\n\r\n";
+  const std::string established = "HTTP/1.1 200 Connection established\r\n\r\n";
+  Conversation conversation;
+  conversation.handshake().client(connect).server(established).client(kGet).server(kOk).close();
+  EXPECT_EQ(parse(conversation.frames()), Lines{whole("CONNECT far:443 far:443 200", connect, established)});
+
+  const std::string refused = "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n";
+  Conversation retry;
+  retry.handshake().client(connect).server(refused).client(connect).server(established).client("\x16\x03").close();
+  EXPECT_EQ(parse(retry.frames()), (Lines{whole("CONNECT far:443 far:443 407", connect, refused),
+                                          whole("CONNECT far:443 far:443 200", connect, established)}));
+}
+
+TEST(HttpGet, ResponseBeforeTheRequestIsComplete) {
+  const std::string head = "POST /big HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n";
+  const std::string refused = "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n";
+  Conversation conversation;
+  conversation.handshake().client(head).client("some").server(refused).client(std::string(996, 'x')).close();
+  const Lines lines = parse(conversation.frames());
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_TRUE(lines[0].starts_with("POST h /big 413")) << lines[0];
+}
+
+TEST(HttpGet, HalfTransactions) {
+  Conversation unanswered;
+  unanswered.handshake().client(kGet).close();
+  EXPECT_EQ(parse(unanswered.frames()), Lines{"GET h /a 0 " + size(kGet) + " 0 request"});
+
+  Conversation reset;
+  reset.handshake().client(kGet).server("", tcp_flag::kRst | tcp_flag::kAck);
+  EXPECT_EQ(parse(reset.frames()), Lines{"GET h /a 0 " + size(kGet) + " 0 request"});
+
+  Conversation cut_off;
+  cut_off.handshake().client(kGet);
+  EXPECT_EQ(parse(cut_off.frames()), Lines{"GET h /a 0 " + size(kGet) + " 0 request"});
+}
+
+TEST(HttpGet, OneWayCaptures) {
+  std::vector<Frame> requests, responses;
+  Conversation conversation;
+  conversation.handshake().client(kGet).server(kOk).client(kGet).server(kOk).close();
+  for (const Frame& frame : conversation.frames()) (frame.bytes[14 + 15] == 1 ? requests : responses).push_back(frame);
+  const std::string request = "GET h /a 0 " + size(kGet) + " 0 request";
+  const std::string response = "   200 0 " + size(kOk) + " response";
+  EXPECT_EQ(parse(requests), (Lines{request, request}));
+  EXPECT_EQ(parse(responses), (Lines{response, response}));
+}
+
+TEST(HttpGet, JoinsInMidStream) {
+  Conversation conversation;
+  conversation.handshake().client(kGet).server_cut(kOk, 20).client(kGet).server(kOk).client(kGet).server(kOk).close();
+  std::vector<Frame> frames = conversation.frames();
+  frames.erase(frames.begin(), frames.begin() + 5);  // the first response's tail remains
+  EXPECT_EQ(parse(frames), (Lines{whole("GET h /a 200", kGet, kOk), whole("GET h /a 200", kGet, kOk)}));
+}
+
+// Three transactions; frames: 3 handshake, then request and response alternating from index 3.
+std::vector<Frame> three_with_lost(std::vector<size_t> lost, size_t response_cut = 1000) {
+  Conversation conversation;
+  conversation.handshake();
+  for (const char* url : {"/1", "/2", "/3"}) {
+    conversation.client("GET " + std::string(url) + " HTTP/1.1\r\nHost: h\r\n\r\n").server_cut(kOk, response_cut);
+  }
+  conversation.client_ack().close();
+  std::vector<Frame> frames = conversation.frames();
+  for (auto index = lost.rbegin(); index != lost.rend(); ++index) {
+    frames.erase(frames.begin() + static_cast<ptrdiff_t>(*index));
+  }
+  return frames;
+}
+
+TEST(HttpGet, LostRequestLeavesItsResponseSingle) {
+  const std::string whole_1 = whole("GET h /1 200", kGet, kOk), whole_3 = whole("GET h /3 200", kGet, kOk);
+  EXPECT_EQ(parse(three_with_lost({5})), (Lines{whole_1, "   200 0 " + size(kOk) + " response", whole_3}));
+}
+
+TEST(HttpGet, LostResponseLeavesItsRequestSingle) {
+  Lines lines = parse(three_with_lost({6}));
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0], whole("GET h /1 200", kGet, kOk));
+  EXPECT_EQ(lines[1], "GET h /2 0 " + size(kGet) + " 0 request");
+  EXPECT_EQ(lines[2], whole("GET h /3 200", kGet, kOk));
+}
+
+TEST(HttpGet, GapInsideABodyOfKnownLengthIsSteppedOver) {
+  // Responses in three segments of 15 bytes; the second one's last 5 bytes are of the body, the third is its middle.
+  std::string big = "HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n" + std::string(3000, 'x');
+  Conversation conversation;
+  conversation.handshake().client(kGet).server_cut(big, 1000).client(kGet).server(kOk).close();
+  conversation.frames().erase(conversation.frames().begin() + 5);
+  Harness run({"http_get"});
+  run.all(conversation.frames());
+  EXPECT_EQ(run.lines(kWhat), (Lines{whole("GET h /a 200", kGet, big), whole("GET h /a 200", kGet, kOk)}));
+  EXPECT_EQ(run.lost(LossReason::kGap), 1000u);
+}
+
+TEST(HttpGet, NeverPairsWrongWhicheverFrameIsLost) {
+  for (size_t response_cut : {1000u, 20u}) {
+    const size_t frames = three_with_lost({}, response_cut).size();
+    for (size_t first = 0; first < frames; ++first) {
+      for (size_t second = first + 1; second < frames; ++second) {
+        Harness run({"http_get"});
+        // Responses carry no number of their own, so a pair is right if its times are: each takes 1 ms to the first
+        // byte.
+        run.all(three_with_lost({first, second}, response_cut));
+        for (const testing::Tuple& tuple : run.tuples()) {
+          if (!tuple["partial"].empty()) continue;
+          EXPECT_EQ(tuple["first_byte_ns"], "1000000") << first << " and " << second << " lost";
+        }
+      }
+    }
+  }
+}
+
+TEST(HttpGet, FramesAFewPlacesLateChangeNothing) {
+  const std::vector<Frame> frames = three_with_lost({}, 20);
+  Lines expected = {whole("GET h /1 200", kGet, kOk), whole("GET h /2 200", kGet, kOk),
+                    whole("GET h /3 200", kGet, kOk)};
+  for (size_t late = 3; late < frames.size(); ++late) {
+    for (size_t places = 1; places <= 3 && late + places < frames.size(); ++places) {
+      std::vector<Frame> moved = frames;
+      std::rotate(moved.begin() + static_cast<ptrdiff_t>(late), moved.begin() + static_cast<ptrdiff_t>(late) + 1,
+                  moved.begin() + static_cast<ptrdiff_t>(late + places) + 1);
+      EXPECT_EQ(parse(moved), expected) << late << " late by " << places;
+    }
+  }
+}
+
+TEST(HttpGet, EverythingTwiceChangesNothing) {
+  std::vector<Frame> twice;
+  for (const Frame& frame : three_with_lost({})) twice.insert(twice.end(), 2, frame);
+  EXPECT_EQ(parse(twice).size(), 3u);
+}
+
+TEST(HttpGet, SnaplenCutsBodies) {
+  std::vector<Frame> frames = one_connection(std::string(kGet) + std::string(kGet), std::string(kOk));
+  frames.back().wire_bytes = static_cast<uint32_t>(frames.back().bytes.size());
+  std::string big = "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n" + std::string(900, 'x');
+  Conversation conversation;
+  conversation.handshake().client(kGet).server(big).client(kGet).server(big).close();
+  for (Frame& frame : conversation.frames()) {
+    frame.wire_bytes = static_cast<uint32_t>(frame.bytes.size());
+    if (frame.bytes.size() > 120) frame.bytes.resize(120);
+  }
+  EXPECT_EQ(parse(conversation.frames()), (Lines{whole("GET h /a 200", kGet, big), whole("GET h /a 200", kGet, big)}));
+}
+
+TEST(HttpGet, OtherProtocolsGiveNothing) {
+  for (std::string_view first : {"SSH-2.0-OpenSSH_9.2\r\n", "\x16\x03\x01\x02", "EHLO me\r\n", "get key\r\n", "GET\r\n",
+                                 "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "*1\r\n$4\r\nPING\r\n"}) {
+    EXPECT_EQ(parse(one_connection(first, "220 ready\r\n")), Lines{}) << first;
+  }
+}
+
+TEST(HttpGet, HeadTooLongIsCounted) {
+  const std::string endless = "GET /x HTTP/1.1\r\n" + std::string(200'000, 'h');
+  Conversation conversation;
+  conversation.handshake().client_cut(endless, 1400).close();
+  Harness run({"http_get"});
+  run.all(conversation.frames());
+  EXPECT_EQ(run.lines(kWhat), Lines{});
+  EXPECT_EQ(run.lost(LossReason::kHeadTooLong), 1u);
+}
+
+TEST(HttpGet, ClientIsToldByTheRequestWhereNothingElseTells) {
+  Conversation::Options options;
+  options.client_port = 80;
+  options.server_port = 40000;  // by the ports alone it would be the client
+  Conversation conversation(options);
+  conversation.client(kGet).server(kOk);
+  Harness run({"http_get"});
+  run.all(conversation.frames());
+  ASSERT_EQ(run.tuples().size(), 1u);
+  EXPECT_EQ(run.tuples()[0].endpoints(), "10.0.0.1:80>10.0.0.2:40000");
+  EXPECT_EQ(run.tuples()[0].header.client_known_by, ClientKnownBy::kProtocol);
+}
+
+TEST(HttpGet, EndingOneQueryTellsItAloneOfWhatIsPending) {
+  Conversation conversation;
+  conversation.handshake().client(kGet).server(kOk);
+  const std::vector<Frame> frames = conversation.frames();
+  Harness run({"http_get"});
+  run.feed({frames.begin(), frames.begin() + 4}, 0b11);
+  run.engine().end_queries(0b01);
+  ASSERT_EQ(run.tuples().size(), 1u);
+  EXPECT_EQ(run.tuples()[0].header.queries, 0b01u);
+  EXPECT_EQ(run.tuples()[0]["partial"], "request");
+  run.feed({frames.begin() + 4, frames.end()}, 0b10);
+  ASSERT_EQ(run.tuples().size(), 2u);
+  EXPECT_EQ(run.tuples()[1].header.queries, 0b10u);
+  EXPECT_EQ(run.tuples()[1]["partial"], "");
+}
+
+}  // namespace
+}  // namespace tapline

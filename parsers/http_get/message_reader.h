@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "parsers/api/parser.h"
+#include "parsers/http_get/head.h"
+
+namespace tapline::http {
+
+// How the end of a message's body is found (RFC 9112 section 6.3).
+enum class BodyKind : uint8_t { kNone, kLength, kChunked, kUntilClose, kOpaque };
+struct Framing {
+  BodyKind kind = BodyKind::kNone;
+  uint64_t length = 0;     // of kLength
+  bool uncertain = false;  // a body may in truth be absent: the answer to a HEAD that was not seen
+};
+
+// Told of messages by the reader of one side. Offsets are of that side's stream.
+class MessageHandler {
+ public:
+  virtual ~MessageHandler() = default;
+  // `first` is the segment of the head's first byte, with its offset. `cut`: the end of the head was not captured.
+  virtual Framing on_head(Side side, const Head& head, const Segment& first, bool cut) = 0;
+  // The message's last byte lies before end_offset. Not exact where bytes were lost.
+  virtual void on_message_end(Side side, uint64_t end_offset, int64_t time_ns, bool exact) = 0;
+  // Messages may lie unseen before this offset.
+  virtual void on_hidden(Side side, uint64_t offset) = 0;
+  virtual void on_head_too_long(Side side) = 0;
+};
+
+// Finds the messages in one side's stream. Heads that lie in one piece are parsed where they are, others are collected
+// in a buffer of at most kMaxHeadBytes; bodies are stepped over. After a gap that may hide a message it resumes at the
+// next piece that begins like a head.
+class MessageReader {
+ public:
+  static constexpr size_t kMaxHeadBytes = 64 << 10;
+
+  enum class Verdict : uint8_t { kFine, kNotHttp };
+
+  explicit MessageReader(Side side) : side_(side) {}
+
+  // For a stream whose beginning was not captured.
+  void start_in_middle() { mode_ = Mode::kSeek; }
+  // CONNECT or Upgrade took effect: what follows is another protocol.
+  void become_opaque() { mode_ = Mode::kOpaque; }
+  bool recognised() const { return recognised_; }
+
+  // kNotHttp: the stream's very first bytes are no HTTP message.
+  Verdict read(std::span<const uint8_t> bytes, const Segment& segment, MessageHandler& handler);
+  void gap(uint64_t bytes, const Segment& segment, MessageHandler& handler);
+  void end(MessageHandler& handler);
+
+  // Of the next byte.
+  uint64_t offset() const { return offset_; }
+  // No message that begins before this offset is still to be told of.
+  uint64_t settled_offset() const {
+    return mode_ == Mode::kStart || mode_ == Mode::kSeek || mode_ == Mode::kOpaque ? offset_ : first_.offset;
+  }
+  uint64_t seek_bytes() const { return seek_bytes_; }
+  size_t buffer_bytes() const { return head_.capacity(); }
+
+ private:
+  enum class Mode : uint8_t {
+    kStart,      // between messages
+    kHead,       // collecting a head in head_
+    kLength,     // remaining_ bytes of body to go
+    kChunkSize,  // in the line that begins a chunk
+    kChunkData,  // remaining_ bytes of chunk to go
+    kChunkEnd,   // at the end of line after a chunk
+    kTrailer,
+    kUntilClose,
+    kSeek,  // out of step
+    kOpaque,
+  };
+
+  bool step(std::string_view& text, MessageHandler& handler);
+  bool start(std::string_view& text, MessageHandler& handler);
+  bool collect(std::string_view& text, MessageHandler& handler);
+  bool reject(MessageHandler& handler);
+  void seek(std::string_view& text);
+  void head_done(std::string_view head, bool cut, MessageHandler& handler);
+  void skip_body(std::string_view& text, MessageHandler& handler);
+  void chunk_size(std::string_view& text, MessageHandler& handler);
+  void chunk_end(std::string_view& text, MessageHandler& handler);
+  void trailer(std::string_view& text, MessageHandler& handler);
+  void message_done(bool exact, MessageHandler& handler);
+  void lose_step(MessageHandler& handler);
+  void consume(std::string_view& text, size_t bytes);
+  bool in_body() const { return mode_ >= Mode::kLength && mode_ <= Mode::kUntilClose; }
+
+  Side side_;
+  Mode mode_ = Mode::kStart;
+  bool recognised_ = false;      // at least one message was seen
+  bool resumed_ = false;         // the head being collected was found by seeking
+  bool body_uncertain_ = false;  // see Framing::uncertain; true until the body's first byte
+  bool in_extension_ = false;    // behind the digits of a chunk's size
+  uint8_t digits_ = 0;           // of the chunk's size so far
+  bool line_empty_ = true;       // of the trailer
+  uint64_t remaining_ = 0;
+  uint64_t offset_ = 0;  // of the next byte
+  uint64_t seek_bytes_ = 0;
+  int64_t last_byte_ns_ = 0;
+  Segment segment_ = {};  // the current piece's
+  Segment first_ = {};    // of the message's first byte
+  size_t resume_ = 0;     // where to search head_ for its end
+  std::string head_;
+  std::string scratch_;
+};
+
+}  // namespace tapline::http

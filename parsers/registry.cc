@@ -1,0 +1,79 @@
+#include "parsers/registry.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+// Every built-in parser NAME: parsers/NAME defines make_NAME(). A new one is one line here.
+#define TAPLINE_PARSERS(PARSER) \
+  PARSER(http_get)              \
+  PARSER(sample)                \
+  PARSER(tcp_conn_time)         \
+  PARSER(tcp_flow_key)          \
+  PARSER(tcp_pkt_size)
+
+namespace tapline {
+
+#define TAPLINE_DECLARE(name) std::unique_ptr<Parser> make_##name();
+TAPLINE_PARSERS(TAPLINE_DECLARE)
+#undef TAPLINE_DECLARE
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+#define TAPLINE_FACTORY(name) {#name, make_##name},
+constexpr ParserFactory kFactories[] = {TAPLINE_PARSERS(TAPLINE_FACTORY)};
+#undef TAPLINE_FACTORY
+
+bool same_name(std::string_view a, std::string_view b) {
+  const auto same = [](char x, char y) { return (x == '-' ? '_' : x) == (y == '-' ? '_' : y); };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
+
+Json json_of(const Duration& duration) {
+  if (!duration.field.empty()) return {{"field", duration.field}};
+  if (duration.event_field.empty()) return nullptr;
+  return {{"event_field", duration.event_field}, {"start", duration.start}, {"end", duration.end}};
+}
+
+Json json_of(const Field& field, bool common) {
+  Json json = {{"name", field.name},
+               {"type", name_of(field.type)},
+               {"unit", field.unit},
+               {"description", field.description},
+               {"additive", field.additive}};
+  if (common) json["common"] = true;
+  return json;
+}
+
+Json json_of(const Schema& schema) {
+  Json fields = Json::array();
+  for (const Field& field : common_fields()) fields.push_back(json_of(field, true));
+  for (const Field& field : schema.fields) fields.push_back(json_of(field, false));
+  return {{"name", schema.name},
+          {"description", schema.description},
+          {"layer", name_of(schema.layer)},
+          {"main_fields", schema.main_fields},
+          {"value_field", schema.value_field.empty() ? Json(nullptr) : Json(schema.value_field)},
+          {"duration", json_of(schema.duration)},
+          {"fields", std::move(fields)}};
+}
+
+}  // namespace
+
+std::span<const ParserFactory> parser_factories() { return kFactories; }
+
+std::unique_ptr<Parser> make_parser(std::string_view name) {
+  for (const ParserFactory& factory : kFactories) {
+    if (same_name(name, factory.name)) return factory.make();
+  }
+  return nullptr;
+}
+
+std::string catalogue_json() {
+  Json parsers = Json::array();
+  for (const ParserFactory& factory : kFactories) parsers.push_back(json_of(factory.make()->schema()));
+  return Json{{"parsers", std::move(parsers)}}.dump(2);
+}
+
+}  // namespace tapline

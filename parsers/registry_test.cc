@@ -1,0 +1,76 @@
+#include "parsers/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace tapline {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST(Registry, NamesAreTheSchemasAndUnique) {
+  std::set<std::string> names;
+  for (const ParserFactory& factory : parser_factories()) {
+    EXPECT_EQ(factory.make()->schema().name, factory.name);
+    EXPECT_TRUE(names.insert(std::string(factory.name)).second);
+  }
+  EXPECT_TRUE(names.contains("http_get"));
+}
+
+TEST(Registry, DashesAreUnderscores) {
+  ASSERT_NE(make_parser("tcp-conn_time"), nullptr);
+  EXPECT_EQ(make_parser("tcp-conn_time")->schema().name, "tcp_conn_time");
+  EXPECT_EQ(make_parser("nothing"), nullptr);
+  EXPECT_EQ(make_parser("tcp_conn"), nullptr);
+}
+
+TEST(Registry, SchemasReferToTheirOwnFields) {
+  const Json catalogue = Json::parse(catalogue_json());
+  ASSERT_EQ(catalogue["parsers"].size(), parser_factories().size());
+  for (const Json& parser : catalogue["parsers"]) {
+    std::map<std::string, Json> fields;
+    for (const Json& field : parser["fields"]) {
+      EXPECT_TRUE(fields.emplace(field["name"], field).second) << field["name"];
+    }
+    EXPECT_GT(parser["main_fields"].size(), 0u);
+    for (const Json& name : parser["main_fields"]) EXPECT_TRUE(fields.contains(name)) << name;
+    EXPECT_TRUE(parser["value_field"].is_null() || fields.contains(parser["value_field"]));
+    const Json& duration = parser["duration"];
+    if (duration.is_null()) continue;
+    const std::string field = duration.contains("field") ? duration["field"] : duration["event_field"];
+    EXPECT_TRUE(fields.contains(field)) << field;
+  }
+}
+
+TEST(Registry, CommonFieldsComeFirst) {
+  const Json catalogue = Json::parse(catalogue_json());
+  const std::vector<std::string> common = {"time_ns", "flow_hash", "flow_incarnation", "client_known_by",
+                                           "src_ip",  "src_port",  "dst_ip",           "dst_port"};
+  for (const Json& parser : catalogue["parsers"]) {
+    for (size_t i = 0; i < parser["fields"].size(); ++i) {
+      EXPECT_EQ(parser["fields"][i].contains("common"), i < common.size());
+      EXPECT_TRUE(i >= common.size() || parser["fields"][i]["name"] == common[i]) << i;
+    }
+  }
+}
+
+TEST(Registry, CatalogueIsAsUsersReadIt) {
+  const Json parsers = Json::parse(catalogue_json())["parsers"];
+  const auto http = std::find_if(parsers.begin(), parsers.end(), [](const Json& p) { return p["name"] == "http_get"; });
+  ASSERT_NE(http, parsers.end());
+  EXPECT_EQ((*http)["layer"], "application");
+  EXPECT_EQ((*http)["main_fields"], Json({"url"}));
+  EXPECT_EQ((*http)["value_field"], "response_bytes");
+  EXPECT_EQ((*http)["duration"], Json({{"field", "response_time_ns"}}));
+  std::vector<std::string> own;
+  for (const Json& field : (*http)["fields"]) {
+    if (!field.contains("common")) own.push_back(field["name"]);
+  }
+  EXPECT_EQ(own, (std::vector<std::string>{"method", "host", "url", "status", "first_byte_ns", "response_time_ns",
+                                           "request_bytes", "response_bytes", "partial"}));
+}
+
+}  // namespace
+}  // namespace tapline

@@ -1,0 +1,52 @@
+#include "parsers/api/parser.h"
+
+namespace tapline {
+namespace {
+
+// One tuple when a flow is first seen in each second of packet time (NetAlytics section 3.1, Table 1).
+class TcpFlowKey final : public Parser {
+ public:
+  const Schema& schema() const override {
+    static const Schema schema = {
+        .name = "tcp_flow_key",
+        .description = "Endpoints of each TCP flow, once in each second in which it has packets",
+        .layer = Layer::kTransport,
+        .main_fields = {"dst_ip", "dst_port"},
+    };
+    return schema;
+  }
+
+  Needs needs() const override { return {.connections = true, .connection_state_bytes = sizeof(State)}; }
+
+  void process(std::span<const Packet> burst, Emitter& out) override {
+    for (const Packet& packet : burst) {
+      if (packet.connection != nullptr) tell(packet, out);
+    }
+  }
+
+ private:
+  struct State {
+    int64_t next_interval_ns;  // start of the interval in which the flow is next told of
+    uint64_t told;             // queries that know of it in this interval
+  };
+
+  void tell(const Packet& packet, Emitter& out) {
+    State& state = state_of<State>(*packet.connection);
+    if (state.told == 0 || packet.time_ns >= state.next_interval_ns) {
+      state.next_interval_ns = (packet.time_ns / kIntervalNs + 1) * kIntervalNs;
+      state.told = 0;
+    }
+    const uint64_t untold = packet.queries & ~state.told;
+    if (untold == 0) return;
+    state.told |= untold;
+    TupleHeader header = out.header_of(packet);
+    header.queries = untold;
+    out.emit(header, {});
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Parser> make_tcp_flow_key() { return std::make_unique<TcpFlowKey>(); }
+
+}  // namespace tapline

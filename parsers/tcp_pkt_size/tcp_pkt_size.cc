@@ -1,0 +1,101 @@
+#include <vector>
+
+#include "parsers/api/parser.h"
+
+namespace tapline {
+namespace {
+
+// Packets and wire bytes of each TCP flow, both directions together: one tuple for each second of packet time in which
+// it had packets (NetAlytics section 3.1, Table 1, per interval instead of per packet).
+//
+// Flows with something to tell are chained through a vector, so an interval's end costs only what was active in it.
+class TcpPktSize final : public Parser {
+ public:
+  const Schema& schema() const override {
+    static const Schema schema = {
+        .name = "tcp_pkt_size",
+        .description = "Packets and bytes of each TCP flow in each second, both directions together",
+        .layer = Layer::kTransport,
+        .fields = {{"packets", FieldType::kU64, "packets", "Packets in the second that ends with time_ns", true},
+                   {"bytes", FieldType::kU64, "bytes", "Their bytes on the wire, link header included", true}},
+        .main_fields = {"dst_ip", "dst_port"},
+        .value_field = "bytes",
+    };
+    return schema;
+  }
+
+  Needs needs() const override {
+    return {.connections = true, .intervals = true, .connection_state_bytes = sizeof(State)};
+  }
+
+  void process(std::span<const Packet> burst, Emitter& out) override {
+    for (const Packet& packet : burst) {
+      if (packet.connection != nullptr) count(packet, out);
+    }
+  }
+
+  void on_interval(int64_t /*end_ns*/, Emitter& out) override {
+    for (Connection* connection : active_) {
+      State& state = state_of<State>(*connection);
+      tell(*connection, state.queries, out);
+      state = State{};
+    }
+    active_.clear();
+  }
+
+  void on_end(Connection& connection, uint64_t queries, Emitter& out) override {
+    State& state = state_of<State>(connection);
+    tell(connection, state.queries & queries, out);
+    state.queries &= ~queries;
+  }
+
+  void on_release(Connection& connection) override {
+    const uint32_t position = state_of<State>(connection).position;
+    if (position == 0) return;
+    active_[position - 1] = active_.back();
+    state_of<State>(*active_[position - 1]).position = position;
+    active_.pop_back();
+  }
+
+ private:
+  struct State {
+    uint64_t queries;  // those that wanted the packets counted here
+    uint64_t bytes;
+    uint32_t packets;
+    uint32_t position;  // in active_, from 1; 0 = nothing counted
+  };
+
+  void count(const Packet& packet, Emitter& out) {
+    State& state = state_of<State>(*packet.connection);
+    if (state.position == 0) {
+      active_.push_back(packet.connection);
+      state.position = static_cast<uint32_t>(active_.size());
+      state.queries = packet.queries;
+    } else if (state.queries != packet.queries) {
+      // Queries came or went within the second: each is told of just the packets that it wanted.
+      out.header_of(packet);  // moves the clock
+      tell(*packet.connection, state.queries, out);
+      state.queries = packet.queries;
+      state.packets = 0;
+      state.bytes = 0;
+    }
+    ++state.packets;
+    state.bytes += packet.wire_bytes;
+  }
+
+  void tell(const Connection& connection, uint64_t queries, Emitter& out) {
+    const State& state = state_of<State>(connection);
+    if (queries == 0 || state.packets == 0) return;
+    TupleHeader header = out.header_of(connection);
+    header.queries = queries;
+    out.emit(header, {Value::u64(state.packets), Value::u64(state.bytes)});
+  }
+
+  std::vector<Connection*> active_;
+};
+
+}  // namespace
+
+std::unique_ptr<Parser> make_tcp_pkt_size() { return std::make_unique<TcpPktSize>(); }
+
+}  // namespace tapline

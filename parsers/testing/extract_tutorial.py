@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Takes the code out of a tutorial: whole files, and lines added to files that exist.
+
+A code block counts if an HTML comment before it says what it is:
+  <!-- file: PATH -->                 a new file
+  <!-- line: PATH after "TEXT" -->    a line for an existing file, after the line that holds TEXT
+  <!-- run -->                        a console session: "$ COMMAND", then what it prints
+
+usage: extract_tutorial.py TUTORIAL.md OUTPUT_FOLDER      writes new files, and copies of existing ones with the lines added
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"<!-- (file|line|run)(?:: (\S+))?(?: after \"([^\"]+)\")? -->\n```\w+\n(.*?)```", re.DOTALL)
+
+
+def blocks(tutorial):
+    """(kind, path, after, code) of each marked block."""
+    return [match.groups() for match in BLOCK.finditer(tutorial.read_text(encoding="utf-8"))]
+
+
+def with_line(text, after, line):
+    """The text with the line added after the one that holds `after`. Continued lines stay continued."""
+    lines = text.splitlines(keepends=True)
+    positions = [i for i, existing in enumerate(lines) if after in existing]
+    if len(positions) != 1:
+        raise ValueError(f'{len(positions)} lines hold "{after}", expected one')
+    position = positions[0]
+    # The last line of a macro's list: it now needs the backslash that carries on.
+    if line.startswith("  PARSER("):
+        lines[position] = lines[position].rstrip("\n") + " \\\n"
+    lines.insert(position + 1, line)
+    return "".join(lines)
+
+
+def extract(tutorial, output):
+    """Writes the tutorial's files below the output folder."""
+    for kind, path, after, code in blocks(tutorial):
+        if kind == "run":
+            continue
+        target = output / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(code if kind == "file" else with_line((ROOT / path).read_text(encoding="utf-8"), after, code),
+                          encoding="utf-8")
+
+
+if __name__ == "__main__":
+    extract(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parsers/api/packet.h"
+
+namespace tapline::testing {
+
+using Bytes = std::vector<uint8_t>;
+
+// A captured frame that owns its bytes.
+struct Frame {
+  Bytes bytes;
+  int64_t time_ns = 0;
+  uint32_t wire_bytes = 0;  // 0: as many as captured
+  LinkType link = LinkType::kEthernet;
+
+  RawPacket raw() const;
+};
+
+// "10.0.0.1" or "2001:db8::1". Aborts on anything else.
+IpAddress address(const std::string& text);
+std::string to_string(const IpAddress& address);
+
+struct TcpSpec {
+  std::string src = "10.0.0.1";
+  std::string dst = "10.0.0.2";
+  uint16_t src_port = 40000;
+  uint16_t dst_port = 80;
+  uint32_t seq = 0;
+  uint32_t ack = 0;
+  uint8_t flags = 0;
+  std::string_view payload = {};
+  std::vector<uint16_t> vlans = {};
+};
+
+// Layers, from the inside out: each wraps what it is given. Lengths are right, checksums are zero.
+Bytes tcp_segment(const TcpSpec& spec);
+Bytes udp_datagram(uint16_t src_port, uint16_t dst_port, std::string_view payload);
+Bytes ip_v4(const std::string& src, const std::string& dst, uint8_t protocol, const Bytes& payload);
+Bytes ip_v6(const std::string& src, const std::string& dst, uint8_t next_header, const Bytes& payload);
+Bytes ethernet(uint16_t type, const Bytes& payload, const std::vector<uint16_t>& vlans = {});
+
+// An Ethernet frame around the segment, IPv4 or IPv6 by its addresses.
+Frame tcp_frame(const TcpSpec& spec, int64_t time_ns);
+
+}  // namespace tapline::testing

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parsers/api/parser.h"
+
+namespace tapline::testing {
+
+// Reads a fuzz input as packets of a few TCP connections and runs them through parsers. Aborts where the engine or a
+// parser breaks its contract: time going back, values unlike the schema, something left over after the end.
+//
+// The input is a row of records:
+//
+//   ┌───────┬───────────┬─────────────────┬─────────┐
+//   │ flags │ parameter │ payload bytes   │ payload │
+//   │ 1     │ 1         │ 2, little-endian│         │
+//   └───────┴───────────┴─────────────────┴─────────┘
+//
+// flags: 1 from the server, 2 sequence moved by the parameter (signed, times 16), 4 FIN, 8 RST, 16 SYN, 32 the capture
+// cuts the payload after `parameter` bytes, 64 another connection (of `parameter` % 8), 128 time jumps by `parameter`
+// seconds.
+void fuzz_packets(std::vector<std::unique_ptr<Parser>> parsers, std::span<const uint8_t> input);
+
+// The same with built-in parsers.
+void fuzz_parsers(const std::vector<std::string>& names, std::span<const uint8_t> input);
+
+}  // namespace tapline::testing

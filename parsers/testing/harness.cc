@@ -1,0 +1,107 @@
+#include "parsers/testing/harness.h"
+
+#include <gtest/gtest.h>
+
+#include "parsers/registry.h"
+
+namespace tapline::testing {
+namespace {
+
+std::string to_text(const Value& value) {
+  switch (value.type()) {
+    case FieldType::kU64:
+      return std::to_string(value.as_u64());
+    case FieldType::kI64:
+      return std::to_string(value.as_i64());
+    case FieldType::kF64:
+      return std::to_string(value.as_f64());
+    case FieldType::kBool:
+      return value.as_bool() ? "true" : "false";
+    default:
+      return std::string(value.as_string());
+  }
+}
+
+}  // namespace
+
+std::string Tuple::endpoints() const {
+  return to_string(header.src_ip) + ":" + std::to_string(header.src_port) + ">" + to_string(header.dst_ip) + ":" +
+         std::to_string(header.dst_port);
+}
+
+void Collector::emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
+  const std::vector<Field>& fields = engine_->parser(parser).schema().fields;
+  ASSERT_EQ(values.size(), fields.size());
+  EXPECT_GE(header.time_ns, last_ns_);
+  EXPECT_NE(header.queries, 0u);
+  last_ns_ = header.time_ns;
+  Tuple tuple{parser, header, {}};
+  for (size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(values[i].type(), fields[i].type) << fields[i].name;
+    tuple.values[fields[i].name] = to_text(values[i]);
+  }
+  tuples.push_back(std::move(tuple));
+}
+
+void Collector::lose(LossReason reason, uint64_t count, uint64_t /*queries*/) { losses[reason] += count; }
+
+std::vector<std::string> Collector::lines(const std::vector<std::string>& fields) const {
+  std::vector<std::string> lines;
+  for (const Tuple& tuple : tuples) {
+    std::string line;
+    for (const std::string& field : fields) line += (&field == fields.data() ? "" : " ") + tuple[field];
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::vector<std::unique_ptr<Parser>> make_parsers(const std::vector<std::string>& names) {
+  std::vector<std::unique_ptr<Parser>> parsers;
+  for (const std::string& name : names) parsers.push_back(make_parser(name));
+  return parsers;
+}
+
+EngineOptions Harness::small() {
+  return {.max_connections = 64, .max_reassembly_bytes = 1 << 20, .max_flow_reassembly_bytes = 128 << 10};
+}
+
+Harness::Harness(const std::vector<std::string>& parsers, const EngineOptions& options)
+    : Harness(make_parsers(parsers), options) {}
+
+Harness::Harness(std::vector<std::unique_ptr<Parser>> parsers, const EngineOptions& options)
+    : engine_(std::move(parsers), &collector_, options) {
+  collector_.watch(&engine_);
+}
+
+size_t Harness::feed(const std::vector<Frame>& frames, uint64_t queries, size_t burst, ToSide to_side) {
+  const FlowHasher hasher(kTestKey);
+  std::vector<Packet> packets;
+  size_t decoded = 0;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    Packet packet;
+    if (decode(frames[i].raw(), hasher, &packet) == DecodeOutcome::kOk) {
+      packet.queries = queries;
+      packet.to_side = to_side;
+      packets.push_back(packet);
+      ++decoded;
+    }
+    if (packets.size() == burst || i + 1 == frames.size()) {
+      engine_.process(packets);
+      packets.clear();
+    }
+  }
+  return decoded;
+}
+
+Harness& Harness::all(const std::vector<Frame>& frames) {
+  feed(frames);
+  engine_.end();
+  return *this;
+}
+
+uint64_t Harness::lost(LossReason reason) const {
+  const auto found = collector_.losses.find(reason);
+  return found == collector_.losses.end() ? 0 : found->second;
+}
+
+}  // namespace tapline::testing

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parsers/api/flow_hash.h"
+#include "parsers/engine/engine.h"
+#include "parsers/testing/frames.h"
+
+namespace tapline::testing {
+
+inline constexpr HashKey kTestKey = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
+
+// A tuple with its own values by field name, as text.
+struct Tuple {
+  uint32_t parser = 0;
+  TupleHeader header;
+  std::map<std::string, std::string> values;
+
+  const std::string& operator[](const std::string& field) const { return values.at(field); }
+  // "10.0.0.1:40000>10.0.0.2:80"
+  std::string endpoints() const;
+};
+
+// Keeps everything. Fails the test where a tuple breaks the contract: time going back, values not as the schema says,
+// no query.
+class Collector final : public TupleSink {
+ public:
+  void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
+  void lose(LossReason reason, uint64_t count, uint64_t queries) override;
+
+  void watch(const Engine* engine) { engine_ = engine; }
+  // One line a tuple: the named fields' values, joined by spaces.
+  std::vector<std::string> lines(const std::vector<std::string>& fields) const;
+
+  std::vector<Tuple> tuples;
+  std::map<LossReason, uint64_t> losses;
+
+ private:
+  const Engine* engine_ = nullptr;
+  int64_t last_ns_ = INT64_MIN;
+};
+
+// An engine over parsers by name (or given), and what comes out of it.
+class Harness {
+ public:
+  explicit Harness(const std::vector<std::string>& parsers, const EngineOptions& options = small());
+  explicit Harness(std::vector<std::unique_ptr<Parser>> parsers, const EngineOptions& options = small());
+
+  // Bounds that suit tests: few connections, little memory.
+  static EngineOptions small();
+
+  // All frames in bursts of `burst`, each packet wanted by `queries`. Returns how many could be decoded.
+  size_t feed(const std::vector<Frame>& frames, uint64_t queries = 1, size_t burst = 32,
+              ToSide to_side = ToSide::kUnknown);
+  // feed() and end().
+  Harness& all(const std::vector<Frame>& frames);
+
+  Engine& engine() { return engine_; }
+  const std::vector<Tuple>& tuples() const { return collector_.tuples; }
+  std::vector<std::string> lines(const std::vector<std::string>& fields) const { return collector_.lines(fields); }
+  uint64_t lost(LossReason reason) const;
+
+ private:
+  Collector collector_;
+  Engine engine_;
+};
+
+std::vector<std::unique_ptr<Parser>> make_parsers(const std::vector<std::string>& names);
+
+}  // namespace tapline::testing

@@ -1,0 +1,47 @@
+"""What the comparisons with recorded truth share: the reference captures, the monitor, the table of known differences."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+SKIPPED = 77
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def captures_or_skip():
+    """The folder of reference captures, named by TAPLINE_CAPTURES; ends the program as skipped where there is none."""
+    folder = pathlib.Path(os.environ.get("TAPLINE_CAPTURES", ROOT.parent / "shared" / "traces"))
+    if (folder / "truth").is_dir():
+        return folder
+    print(f"SKIPPED: no reference captures in {folder} (set TAPLINE_CAPTURES)")
+    sys.exit(SKIPPED)
+
+
+def monitor_or_skip():
+    """The monitor to ask: the first argument. Built without DPDK, there is none."""
+    monitor = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "bin" / "tapline-monitor")
+    if monitor.is_file():
+        return monitor
+    print(f"SKIPPED: no monitor at {monitor}")
+    sys.exit(SKIPPED)
+
+
+def tuples(monitor, parser, capture):
+    """The parser's tuples of one capture, in the order in which they were emitted."""
+    command = [str(monitor), "--parser", parser, "--pcap", str(capture), "--output", "json"]
+    run = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    if run.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} exited with {run.returncode}: {run.stderr.decode(errors='replace')}")
+    return [json.loads(line) for line in run.stdout.decode(errors="replace").splitlines()]
+
+
+def json_lines(path):
+    """Records of a .jsonl file, or of its .zst."""
+    if path.exists():
+        data = path.read_bytes()
+    else:
+        compressed = path.with_name(path.name + ".zst")
+        data = subprocess.run(["zstd", "-dc", "--long=27", str(compressed)], capture_output=True, check=True).stdout
+    return [json.loads(line) for line in data.decode(errors="replace").splitlines()]

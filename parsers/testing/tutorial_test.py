@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Runs a tutorial's console sessions and compares what they print with what the tutorial shows.
+
+usage: tutorial_test.py TUTORIAL.md MONITOR      MONITOR was built from the tutorial's code; it stands in for tapline-monitor
+"""
+
+import pathlib
+import shlex
+import subprocess
+import sys
+
+from extract_tutorial import ROOT, blocks
+
+
+def main():
+    tutorial, monitor = pathlib.Path(sys.argv[1]), sys.argv[2]
+    sessions = [code for kind, _, _, code in blocks(tutorial) if kind == "run"]
+    failures = 0
+    for session in sessions:
+        first, _, shown = session.partition("\n")
+        command = [monitor if word == "tapline-monitor" else word for word in shlex.split(first.removeprefix("$ "))]
+        run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        if run.returncode != 0 or run.stdout != shown:
+            failures += 1
+            print(f"{first}\nexited with {run.returncode} and printed\n{run.stdout}{run.stderr}instead of\n{shown}")
+    if not sessions:
+        print(f"no console session in {tutorial}")
+    return 1 if failures or not sessions else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
