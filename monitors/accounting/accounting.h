@@ -1,0 +1,94 @@
+// What went in, what came out, and why the rest did not, for one query in one lane.
+//
+//   packets_in = packets_out + sum of dropped of unit packets
+//   tuples_in  = tuples_out  + sum of dropped of unit tuples
+//
+// Counters only grow; what a batch reports is the difference between two copies. Not thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "parsers/api/packet.h"
+#include "parsers/api/tuple.h"
+
+namespace tapline {
+
+enum class DropUnit : uint8_t { kPackets, kTuples, kStreamBytes, kFlows };
+inline constexpr int kDropUnits = 4;
+std::string_view name_of(DropUnit unit);  // "packets", "tuples", "stream_bytes", "flows"
+
+// Reasons of the monitor itself. After them come those of decode() and of the parsers.
+enum class Drop : uint8_t {
+  kUnsampled,         // packets of flows that sampling left out
+  kNicMissed,         // the port had no free descriptor
+  kNicNoBuffer,       // the driver had no buffer for it
+  kKernelMissed,      // the kernel's ring of a packet socket was full
+  kCaptureTruncated,  // the packet that the end of a capture file cut in two
+  kCaptureCorrupt,    // the packet at a damaged place of a capture file
+  kQueueFull,         // tuples of batches for which the producer's queue had no room
+  kDeliveryFailed,    // tuples of batches that the broker never acknowledged
+};
+inline constexpr int kOwnDrops = 8;
+inline constexpr int kDropReasons = kOwnDrops + kDecodeOutcomes + kLossReasons;
+
+// Index of a reason among all kDropReasons.
+constexpr int IndexOf(Drop drop) { return static_cast<int>(drop); }
+constexpr int IndexOf(DecodeOutcome outcome) { return kOwnDrops + static_cast<int>(outcome); }
+constexpr int IndexOf(LossReason reason) { return kOwnDrops + kDecodeOutcomes + static_cast<int>(reason); }
+
+struct ReasonInfo {
+  std::string_view name;
+  DropUnit unit;
+};
+// By index. The name is empty for DecodeOutcome::kOk, which is no drop.
+const ReasonInfo& reason_info(int index);
+
+struct Accounting {
+  uint64_t packets_in = 0;
+  uint64_t packets_out = 0;
+  uint64_t bytes_in = 0;
+  uint64_t tuples_in = 0;
+  uint64_t tuples_out = 0;
+  std::array<uint64_t, kDropReasons> dropped = {};
+
+  // Packets that were lost before the query could be asked.
+  void LosePackets(int reason, uint64_t count) {
+    packets_in += count;
+    dropped[reason] += count;
+  }
+  // Tuples that were made, or were to be made, and go nowhere.
+  void LoseTuples(int reason, uint64_t count) {
+    tuples_in += count;
+    dropped[reason] += count;
+  }
+  uint64_t dropped_of(DropUnit unit) const;
+  // Whether both identities hold.
+  bool balanced() const {
+    return packets_in == packets_out + dropped_of(DropUnit::kPackets) &&
+           tuples_in == tuples_out + dropped_of(DropUnit::kTuples);
+  }
+
+  Accounting& operator+=(const Accounting& other);
+  friend Accounting operator-(const Accounting& now, const Accounting& before);
+  friend bool operator==(const Accounting&, const Accounting&) = default;
+};
+
+// One lane's view of all packets, whichever query wanted them.
+//
+//   received = matched + unmatched + sum of undecodable + sum of lost
+struct LaneAccounting {
+  uint64_t received = 0;
+  uint64_t received_bytes = 0;
+  uint64_t matched = 0;    // wanted by at least one query that had not ended
+  uint64_t unmatched = 0;  // decoded, wanted by none
+  std::array<uint64_t, kDecodeOutcomes> undecodable = {};
+  // Lost before they were seen, by Drop.
+  std::array<uint64_t, kOwnDrops> lost = {};
+
+  bool balanced() const;
+};
+
+}  // namespace tapline

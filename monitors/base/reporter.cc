@@ -1,0 +1,54 @@
+#include "monitors/base/reporter.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace tapline {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string Line(const ordered_json& event) {
+  return event.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+// Nobody is there to be told when writing fails.
+void Reporter::Write(const std::string& line) {
+  std::lock_guard lock(mutex_);
+  size_t done = 0;
+  while (done < line.size()) {
+    ssize_t written = write(fd_, line.data() + done, line.size() - done);
+    if (written <= 0) return;
+    done += static_cast<size_t>(written);
+  }
+}
+
+void Reporter::Ready() {
+  if (format_ == Format::kJson) Write(Line({{"event", "ready"}}));
+}
+
+void Reporter::Progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction) {
+  if (format_ != Format::kJson) return;
+  ordered_json event = {{"event", "progress"}, {"packets", packets}, {"bytes", bytes}};
+  if (fraction) event["fraction"] = *fraction;
+  Write(Line(event));
+}
+
+void Reporter::Warning(const std::string& message) {
+  Write(format_ == Format::kJson ? Line({{"event", "warning"}, {"message", message}})
+                                 : "tapline-monitor: warning: " + message + "\n");
+}
+
+void Reporter::Error(const Status& status) {
+  Write(format_ == Format::kJson ? Line({{"event", "error"}, {"message", status.message()}, {"kind", status.kind()}})
+                                 : "tapline-monitor: error: " + status.message() + "\n");
+}
+
+void Reporter::End(const std::string& accounting_json, const std::string& summary) {
+  Write(format_ == Format::kJson ? "{\"event\":\"end\",\"accounting\":" + accounting_json + "}\n" : summary);
+}
+
+}  // namespace tapline

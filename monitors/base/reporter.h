@@ -1,0 +1,41 @@
+// What a person or a program is told about a run, line by line on standard error: never from the packet path.
+//
+//   people:    warning: … / error: … / a summary at the end
+//   programs:  {"event":"ready"}, {"event":"progress",…}, {"event":"warning","message":…},
+//              {"event":"error","message":…,"kind":"user|resources|internal"}, {"event":"end","accounting":{…}}
+//
+// Safe to call from several threads; each line is written at once.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "monitors/base/status.h"
+
+namespace tapline {
+
+class Reporter {
+ public:
+  enum class Format : uint8_t { kText, kJson };
+
+  Reporter(int fd, Format format) : fd_(fd), format_(format) {}
+
+  void Ready();
+  // `fraction` of the input where that is known. Programs only.
+  void Progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction);
+  void Warning(const std::string& message);
+  void Error(const Status& status);
+  // The accounting of the whole run: as a JSON object for programs, as lines for people.
+  void End(const std::string& accounting_json, const std::string& summary);
+
+ private:
+  void Write(const std::string& line);
+
+  std::mutex mutex_;
+  int fd_;
+  Format format_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,174 @@
+#include "monitors/config/config.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "monitors/config/flags.h"
+#include "monitors/testing/capture_bytes.h"
+
+namespace tapline {
+namespace {
+
+// Every key: its default, another value, and one that is wrong (empty: everything is right).
+struct KeyCase {
+  const char* fallback;
+  const char* other;
+  const char* wrong;
+};
+const std::map<std::string, KeyCase> kCases = {
+    {"pcap", {"[]", "a.pcap", ""}},
+    {"interface", {"\"\"", "eth0", ""}},
+    {"vdev", {"\"\"", "net_null0", ""}},
+    {"port", {"\"\"", "0000:03:00.0", ""}},
+    {"speed", {"\"max\"", "1x", "2x"}},
+    {"busy", {"false", "true", "yes"}},
+    {"parser", {"[]", "http_get", ""}},
+    {"plan", {"[]", "plan.json", ""}},
+    {"monitor_id", {"\"local-0\"", "m-7", "a b"}},
+    {"hash_key", {"\"00000000000000000000000000000000\"", "0123456789abcdef0123456789abcdef", "0123"}},
+    {"output", {"\"json\"", "kafka", "xml"}},
+    {"brokers", {"\"\"", "localhost:9092", ""}},
+    {"compression", {"\"lz4\"", "zstd", "gzip"}},
+    {"queue_mib", {"64", "128", "0"}},
+    {"broker_timeout_s", {"10", "3", "ten"}},
+    {"batch_rows", {"4096", "1", "-1"}},
+    {"flush_ms", {"100", "50", "1.5"}},
+    {"heartbeat_ms", {"500", "250", "0"}},
+    {"status", {"\"text\"", "json", "xml"}},
+    {"hugepages", {"\"auto\"", "never", "always"}},
+    {"memory_mib", {"256", "512", "1"}},
+    {"max_connections", {"1048576", "2048", "5"}},
+    {"max_reassembly_mib", {"64", "1", "70000"}},
+};
+
+Status FromFlags(const std::vector<std::string>& arguments, CommandLine* out) {
+  return ParseCommandLine(arguments, out);
+}
+
+std::string Flag(std::string key) {
+  for (char& letter : key) letter = letter == '_' ? '-' : letter;
+  return "--" + key;
+}
+
+TEST(ConfigTest, EveryKeyHasACaseHere) {
+  ASSERT_EQ(config_keys().size(), kCases.size());
+  for (const ConfigKey& key : config_keys()) EXPECT_TRUE(kCases.contains(std::string(key.name))) << key.name;
+}
+
+TEST(ConfigTest, Defaults) {
+  std::string dump = DumpYaml(MonitorConfig());
+  for (const auto& [name, expected] : kCases) {
+    EXPECT_NE(("\n" + dump).find("\n" + name + ": " + expected.fallback + "\n"), std::string::npos) << name << "\n"
+                                                                                                    << dump;
+  }
+}
+
+TEST(ConfigTest, EveryKeyFromYamlAndFromItsFlag) {
+  for (const auto& [name, expected] : kCases) {
+    MonitorConfig from_yaml;
+    Status status = ParseYaml(name + ": " + expected.other, "f.yaml", &from_yaml);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_NE(from_yaml, MonitorConfig()) << name;
+    EXPECT_EQ(FindConfigKey(name)->get(from_yaml), std::vector<std::string>{expected.other});
+
+    CommandLine from_flags;
+    std::vector<std::string> arguments = {Flag(name) + "=" + expected.other};
+    ASSERT_TRUE(FromFlags(arguments, &from_flags).ok()) << name;
+    EXPECT_EQ(from_flags.config, from_yaml) << name;
+  }
+}
+
+TEST(ConfigTest, WrongValuesAreNamedWithTheirLine) {
+  for (const auto& [name, expected] : kCases) {
+    if (*expected.wrong == '\0') continue;
+    MonitorConfig config;
+    Status status = ParseYaml("# comment\n\n" + name + ": " + expected.wrong, "f.yaml", &config);
+    EXPECT_EQ(status.fault(), Fault::kUsage) << name;
+    EXPECT_EQ(status.message().find("f.yaml: line 3: '" + name + "'"), 0u) << status.message();
+    CommandLine flags;
+    EXPECT_EQ(FromFlags({Flag(name) + "=" + expected.wrong}, &flags).fault(), Fault::kUsage) << name;
+  }
+}
+
+TEST(ConfigTest, DumpReadsBack) {
+  MonitorConfig all;
+  for (const auto& [name, expected] : kCases) ASSERT_EQ(FindConfigKey(name)->set(&all, expected.other), "");
+  all.pcap = {"a: b.pcap", "c,\"d\".pcap", "- x", "#y"};
+  all.brokers = "true";
+  for (const MonitorConfig& config : {all, MonitorConfig()}) {
+    MonitorConfig back;
+    Status status = ParseYaml(DumpYaml(config), "dump", &back);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(back, config) << DumpYaml(config);
+  }
+}
+
+TEST(ConfigTest, UnknownAndRepeatedKeysAndOtherText) {
+  MonitorConfig config;
+  EXPECT_EQ(ParseYaml("\noutptu: json", "f.yaml", &config).message(),
+            "f.yaml: line 2: there is no key 'outptu'; did you mean 'output'?");
+  EXPECT_NE(ParseYaml("busy: true\nbusy: false", "f.yaml", &config).message().find("line 2: 'busy' is set twice"),
+            std::string::npos);
+  EXPECT_NE(ParseYaml("a: [", "f.yaml", &config).message().find("is not YAML"), std::string::npos);
+  EXPECT_FALSE(ParseYaml("- a", "f.yaml", &config).ok());
+  EXPECT_FALSE(ParseYaml("output: [json]", "f.yaml", &config).ok());
+  EXPECT_FALSE(LoadYaml("/nowhere.yaml", &config).ok());
+  EXPECT_TRUE(ParseYaml("", "f.yaml", &config).ok());
+}
+
+TEST(ConfigTest, FlagsOverrideTheFileWhereverItStands) {
+  TempDir dir;
+  std::string text = "output: null\nparser: [http_get, tcp_conn_time]\nspeed: 1x\n";
+  std::string path = dir.Write("f.yaml", Bytes(text.begin(), text.end()));
+  CommandLine line;
+  Status status = FromFlags({"--output", "json", "--parser", "tcp_pkt_size", "--config", path, "--check"}, &line);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(line.action, CommandLine::Action::kCheck);
+  EXPECT_EQ(line.config.output, "json");
+  EXPECT_EQ(line.config.parser, std::vector<std::string>{"tcp_pkt_size"});
+  EXPECT_EQ(line.config.speed, "1x");
+}
+
+TEST(ConfigTest, ListsFromFlags) {
+  CommandLine line;
+  ASSERT_TRUE(FromFlags({"--parser", "a,b", "--parser=c", "--pcap", "x,y.pcap", "--pcap", "z", "--busy"}, &line).ok());
+  EXPECT_EQ(line.config.parser, (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(line.config.pcap, (std::vector<std::string>{"x,y.pcap", "z"}));
+  EXPECT_TRUE(line.config.busy);
+}
+
+TEST(ConfigTest, WrongFlags) {
+  CommandLine line;
+  EXPECT_NE(FromFlags({"--intreface", "x"}, &line).message().find("did you mean 'interface'"), std::string::npos);
+  EXPECT_FALSE(FromFlags({"file.pcap"}, &line).ok());
+  EXPECT_FALSE(FromFlags({"--pcap"}, &line).ok());
+  EXPECT_FALSE(FromFlags({"--pcap", "--busy"}, &line).ok());
+}
+
+TEST(ConfigTest, HelpNamesEveryFlag) {
+  for (const ConfigKey& key : config_keys()) {
+    EXPECT_NE(HelpText().find("  " + Flag(std::string(key.name))), std::string::npos) << key.name;
+  }
+}
+
+TEST(ConfigTest, Validation) {
+  MonitorConfig good;
+  good.pcap = {"a.pcap"};
+  good.parser = {"http_get"};
+  EXPECT_TRUE(Validate(good).ok());
+  auto broken = [&](auto change) {
+    MonitorConfig config = good;
+    change(config);
+    return Validate(config).fault();
+  };
+  EXPECT_EQ(broken([](auto& c) { c.pcap.clear(); }), Fault::kUsage);
+  EXPECT_EQ(broken([](auto& c) { c.interface = "eth0"; }), Fault::kUsage);
+  EXPECT_EQ(broken([](auto& c) { c.parser.clear(); }), Fault::kUsage);
+  EXPECT_EQ(broken([](auto& c) { c.plan = {"p"}; }), Fault::kUsage);
+  EXPECT_EQ(broken([](auto& c) { c.output = "kafka"; }), Fault::kUsage);
+  EXPECT_EQ(broken([](auto& c) { c.pcap.clear(), c.interface = "eth0", c.speed = "1x"; }), Fault::kUsage);
+}
+
+}  // namespace
+}  // namespace tapline

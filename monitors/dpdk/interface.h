@@ -1,0 +1,21 @@
+// What can be known of a network interface before DPDK is started on it, so that errors are ours to word.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "monitors/base/status.h"
+
+namespace tapline {
+
+// Fails if there is no such interface, or this process may not open packet sockets. Warns if it is down.
+Status CheckInterface(const std::string& name, const std::function<void(const std::string&)>& warn);
+
+// The net_af_packet device that reads it. Frames hold the longest segment that GRO or TSO of a virtual link commonly
+// makes (45 full segments of 1500 bytes), since the driver cuts longer ones without saying so.
+std::string AfPacketDevice(const std::string& interface);
+
+// What a packet buffer must hold for that device.
+unsigned AfPacketDataBytes();
+
+}  // namespace tapline

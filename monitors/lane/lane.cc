@@ -1,0 +1,184 @@
+#include "monitors/lane/lane.h"
+
+#include <bit>
+#include <ctime>
+
+#include "monitors/base/clock.h"
+
+namespace tapline {
+namespace {
+
+// Reading a port's losses costs system calls.
+constexpr int64_t kReadLossesEveryNs = 100'000'000;
+constexpr int64_t kSecondNs = 1'000'000'000;
+
+void Sleep(int64_t duration_ns) {
+  timespec duration = {0, duration_ns};
+  nanosleep(&duration, nullptr);
+}
+
+}  // namespace
+
+Lane::Lane(const LaneOptions& options, std::span<const QuerySpec> queries, PacketSource* source, Engine* engine,
+           TupleOutput* output, QueryAccounts* accounts, const std::atomic<bool>* stop)
+    : options_(options),
+      source_(source),
+      engine_(engine),
+      output_(output),
+      accounts_(accounts),
+      stop_(stop),
+      gate_(queries, accounts),
+      hasher_(options.hash_key),
+      pacer_(options.busy) {}
+
+bool Lane::MayGoOn() const {
+  return gate_.active() != 0 && !stop_->load(std::memory_order_relaxed) && output_->status().ok();
+}
+
+Status Lane::Run() {
+  if (source_->live()) {
+    gate_.StartClock(WallNs());
+    clock_started_ = true;
+  }
+  std::array<RawPacket, kBurstPackets> burst;
+  bool ended = false;
+  while (!ended && MayGoOn()) {
+    PacketSource::Burst got = source_->Poll(burst);
+    ended = got.ended;
+    Process({burst.data(), got.packets});
+    Tick();
+    if (got.packets == 0 && !ended) Idle();
+    // A file that is read as fast as possible always has a next burst.
+    bool may_sleep = source_->live() || got.packets == 0;
+    int64_t sleep_ns = may_sleep && !ended ? pacer_.AfterPoll(got.packets, now_ns_) : 0;
+    if (sleep_ns > 0) Sleep(sleep_ns);
+  }
+  CountLosses();
+  PublishProgress();
+  if (!source_->status().ok()) return source_->status();
+  if (!output_->status().ok()) return output_->status();
+  EndQueries(gate_.active());
+  return output_->Finish();
+}
+
+void Lane::Process(std::span<const RawPacket> packets) {
+  for (const RawPacket& raw : packets) {
+    if (gate_.active() == 0) break;
+    ProcessOne(raw);
+  }
+  RunParsers();
+}
+
+void Lane::ProcessOne(const RawPacket& raw) {
+  if (!clock_started_) {
+    gate_.StartClock(raw.time_ns);
+    clock_started_ = true;
+  }
+  if (raw.time_ns >= gate_.next_deadline_ns()) {
+    ExpireAt(raw.time_ns);
+    if (gate_.active() == 0) return;
+  }
+  if (raw.time_ns >= next_second_ns_) CloseSecond(raw.time_ns);
+  ++accounting_.received;
+  accounting_.received_bytes += raw.wire_bytes;
+  Packet& packet = packets_[waiting_];
+  DecodeOutcome outcome = decode(raw, hasher_, &packet);
+  if (outcome != DecodeOutcome::kOk) {
+    ++accounting_.undecodable[static_cast<int>(outcome)];
+    // No query asks for what is not IP; of all else nobody can say whether it did.
+    if (outcome == DecodeOutcome::kNotIp) return;
+    for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
+      Accounting& account = (*accounts_)[std::countr_zero(bits)];
+      account.LosePackets(IndexOf(outcome), 1);
+      account.bytes_in += raw.wire_bytes;
+    }
+    return;
+  }
+  ++(gate_.Admit(&packet) ? accounting_.matched : accounting_.unmatched);
+  if (packet.queries != 0) ++waiting_;
+  if (gate_.satisfied() != 0) EndQueries(gate_.satisfied());
+}
+
+// Hands everything of the past seconds on before the first packet of a new one is counted. Windows end at whole
+// seconds, so what they say of their completeness is then of just the packets before their end, at whatever speed a
+// file is read.
+void Lane::CloseSecond(int64_t time_ns) {
+  int64_t second_ns = time_ns / kSecondNs * kSecondNs;
+  bool first = next_second_ns_ == INT64_MIN;
+  next_second_ns_ = second_ns + kSecondNs;
+  if (first) return;
+  RunParsers();
+  engine_->advance(second_ns);
+  Tick();
+}
+
+void Lane::RunParsers() {
+  if (waiting_ == 0) return;
+  engine_->process({packets_.data(), waiting_});
+  waiting_ = 0;
+}
+
+void Lane::EndQueries(uint64_t queries) {
+  RunParsers();
+  CountLosses();
+  engine_->end_queries(queries);
+  for (uint64_t bits = queries; bits != 0; bits &= bits - 1) {
+    output_->EndQuery(static_cast<uint32_t>(std::countr_zero(bits)), engine_->now_ns());
+  }
+  gate_.End(queries);
+}
+
+// Ends queries whose duration is over by `time_ns`, each at the last nanosecond of its own.
+void Lane::ExpireAt(int64_t time_ns) {
+  RunParsers();
+  while (gate_.next_deadline_ns() <= time_ns && gate_.next_deadline_ns() != QueryGate::kNever) {
+    int64_t deadline_ns = gate_.next_deadline_ns();
+    engine_->advance(deadline_ns - 1);
+    EndQueries(gate_.ExpiredAt(deadline_ns));
+  }
+}
+
+void Lane::Idle() {
+  auto time_ns = source_->IdleTimeNs();
+  if (!time_ns) return;
+  ExpireAt(*time_ns);
+  engine_->advance(*time_ns);
+}
+
+void Lane::CountLosses() {
+  PacketSource::Losses now = source_->ReadLosses();
+  for (int i = 0; i < kOwnDrops; ++i) {
+    uint64_t more = now.by_drop[i] - losses_.by_drop[i];
+    if (more == 0) continue;
+    accounting_.received += more;
+    accounting_.lost[i] += more;
+    for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
+      (*accounts_)[std::countr_zero(bits)].LosePackets(i, more);
+    }
+  }
+  uint64_t unsupported = now.unsupported_link - losses_.unsupported_link;
+  accounting_.received += unsupported;
+  accounting_.undecodable[static_cast<int>(DecodeOutcome::kUnsupportedLink)] += unsupported;
+  for (uint64_t bits = gate_.active(); bits != 0 && unsupported != 0; bits &= bits - 1) {
+    (*accounts_)[std::countr_zero(bits)].LosePackets(IndexOf(DecodeOutcome::kUnsupportedLink), unsupported);
+  }
+  losses_ = now;
+}
+
+void Lane::PublishProgress() {
+  progress_.packets.store(accounting_.received, std::memory_order_relaxed);
+  progress_.bytes.store(accounting_.received_bytes, std::memory_order_relaxed);
+  progress_.fraction.store(source_->Fraction().value_or(-1), std::memory_order_relaxed);
+}
+
+void Lane::Tick() {
+  now_ns_ = MonotonicNs();
+  if (now_ns_ - losses_read_at_ns_ >= kReadLossesEveryNs) {
+    losses_read_at_ns_ = now_ns_;
+    CountLosses();
+    PublishProgress();
+  }
+  output_->Tick(now_ns_, engine_->now_ns());
+}
+
+}  // namespace tapline

@@ -1,0 +1,85 @@
+// One polling thread: packets from a source, through decoding, matching and the parsers, to an output. Run to
+// completion on bursts. A process may have several lanes; they share nothing that changes.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "monitors/accounting/accounting.h"
+#include "monitors/base/status.h"
+#include "monitors/lane/pacer.h"
+#include "monitors/lane/query_gate.h"
+#include "monitors/output/tuple_output.h"
+#include "monitors/plan/query_spec.h"
+#include "monitors/source/packet_source.h"
+#include "parsers/api/flow_hash.h"
+#include "parsers/engine/engine.h"
+
+namespace tapline {
+
+struct LaneOptions {
+  bool busy = false;
+  HashKey hash_key;
+};
+
+// For other threads to read while the lane runs.
+struct LaneProgress {
+  std::atomic<uint64_t> packets{0};
+  std::atomic<uint64_t> bytes{0};
+  // Below 0: not known.
+  std::atomic<double> fraction{-1};
+};
+
+class Lane {
+ public:
+  // All outlive the lane. `source` and `output` are started; `engine` writes to `output`; `accounts` has one entry per
+  // query. Setting `stop` ends Run() soon.
+  Lane(const LaneOptions& options, std::span<const QuerySpec> queries, PacketSource* source, Engine* engine,
+       TupleOutput* output, QueryAccounts* accounts, const std::atomic<bool>* stop);
+
+  // Until the source ends, every query has reached its limit, or it is told to stop. Then everything is flushed, and
+  // the end of each query sent. Fails if the source or the output failed.
+  Status Run();
+
+  const LaneAccounting& accounting() const { return accounting_; }
+  const LaneProgress& progress() const { return progress_; }
+
+ private:
+  bool MayGoOn() const;
+  void Process(std::span<const RawPacket> packets);
+  void ProcessOne(const RawPacket& raw);
+  void CloseSecond(int64_t time_ns);
+  void RunParsers();
+  void EndQueries(uint64_t queries);
+  void ExpireAt(int64_t time_ns);
+  void Idle();
+  void CountLosses();
+  void PublishProgress();
+  void Tick();
+
+  LaneOptions options_;
+  PacketSource* source_;
+  Engine* engine_;
+  TupleOutput* output_;
+  QueryAccounts* accounts_;
+  const std::atomic<bool>* stop_;
+  QueryGate gate_;
+  FlowHasher hasher_;
+  Pacer pacer_;
+  bool clock_started_ = false;
+  int64_t next_second_ns_ = INT64_MIN;  // packet time at which the second of the latest packet is over
+  int64_t now_ns_ = 0;                  // monotonic, as of the last Tick()
+  int64_t losses_read_at_ns_ = 0;
+  PacketSource::Losses losses_;
+  // Decoded and wanted packets that the parsers have not seen yet.
+  std::array<Packet, kBurstPackets> packets_;
+  size_t waiting_ = 0;
+  LaneAccounting accounting_;
+  LaneProgress progress_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,314 @@
+// A lane with real parsers, a real engine and real batches; only the packets are the test's own.
+#include "monitors/lane/lane.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+
+#include "monitors/lane/report.h"
+#include "monitors/output/batch_output.h"
+#include "monitors/testing/frames.h"
+#include "parsers/registry.h"
+
+namespace tapline {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kStart = 1'700'000'000 * kSecond;
+constexpr uint8_t kSyn = tcp_flag::kSyn, kFin = tcp_flag::kFin, kAck = tcp_flag::kAck;
+
+// Gives the packets that it was made with, `burst` at a time, then ends, or goes on idling if it is live.
+class ListSource final : public PacketSource {
+ public:
+  struct Timed {
+    int64_t time_ns;
+    Bytes frame;
+  };
+  explicit ListSource(std::vector<Timed> packets, size_t burst = kBurstPackets)
+      : packets_(std::move(packets)), burst_(burst) {}
+
+  Status Start() override { return {}; }
+  Burst Poll(std::span<RawPacket> out) override {
+    if (next_ == packets_.size() && !is_live) return {0, true};
+    size_t count = 0;
+    while (count < std::min(out.size(), burst_) && next_ < packets_.size()) {
+      const Timed& packet = packets_[next_++];
+      auto bytes = static_cast<uint32_t>(packet.frame.size());
+      out[count++] = {packet.frame.data(), bytes, bytes, packet.time_ns, LinkType::kEthernet};
+    }
+    if (count == 0 && ++idle_polls_ == stop_after_idle_polls && stop != nullptr) *stop = true;
+    return {count, false};
+  }
+  Status status() const override { return failure; }
+  Losses ReadLosses() override { return losses; }
+  bool live() const override { return is_live; }
+  std::optional<int64_t> IdleTimeNs() const override { return idle_time_ns; }
+
+  bool is_live = false;
+  std::optional<int64_t> idle_time_ns;
+  Losses losses;
+  Status failure;
+  std::atomic<bool>* stop = nullptr;
+  int stop_after_idle_polls = 3;
+
+ private:
+  std::vector<Timed> packets_;
+  size_t burst_;
+  size_t next_ = 0;
+  int idle_polls_ = 0;
+};
+
+class KeepingSink final : public BatchSink {
+ public:
+  explicit KeepingSink(std::vector<v1::TupleBatch>* kept) : kept_(kept) {}
+  Status Start(DeliveryListener* listener) override {
+    listener_ = listener;
+    return {};
+  }
+  Sent Send(uint32_t, std::string_view bytes, uint64_t ticket) override {
+    EXPECT_TRUE(kept_->emplace_back().ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+    listener_->OnDelivery(ticket, true);
+    return Sent::kTaken;
+  }
+  void Poll() override {}
+  void Wait() override {}
+  Status Flush() override { return {}; }
+  Status status() const override { return {}; }
+
+ private:
+  std::vector<v1::TupleBatch>* kept_;
+  DeliveryListener* listener_ = nullptr;
+};
+
+QuerySpec Query(const std::string& name, uint16_t to_port = 0) {
+  QuerySpec spec{.name = name, .parsers = {"tcp_conn_time"}};
+  if (to_port != 0) spec.match = ConnectionMatch({}, {*AddressPattern::Parse("", to_port)});
+  return spec;
+}
+
+class LaneTest : public testing::Test {
+ protected:
+  Status Run(ListSource& source) {
+    accounts_.assign(queries_.size(), {});
+    std::vector<std::unique_ptr<Parser>> parsers;
+    parsers.push_back(make_parser("tcp_conn_time"));
+    std::vector<const Schema*> schemas = {&parsers[0]->schema()};
+    BatchOutput output({.monitor_id = "m"}, queries_, schemas, &accounts_, std::make_unique<KeepingSink>(&batches_));
+    EXPECT_TRUE(output.Start().ok());
+    Engine engine(std::move(parsers), &output);
+    Lane lane({}, queries_, &source, &engine, &output, &accounts_, &stop_);
+    Status status = lane.Run();
+    lane_accounting_ = lane.accounting();
+    EXPECT_TRUE(lane_accounting_.balanced());
+    for (const Accounting& account : accounts_) EXPECT_TRUE(account.balanced());
+    return status;
+  }
+
+  uint64_t Rows(const std::string& query) const {
+    uint64_t rows = 0;
+    for (const auto& batch : batches_) rows += batch.query() == query ? batch.rows() : 0;
+    return rows;
+  }
+  // What readers add up must be what the lane knows at the end.
+  void ExpectBatchesAddUp() {
+    for (size_t i = 0; i < queries_.size(); ++i) {
+      uint64_t packets_in = 0, packets_out = 0, tuples_in = 0, dropped = 0, sequence = 0;
+      for (const auto& batch : batches_) {
+        if (batch.query() != queries_[i].name) continue;
+        EXPECT_EQ(batch.sequence(), sequence++);
+        packets_in += batch.accounting().packets_in();
+        packets_out += batch.accounting().packets_out();
+        tuples_in += batch.accounting().tuples_in();
+        for (const auto& drop : batch.accounting().dropped()) {
+          dropped += drop.unit() == v1::Dropped::PACKETS ? drop.count() : 0;
+        }
+      }
+      EXPECT_EQ(packets_in, accounts_[i].packets_in);
+      EXPECT_EQ(packets_in, packets_out + dropped);
+      EXPECT_EQ(tuples_in, Rows(queries_[i].name));
+    }
+  }
+  const v1::TupleBatch* EndOf(const std::string& query) const {
+    const v1::TupleBatch* end = nullptr;
+    for (const auto& batch : batches_) {
+      if (batch.query() != query) continue;
+      EXPECT_EQ(end, nullptr) << "nothing comes after the end";
+      if (batch.end_of_stream()) end = &batch;
+    }
+    return end;
+  }
+
+  std::vector<QuerySpec> queries_ = {Query("q")};
+  QueryAccounts accounts_;
+  std::vector<v1::TupleBatch> batches_;
+  LaneAccounting lane_accounting_;
+  std::atomic<bool> stop_{false};
+};
+
+// A whole connection from `client_port`, one packet every millisecond.
+std::vector<ListSource::Timed> Connection(int64_t start_ns, uint16_t client_port, uint16_t server_port = 80) {
+  TcpSegment out{.src_port = client_port, .dst_port = server_port};
+  std::vector<ListSource::Timed> packets;
+  auto add = [&](const TcpSegment& segment) {
+    packets.push_back({start_ns + static_cast<int64_t>(packets.size()) * 1'000'000, TcpFrame(segment)});
+  };
+  out.flags = kSyn, out.seq = 100, out.ack = 0;
+  add(out);
+  TcpSegment in{out.dst_ip, server_port, out.src_ip, client_port, uint8_t(kSyn | kAck), 500, 101, {}};
+  add(in);
+  out.flags = kAck, out.seq = 101, out.ack = 501;
+  add(out);
+  out.flags = kFin | kAck;
+  add(out);
+  in.flags = kFin | kAck, in.seq = 501, in.ack = 102;
+  add(in);
+  return packets;
+}
+
+TEST_F(LaneTest, EachSecondIsAccountedForBeforeTheNext) {
+  auto packets = Connection(kStart, 40000);
+  for (auto& packet : Connection(kStart + kSecond, 40001)) packets.push_back(packet);
+  for (auto& packet : Connection(kStart + 5 * kSecond, 40002)) packets.push_back(packet);
+  ListSource source(packets);  // all in one burst
+  ASSERT_TRUE(Run(source).ok());
+  std::map<int64_t, uint64_t> packets_by_watermark;
+  for (const auto& batch : batches_) packets_by_watermark[batch.watermark_ns()] += batch.accounting().packets_in();
+  EXPECT_EQ(packets_by_watermark[kStart + kSecond], 5u);
+  EXPECT_EQ(packets_by_watermark[kStart + 5 * kSecond], 5u);
+  EXPECT_EQ(accounts_[0].packets_in, 15u);
+  ExpectBatchesAddUp();
+}
+
+TEST_F(LaneTest, ATimeAtTheEndOfAllTimesIsNoTrouble) {
+  auto packets = Connection(kStart, 40000);
+  packets.push_back({kLatestTimeNs, TcpFrame({})});
+  ListSource source(packets);
+  ASSERT_TRUE(Run(source).ok());
+  EXPECT_EQ(accounts_[0].packets_in, 6u);
+}
+
+TEST_F(LaneTest, EveryPacketIsAccountedFor) {
+  queries_ = {Query("web", 80), Query("db", 3306)};
+  auto packets = Connection(kStart, 40000, 80);
+  for (auto& packet : Connection(kStart + kSecond, 40001, 3306)) packets.push_back(packet);
+  for (auto& packet : Connection(kStart + 2 * kSecond, 40002, 22)) packets.push_back(packet);
+  packets.push_back({kStart + 3 * kSecond, ArpFrame()});
+  packets.push_back({kStart + 3 * kSecond, TcpFrame({}, 5)});
+  packets.push_back({kStart + 3 * kSecond, Bytes(20, 8)});
+  Bytes cut = TcpFrame({});
+  cut.resize(40);
+  packets.push_back({kStart + 3 * kSecond, cut});
+  ListSource source(packets);
+  source.losses.by_drop[IndexOf(Drop::kCaptureTruncated)] = 1;
+  ASSERT_TRUE(Run(source).ok());
+  EXPECT_EQ(lane_accounting_.received, 15u + 4 + 1);
+  EXPECT_EQ(lane_accounting_.matched, 10u);
+  EXPECT_EQ(lane_accounting_.unmatched, 5u);
+  EXPECT_EQ(lane_accounting_.undecodable[static_cast<int>(DecodeOutcome::kFragment)], 1u);
+  EXPECT_EQ(lane_accounting_.undecodable[static_cast<int>(DecodeOutcome::kTruncated)], 1u);
+  EXPECT_EQ(lane_accounting_.undecodable[static_cast<int>(DecodeOutcome::kNotIp)], 2u);
+  EXPECT_EQ(accounts_[0].packets_out, 5u);
+  EXPECT_EQ(accounts_[0].packets_in, 5u + 2 + 1) << "what could not be asked counts, what is not IP does not";
+  EXPECT_EQ(Rows("web"), 3u);
+  EXPECT_EQ(Rows("db"), 3u);
+  ExpectBatchesAddUp();
+}
+
+TEST_F(LaneTest, TheEndOfTheSourceEndsEveryQuery) {
+  ListSource source(Connection(kStart, 40000));
+  ASSERT_TRUE(Run(source).ok());
+  ASSERT_NE(EndOf("q"), nullptr);
+  EXPECT_EQ(EndOf("q")->watermark_ns(), kStart + 4'000'000);
+}
+
+TEST_F(LaneTest, NoPacketAtAll) {
+  ListSource source({});
+  ASSERT_TRUE(Run(source).ok());
+  ASSERT_NE(EndOf("q"), nullptr);
+  EXPECT_EQ(EndOf("q")->sequence(), 0u);
+}
+
+TEST_F(LaneTest, APacketLimitEndsItsQueryAloneAndFlushesItsOpenConnections) {
+  queries_ = {Query("few"), Query("all")};
+  queries_[0].limit_packets = 3;
+  auto packets = Connection(kStart, 40000);
+  for (auto& packet : Connection(kStart + kSecond, 40001)) packets.push_back(packet);
+  ListSource source(packets);
+  ASSERT_TRUE(Run(source).ok());
+  EXPECT_EQ(accounts_[0].packets_out, 3u);
+  EXPECT_EQ(accounts_[0].packets_in, 3u);
+  EXPECT_EQ(accounts_[1].packets_out, 10u);
+  EXPECT_EQ(Rows("few"), 3u) << "syn, established, and that it was still open";
+  EXPECT_EQ(Rows("all"), 6u);
+  ASSERT_NE(EndOf("few"), nullptr);
+  EXPECT_EQ(EndOf("few")->watermark_ns(), kStart + 2'000'000) << "in the middle of a burst";
+  ExpectBatchesAddUp();
+}
+
+TEST_F(LaneTest, WhenAllQueriesHaveEndedTheLaneEnds) {
+  queries_[0].limit_packets = 2;
+  ListSource source(Connection(kStart, 40000));
+  source.is_live = true;
+  ASSERT_TRUE(Run(source).ok());
+  EXPECT_EQ(lane_accounting_.received, 2u);
+  EXPECT_NE(EndOf("q"), nullptr);
+}
+
+TEST_F(LaneTest, ADurationCountsFromTheFirstPacketWhoeverWantedIt) {
+  queries_ = {Query("web", 80)};
+  queries_[0].limit_duration_ns = 2 * kSecond;
+  std::vector<ListSource::Timed> packets = {{kStart, ArpFrame()}};
+  for (auto& packet : Connection(kStart + 2 * kSecond - 2'000'000, 40000)) packets.push_back(packet);
+  ListSource source(packets);
+  ASSERT_TRUE(Run(source).ok());
+  EXPECT_EQ(accounts_[0].packets_out, 2u) << "the packet at exactly two seconds is too late";
+  ASSERT_NE(EndOf("web"), nullptr);
+  EXPECT_EQ(EndOf("web")->watermark_ns(), kStart + 2 * kSecond - 1);
+}
+
+TEST_F(LaneTest, ADurationEndsOnAnIdleLink) {
+  queries_[0].limit_duration_ns = kSecond;
+  ListSource source({});
+  source.is_live = true;
+  source.idle_time_ns = 9'000'000'000'000'000'000;
+  ASSERT_TRUE(Run(source).ok());
+  EXPECT_NE(EndOf("q"), nullptr);
+}
+
+TEST_F(LaneTest, StoppingFlushes) {
+  auto packets = Connection(kStart, 40000);
+  packets.resize(3);
+  ListSource source(packets, 1);
+  source.is_live = true;
+  source.stop = &stop_;
+  ASSERT_TRUE(Run(source).ok());
+  EXPECT_EQ(Rows("q"), 3u) << "syn, established, and that it was still open";
+  EXPECT_NE(EndOf("q"), nullptr);
+}
+
+TEST_F(LaneTest, AFailedSourceIsAnErrorAndNoEnd) {
+  ListSource source({});
+  source.failure = Status::User("broken");
+  EXPECT_EQ(Run(source).message(), "broken");
+  EXPECT_EQ(EndOf("q"), nullptr);
+}
+
+TEST_F(LaneTest, BurstsMakeNoDifference) {
+  auto packets = Connection(kStart, 40000);
+  for (auto& packet : Connection(kStart + kSecond, 40001)) packets.push_back(packet);
+  queries_ = {Query("few"), Query("all")};
+  queries_[0].limit_packets = 7;
+  std::string first;
+  for (size_t burst : {1, 2, 3, 7, 64}) {
+    batches_.clear();
+    ListSource source(packets, burst);
+    ASSERT_TRUE(Run(source).ok());
+    std::string report = AccountingJson(lane_accounting_, queries_, accounts_);
+    if (first.empty()) first = report;
+    EXPECT_EQ(report, first) << burst;
+  }
+}
+
+}  // namespace
+}  // namespace tapline

@@ -1,0 +1,148 @@
+#include "monitors/lane/query_gate.h"
+
+#include <gtest/gtest.h>
+
+#include "parsers/api/flow_hash.h"
+
+namespace tapline {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+ConnectionMatch ToPort(uint16_t port) { return ConnectionMatch({}, {*AddressPattern::Parse("", port)}); }
+
+Packet PacketTo(uint16_t port, uint64_t flow_hash = 1) {
+  Packet packet;
+  packet.flow_hash = flow_hash;
+  packet.src_port = 50000;
+  packet.dst_port = port;
+  packet.wire_bytes = 100;
+  return packet;
+}
+
+TEST(QueryGateTest, EachQueryGetsWhatItWants) {
+  std::vector<QuerySpec> queries = {{.match = ToPort(80)}, {.match = ToPort(443)}, {}};
+  QueryAccounts accounts(3);
+  QueryGate gate(queries, &accounts);
+  Packet web = PacketTo(80), other = PacketTo(22);
+  EXPECT_TRUE(gate.Admit(&web));
+  EXPECT_EQ(web.queries, 0b101u);
+  EXPECT_EQ(web.to_side, ToSide::kDestination);
+  EXPECT_TRUE(gate.Admit(&other));
+  EXPECT_EQ(other.queries, 0b100u);
+  EXPECT_EQ(other.to_side, ToSide::kUnknown);
+  EXPECT_EQ(accounts[0].packets_in, 1u);
+  EXPECT_EQ(accounts[0].bytes_in, 100u);
+  EXPECT_EQ(accounts[1].packets_in, 0u);
+  EXPECT_EQ(accounts[2].packets_out, 2u);
+}
+
+TEST(QueryGateTest, NobodyWantsIt) {
+  std::vector<QuerySpec> queries = {{.match = ToPort(80)}};
+  QueryAccounts accounts(1);
+  QueryGate gate(queries, &accounts);
+  Packet packet = PacketTo(22);
+  EXPECT_FALSE(gate.Admit(&packet));
+  EXPECT_EQ(packet.queries, 0u);
+}
+
+TEST(QueryGateTest, QueriesThatDisagreeOnTheServerGiveNoHint) {
+  std::vector<QuerySpec> queries = {{.match = ToPort(80)}, {.match = ToPort(50000)}};
+  QueryAccounts accounts(2);
+  QueryGate gate(queries, &accounts);
+  Packet packet = PacketTo(80);
+  gate.Admit(&packet);
+  EXPECT_EQ(packet.queries, 0b11u);
+  EXPECT_EQ(packet.to_side, ToSide::kUnknown);
+}
+
+TEST(QueryGateTest, SamplingKeepsFlowsAndLowerRatesKeepSubsets) {
+  std::vector<QuerySpec> queries = {{.sampling_rate = 1.0}, {.sampling_rate = 0.5}, {.sampling_rate = 0.1}};
+  QueryAccounts accounts(3);
+  QueryGate gate(queries, &accounts);
+  constexpr uint64_t kFlows = 20000;
+  FlowHasher hasher({1, 2});
+  for (uint16_t round = 0; round < 2; ++round) {
+    for (uint64_t flow = 0; flow < kFlows; ++flow) {
+      FlowKey key;
+      key.src_port = static_cast<uint16_t>(flow);
+      Packet packet = PacketTo(80, hasher.hash(key));
+      gate.Admit(&packet);
+      ASSERT_NE(packet.queries & 1, 0u);
+      ASSERT_TRUE((packet.queries & 4) == 0 || (packet.queries & 2) != 0);
+    }
+  }
+  // Binomial: six standard deviations either way.
+  EXPECT_NEAR(accounts[1].packets_out / (2.0 * kFlows), 0.5, 6 * 0.0036);
+  EXPECT_NEAR(accounts[2].packets_out / (2.0 * kFlows), 0.1, 6 * 0.0022);
+  EXPECT_EQ(accounts[1].packets_out % 2, 0u) << "both packets of a flow, or none";
+  for (const Accounting& account : accounts) {
+    EXPECT_EQ(account.packets_in, 2 * kFlows);
+    EXPECT_TRUE(account.balanced());
+  }
+}
+
+TEST(QueryGateTest, NeverMorePacketsThanTheLimit) {
+  std::vector<QuerySpec> queries = {{.limit_packets = 3}, {}};
+  QueryAccounts accounts(2);
+  QueryGate gate(queries, &accounts);
+  for (int i = 0; i < 5; ++i) {
+    Packet packet = PacketTo(80);
+    gate.Admit(&packet);
+    EXPECT_EQ(packet.queries, i < 3 ? 0b11u : 0b10u);
+    EXPECT_EQ(gate.satisfied(), i < 2 ? 0u : 1u);
+  }
+  EXPECT_EQ(accounts[0].packets_in, 3u);
+  gate.End(gate.satisfied());
+  EXPECT_EQ(gate.active(), 0b10u);
+  EXPECT_EQ(gate.satisfied(), 0u);
+}
+
+TEST(QueryGateTest, TheLimitCountsAfterSampling) {
+  std::vector<QuerySpec> queries = {{.limit_packets = 5, .sampling_rate = 0.2}};
+  QueryAccounts accounts(1);
+  QueryGate gate(queries, &accounts);
+  for (uint64_t flow = 0; gate.satisfied() == 0; ++flow) {
+    ASSERT_LT(flow, 10000u);
+    Packet packet = PacketTo(80, flow * 0x9e3779b97f4a7c15);
+    gate.Admit(&packet);
+  }
+  EXPECT_EQ(accounts[0].packets_out, 5u);
+  EXPECT_GT(accounts[0].packets_in, 5u);
+  EXPECT_TRUE(accounts[0].balanced());
+}
+
+TEST(QueryGateTest, Durations) {
+  std::vector<QuerySpec> queries = {{.limit_duration_ns = 10 * kSecond}, {.limit_duration_ns = 5 * kSecond}, {}};
+  QueryAccounts accounts(3);
+  QueryGate gate(queries, &accounts);
+  gate.StartClock(100 * kSecond);
+  EXPECT_EQ(gate.next_deadline_ns(), 105 * kSecond);
+  EXPECT_EQ(gate.ExpiredAt(105 * kSecond - 1), 0u);
+  EXPECT_EQ(gate.ExpiredAt(105 * kSecond), 0b10u);
+  gate.End(0b10);
+  EXPECT_EQ(gate.next_deadline_ns(), 110 * kSecond);
+  gate.End(0b01);
+  EXPECT_EQ(gate.next_deadline_ns(), INT64_MAX);
+  EXPECT_EQ(gate.active(), 0b100u);
+}
+
+TEST(QueryGateTest, AnEndlessDurationDoesNotOverflow) {
+  std::vector<QuerySpec> queries = {{.limit_duration_ns = INT64_MAX - 5}};
+  QueryAccounts accounts(1);
+  QueryGate gate(queries, &accounts);
+  gate.StartClock(1'700'000'000 * kSecond);
+  EXPECT_EQ(gate.next_deadline_ns(), INT64_MAX);
+}
+
+TEST(QueryGateTest, SixtyFourQueries) {
+  std::vector<QuerySpec> queries(kMostQueries);
+  QueryAccounts accounts(kMostQueries);
+  QueryGate gate(queries, &accounts);
+  Packet packet = PacketTo(80);
+  gate.Admit(&packet);
+  EXPECT_EQ(packet.queries, ~uint64_t{0});
+}
+
+}  // namespace
+}  // namespace tapline

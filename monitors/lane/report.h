@@ -1,0 +1,24 @@
+// The accounting of a finished run, for programs and for people.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "monitors/accounting/accounting.h"
+#include "monitors/output/tuple_output.h"
+#include "monitors/plan/query_spec.h"
+
+namespace tapline {
+
+// {"packets_received":…,"bytes_received":…,"matched":…,"unmatched":…,"undecodable":{reason:n},"lost":{reason:n},
+//  "queries":{"q":{"packets_in":…,"packets_out":…,"bytes_in":…,"tuples_in":…,"tuples_out":…,"sampling_rate":…,
+//                  "dropped":{"packets":{reason:n},"tuples":{…},"stream_bytes":{…},"flows":{…}}}}}
+// Reasons that did not occur are left out.
+std::string AccountingJson(const LaneAccounting& lane, std::span<const QuerySpec> queries,
+                           const QueryAccounts& accounts);
+
+// A few lines.
+std::string AccountingSummary(const LaneAccounting& lane, std::span<const QuerySpec> queries,
+                              const QueryAccounts& accounts);
+
+}  // namespace tapline

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""tapline-monitor on a real (virtual) link: two network namespaces and a veth pair. Needs root; skipped otherwise."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import unittest
+
+from testing.monitor_process import Monitor, balanced, tcp_frame
+
+SENDER, MONITORED = f"tapline-a-{os.getpid()}", f"tapline-b-{os.getpid()}"
+
+
+def ip(*arguments):
+    subprocess.run(["ip", *arguments], check=True, capture_output=True)
+
+
+def inside(namespace, *command):
+    return ["ip", "netns", "exec", namespace, *command]
+
+
+class LiveTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if os.geteuid() != 0:
+            raise unittest.SkipTest("network namespaces need root")
+        try:
+            ip("netns", "add", SENDER)
+            ip("netns", "add", MONITORED)
+            ip("link", "add", "va", "mtu", "65535", "netns", SENDER, "type", "veth", "peer", "name", "vb", "mtu", "65535",
+               "netns", MONITORED)
+        except (OSError, subprocess.CalledProcessError) as error:
+            cls.tearDownClass()
+            raise unittest.SkipTest(f"no network namespaces here: {error}") from error
+        for namespace, device in ((SENDER, "va"), (MONITORED, "vb")):
+            # Nothing but what the test sends.
+            subprocess.run(inside(namespace, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1"), check=False)
+            ip("-n", namespace, "link", "set", device, "arp", "off", "up")
+
+    @classmethod
+    def tearDownClass(cls):
+        for namespace in (SENDER, MONITORED):
+            subprocess.run(["ip", "netns", "del", namespace], check=False, capture_output=True)
+
+    def monitor(self, *arguments, **popen):
+        return Monitor("--interface", "vb", "--hugepages", "never", "--memory-mib", "128", *arguments,
+                       prefix=inside(MONITORED), **popen)
+
+    def send(self, frames):
+        """Sends from the other namespace, in a process of its own."""
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                with open(f"/run/netns/{SENDER}") as namespace:
+                    import ctypes
+                    if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), 0) == 0:
+                        link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+                        link.bind(("va", 0))
+                        for frame in frames:
+                            link.send(frame)
+                        code = 0
+            finally:
+                os._exit(code)
+        self.assertEqual(os.waitpid(child, 0)[1], 0, "sending failed")
+
+    def test_every_packet_is_seen_and_flushed_at_the_end(self):
+        count = 5000
+        with tempfile.TemporaryFile() as out, self.monitor("--parser", "tcp_conn_time", stdout=out) as monitor:
+            monitor.await_event("ready")
+            for first in range(0, count, 500):
+                self.send(tcp_frame(10000 + i) for i in range(first, first + 500))
+                monitor.await_event("progress", lambda event: event["packets"] >= first + 500)
+            self.assertEqual(monitor.terminate()[0], 0)
+            out.seek(0)
+            events = [json.loads(line)["event"] for line in out]
+        accounting = monitor.event("end")["accounting"]
+        self.assertEqual(accounting["packets_received"], count)
+        self.assertEqual(accounting["matched"], count)
+        self.assertTrue(balanced(accounting), accounting)
+        self.assertEqual(events.count("syn"), count)
+        self.assertEqual(len(events), 2 * count, "each connection was still open at the end")
+
+    def test_long_frames_are_whole(self):
+        frame = tcp_frame(1, payload=b"x" * 60000)
+        with self.monitor("--parser", "tcp_pkt_size") as monitor:
+            monitor.await_event("ready")
+            self.send([frame])
+            monitor.await_event("progress", lambda event: event["packets"] == 1)
+            code, out = monitor.terminate()
+        self.assertEqual(code, 0)
+        self.assertEqual(json.loads(out)["bytes"], len(frame))
+
+    def test_what_the_kernel_drops_is_counted(self):
+        count = 20000
+        with self.monitor("--parser", "tcp_flow_key", "--output", "null") as monitor:
+            monitor.await_event("ready")
+            monitor.process.send_signal(signal.SIGSTOP)
+            self.send(tcp_frame(1) for _ in range(count))
+            monitor.process.send_signal(signal.SIGCONT)
+            monitor.await_event("progress", lambda event: event["packets"] == count)
+            code, _ = monitor.terminate()
+        self.assertEqual(code, 0)
+        accounting = monitor.event("end")["accounting"]
+        self.assertEqual(accounting["packets_received"], count)
+        self.assertGreater(accounting["lost"]["kernel_missed"], 0)
+        self.assertEqual(accounting["queries"]["local"]["packets_in"], count)
+        self.assertTrue(balanced(accounting), accounting)
+
+    def test_a_link_that_is_down_is_a_warning(self):
+        ip("-n", SENDER, "link", "add", "vdown", "type", "veth", "peer", "name", "vdown2")
+        with Monitor("--interface", "vdown", "--hugepages", "never", "--parser", "tcp_flow_key",
+                     prefix=inside(SENDER)) as monitor:
+            monitor.await_event("ready")
+            self.assertIn("is down", monitor.event("warning")["message"])
+            self.assertEqual(monitor.terminate()[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,82 @@
+#include "monitors/match/matcher.h"
+
+#include <arpa/inet.h>
+
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <string>
+
+namespace tapline {
+namespace {
+
+constexpr int kMappedBits = 128;
+constexpr int kV4MappedOffsetBits = 96;
+
+std::optional<int> ParseLength(std::string_view text, int most) {
+  int length = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  if (error != std::errc() || end != text.data() + text.size() || length < 0 || length > most) return std::nullopt;
+  return length;
+}
+
+void SetMask(int bits, uint64_t mask[2]) {
+  std::array<uint8_t, kMappedBits / 8> bytes = {};
+  for (int bit = 0; bit < bits; ++bit) bytes[bit / 8] |= static_cast<uint8_t>(0x80 >> bit % 8);
+  std::memcpy(mask, bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+std::optional<AddressPattern> AddressPattern::Parse(std::string_view prefix, uint16_t port) {
+  AddressPattern pattern;
+  pattern.port_ = port;
+  if (prefix.empty()) return pattern;
+  size_t slash = prefix.find('/');
+  std::string text(prefix.substr(0, slash));
+  std::array<uint8_t, 16> bytes;
+  IpAddress address;
+  if (inet_pton(AF_INET, text.c_str(), bytes.data()) == 1) {
+    pattern.v4_ = true;
+    address = IpAddress::v4(bytes.data());
+  } else if (inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1) {
+    address = IpAddress::v6(bytes.data());
+  } else {
+    return std::nullopt;
+  }
+  int family_offset = pattern.v4_ ? kV4MappedOffsetBits : 0;
+  int most = kMappedBits - family_offset;
+  auto length = slash == std::string_view::npos ? most : ParseLength(prefix.substr(slash + 1), most);
+  if (!length) return std::nullopt;
+  SetMask(family_offset + *length, pattern.mask_);
+  std::memcpy(pattern.value_, address.mapped().data(), sizeof pattern.value_);
+  for (int i = 0; i < 2; ++i) pattern.value_[i] &= pattern.mask_[i];
+  pattern.any_address_ = false;
+  return pattern;
+}
+
+bool AddressPattern::CoversAddress(const IpAddress& address) const {
+  uint64_t words[2];
+  std::memcpy(words, address.mapped().data(), sizeof words);
+  bool inside = ((words[0] & mask_[0]) ^ value_[0]) == 0 && ((words[1] & mask_[1]) ^ value_[1]) == 0;
+  // ::/0 and other short IPv6 prefixes hold the mapped IPv4 addresses, but do not mean them.
+  return inside && (v4_ || !address.is_v4());
+}
+
+bool ConnectionMatch::AnyCovers(const std::vector<AddressPattern>& patterns, const IpAddress& address, uint16_t port) {
+  if (patterns.empty()) return true;
+  for (const AddressPattern& pattern : patterns) {
+    if (pattern.Covers(address, port)) return true;
+  }
+  return false;
+}
+
+ConnectionMatch::Answer ConnectionMatch::Ask(const Packet& packet) const {
+  if (from_.empty() && to_.empty()) return {true, ToSide::kUnknown};
+  bool forward = AnyCovers(to_, packet.dst_ip, packet.dst_port) && AnyCovers(from_, packet.src_ip, packet.src_port);
+  bool backward = AnyCovers(to_, packet.src_ip, packet.src_port) && AnyCovers(from_, packet.dst_ip, packet.dst_port);
+  if (forward == backward) return {forward, ToSide::kUnknown};
+  return {true, forward ? ToSide::kDestination : ToSide::kSource};
+}
+
+}  // namespace tapline

@@ -1,0 +1,59 @@
+// Which queries want a packet: their FROM and TO, asked both ways round.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "parsers/api/packet.h"
+
+namespace tapline {
+
+// One entry of FROM or TO: a prefix of one family or any address, and a port or any port.
+class AddressPattern {
+ public:
+  // Any address, any port.
+  AddressPattern() = default;
+  // "10.0.0.0/8", "10.0.0.1", "2001:db8::/32", or empty for any address; port 0 is any. Bits beyond the prefix are
+  // ignored. Nothing if the text is no address or the length is beyond the family's.
+  static std::optional<AddressPattern> Parse(std::string_view prefix, uint16_t port);
+
+  bool Covers(const IpAddress& address, uint16_t port) const {
+    return (port_ == 0 || port_ == port) && (any_address_ || CoversAddress(address));
+  }
+
+ private:
+  bool CoversAddress(const IpAddress& address) const;
+
+  bool any_address_ = true;
+  bool v4_ = false;
+  uint16_t port_ = 0;
+  // The mapped address as two words in memory order, and which of their bits count.
+  uint64_t value_[2] = {0, 0};
+  uint64_t mask_[2] = {0, 0};
+};
+
+// FROM and TO of one query. An empty list covers everything.
+class ConnectionMatch {
+ public:
+  ConnectionMatch() = default;
+  ConnectionMatch(std::vector<AddressPattern> from, std::vector<AddressPattern> to)
+      : from_(std::move(from)), to_(std::move(to)) {}
+
+  struct Answer {
+    bool wanted;
+    // Unknown where the packet fits both ways round.
+    ToSide to_side;
+  };
+  Answer Ask(const Packet& packet) const;
+
+ private:
+  static bool AnyCovers(const std::vector<AddressPattern>& patterns, const IpAddress& address, uint16_t port);
+
+  std::vector<AddressPattern> from_;
+  std::vector<AddressPattern> to_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,126 @@
+#include "monitors/output/batch_builder.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tapline {
+namespace {
+
+constexpr size_t kMaxDictionaryBytes = 320 * 1024;
+constexpr size_t kMaxNumberBytes = 512 * 1024;
+
+std::string_view AddressBytes(const IpAddress& address) {
+  auto bytes = address.bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+uint64_t NumberOf(const Value& value) {
+  return value.type() == FieldType::kF64 ? std::bit_cast<uint64_t>(value.as_f64()) : value.as_u64();
+}
+
+std::string_view Cut(std::string_view text) { return text.substr(0, kMaxStringBytes); }
+
+v1::Dropped::Unit UnitOf(DropUnit unit) {
+  switch (unit) {
+    case DropUnit::kPackets:
+      return v1::Dropped::PACKETS;
+    case DropUnit::kTuples:
+      return v1::Dropped::TUPLES;
+    case DropUnit::kStreamBytes:
+      return v1::Dropped::STREAM_BYTES;
+    case DropUnit::kFlows:
+      return v1::Dropped::FLOWS;
+  }
+  return v1::Dropped::FLOWS;
+}
+
+}  // namespace
+
+BatchBuilder::BatchBuilder(const Schema& schema, uint32_t max_rows) : schema_(schema) {
+  size_t columns = common_fields().size() + schema.fields.size();
+  // A row costs each column its width and each dictionary at most an entry's end.
+  max_rows_ = std::max<uint32_t>(1, std::min<uint32_t>(max_rows, kMaxNumberBytes / (8 * columns)));
+  columns_.reserve(columns);
+  for (const Field& field : common_fields()) columns_.emplace_back(field, max_rows_);
+  for (const Field& field : schema.fields) columns_.emplace_back(field, max_rows_);
+}
+
+bool BatchBuilder::Fits(std::span<const Value> values) const {
+  if (rows_ == 0) return true;
+  if (rows_ == max_rows_) return false;
+  size_t bytes = dictionary_bytes_;
+  for (const Value& value : values) {
+    if (value.type() == FieldType::kString) bytes += Cut(value.as_string()).size();
+  }
+  return bytes <= kMaxDictionaryBytes;
+}
+
+void BatchBuilder::AppendCommon(const TupleHeader& header) {
+  columns_[0].AppendNumber(static_cast<uint64_t>(header.time_ns));
+  columns_[1].AppendNumber(header.flow_hash);
+  columns_[2].AppendNumber(header.flow_incarnation);
+  dictionary_bytes_ += columns_[3].AppendBytes(name_of(header.client_known_by));
+  dictionary_bytes_ += columns_[4].AppendBytes(AddressBytes(header.src_ip));
+  columns_[5].AppendNumber(header.src_port);
+  dictionary_bytes_ += columns_[6].AppendBytes(AddressBytes(header.dst_ip));
+  columns_[7].AppendNumber(header.dst_port);
+}
+
+void BatchBuilder::Append(const TupleHeader& header, std::span<const Value> values) {
+  AppendCommon(header);
+  ColumnBuilder* column = &columns_[common_fields().size()];
+  for (const Value& value : values) {
+    if (value.type() == FieldType::kString) {
+      dictionary_bytes_ += column->AppendBytes(Cut(value.as_string()));
+    } else {
+      column->AppendNumber(NumberOf(value));
+    }
+    ++column;
+  }
+  ++rows_;
+}
+
+void BatchBuilder::EncodeHeader(const BatchHeader& header) {
+  batch_.set_format(1);
+  batch_.mutable_query()->assign(header.query);
+  batch_.set_parser(schema_.name);
+  batch_.mutable_monitor()->assign(header.monitor);
+  batch_.set_incarnation(header.incarnation);
+  batch_.set_epoch(header.epoch);
+  batch_.set_lane(header.lane);
+  batch_.set_sequence(header.sequence);
+  batch_.set_watermark_ns(header.watermark_ns);
+  batch_.set_end_of_stream(header.end_of_stream);
+  batch_.set_sampling_rate(header.sampling_rate);
+  batch_.set_rows(rows_);
+}
+
+void BatchBuilder::EncodeAccounting(const Accounting& accounting) {
+  v1::Accounting* out = batch_.mutable_accounting();
+  out->set_packets_in(accounting.packets_in);
+  out->set_packets_out(accounting.packets_out);
+  out->set_bytes_in(accounting.bytes_in);
+  out->set_tuples_in(accounting.tuples_in);
+  for (int i = 0; i < kDropReasons; ++i) {
+    if (accounting.dropped[i] == 0) continue;
+    v1::Dropped* dropped = out->add_dropped();
+    dropped->mutable_reason()->assign(reason_info(i).name);
+    dropped->set_unit(UnitOf(reason_info(i).unit));
+    dropped->set_count(accounting.dropped[i]);
+  }
+}
+
+const std::string& BatchBuilder::Encode(const BatchHeader& header) {
+  batch_.Clear();
+  EncodeHeader(header);
+  if (header.accounting != nullptr) EncodeAccounting(*header.accounting);
+  if (rows_ > 0) {
+    for (ColumnBuilder& column : columns_) column.Close(batch_.add_columns());
+  }
+  rows_ = 0;
+  dictionary_bytes_ = 0;
+  batch_.SerializeToString(&encoded_);
+  return encoded_;
+}
+
+}  // namespace tapline

@@ -1,0 +1,71 @@
+// Tuples of one parser for one query in one lane, collected by column and encoded as a TupleBatch
+// (schema/tuple_batch.proto).
+//
+// Once its buffers have grown, nothing is allocated per tuple. A batch stays below kMaxBatchBytes, which Kafka's
+// default bound for a record allows: 4096 rows of at most 8 bytes a column, and a bounded dictionary. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "monitors/accounting/accounting.h"
+#include "monitors/output/column.h"
+#include "parsers/api/schema.h"
+#include "parsers/api/tuple.h"
+#include "schema/tuple_batch.pb.h"
+
+namespace tapline {
+
+inline constexpr size_t kMaxBatchBytes = 900'000;
+// Longer strings are cut to this.
+inline constexpr size_t kMaxStringBytes = 32'768;
+
+// What a batch says of itself beside its tuples.
+struct BatchHeader {
+  std::string_view query = {};
+  std::string_view monitor = {};
+  uint64_t incarnation = 0;
+  uint32_t epoch = 0;
+  uint32_t lane = 0;
+  uint64_t sequence = 0;
+  int64_t watermark_ns = 0;
+  bool end_of_stream = false;
+  double sampling_rate = 1.0;
+  // Since the batch before.
+  const Accounting* accounting = nullptr;
+};
+
+class BatchBuilder {
+ public:
+  // `schema` outlives the builder. `max_rows` is lowered where that many rows would not fit into a batch.
+  BatchBuilder(const Schema& schema, uint32_t max_rows);
+
+  uint32_t rows() const { return rows_; }
+  const Schema& schema() const { return schema_; }
+  // Whether the tuple fits beside those already there. One tuple always fits into an empty builder.
+  bool Fits(std::span<const Value> values) const;
+
+  // REQUIRES: Fits(values); the values match the schema's fields.
+  void Append(const TupleHeader& header, std::span<const Value> values);
+
+  // Encodes what was collected, or a heartbeat if that is nothing, and empties the builder. The result is good until
+  // the next call.
+  const std::string& Encode(const BatchHeader& header);
+
+ private:
+  void AppendCommon(const TupleHeader& header);
+  void EncodeHeader(const BatchHeader& header);
+  void EncodeAccounting(const Accounting& accounting);
+
+  const Schema& schema_;
+  std::vector<ColumnBuilder> columns_;
+  uint32_t max_rows_;
+  uint32_t rows_ = 0;
+  size_t dictionary_bytes_ = 0;
+  v1::TupleBatch batch_;
+  std::string encoded_;
+};
+
+}  // namespace tapline

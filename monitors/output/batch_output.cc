@@ -1,0 +1,181 @@
+#include "monitors/output/batch_output.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "monitors/base/clock.h"
+
+namespace tapline {
+namespace {
+
+// For the last batch of a query when the sink stays full.
+constexpr int64_t kPatienceAtEndNs = 10'000'000'000;
+
+// Of packet time; before the first packet there is none.
+int64_t Second(int64_t time_ns) { return time_ns / 1'000'000'000; }
+
+template <typename Function>
+void ForEachBit(uint64_t bits, Function function) {
+  for (; bits != 0; bits &= bits - 1) function(static_cast<uint32_t>(std::countr_zero(bits)));
+}
+
+}  // namespace
+
+BatchOutput::BatchOutput(BatchOutputOptions options, std::span<const QuerySpec> queries,
+                         std::span<const Schema* const> schemas, QueryAccounts* accounts,
+                         std::unique_ptr<BatchSink> sink)
+    : options_(std::move(options)), streams_(queries.size()), accounts_(accounts), sink_(std::move(sink)) {
+  for (uint32_t i = 0; i < queries.size(); ++i) {
+    Stream& stream = streams_[i];
+    stream.spec = &queries[i];
+    stream.index = i;
+    stream.builders.resize(schemas.size());
+    for (size_t parser = 0; parser < schemas.size(); ++parser) {
+      const auto& wanted = queries[i].parsers;
+      if (std::find(wanted.begin(), wanted.end(), schemas[parser]->name) == wanted.end()) continue;
+      stream.builders[parser] = std::make_unique<BatchBuilder>(*schemas[parser], options_.max_rows);
+      if (stream.heartbeat_builder == nullptr) stream.heartbeat_builder = stream.builders[parser].get();
+    }
+  }
+}
+
+void BatchOutput::emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
+  ForEachBit(header.queries, [&](uint32_t query) {
+    Stream& stream = streams_[query];
+    BatchBuilder& builder = *stream.builders[parser];
+    // Tuples come in the order of time_ns, so this one's time bounds all that are yet to come.
+    if (!builder.Fits(values)) Flush(stream, header.time_ns);
+    builder.Append(header, values);
+  });
+}
+
+void BatchOutput::lose(LossReason reason, uint64_t count, uint64_t queries) {
+  CountLoss(reason, count, queries, accounts_);
+}
+
+void BatchOutput::Tick(int64_t monotonic_ns, int64_t watermark_ns) {
+  now_ns_ = monotonic_ns;
+  sink_->Poll();
+  if (flushed_watermark_ns_ == INT64_MIN) flushed_watermark_ns_ = watermark_ns;
+  bool second_passed = Second(watermark_ns) > Second(flushed_watermark_ns_);
+  if (!second_passed && now_ns_ - flushed_at_ns_ < options_.flush_after_ns) return;
+  flushed_at_ns_ = now_ns_;
+  flushed_watermark_ns_ = watermark_ns;
+  for (Stream& stream : streams_) {
+    if (stream.ending) TryEnd(stream);
+    if (stream.ending || stream.ended || watermark_ns == INT64_MIN) continue;
+    Flush(stream, watermark_ns);
+    bool news = watermark_ns > stream.sent_watermark_ns || (*accounts_)[stream.index] != stream.reported;
+    if (news && (second_passed || now_ns_ - stream.last_sent_at_ns >= options_.heartbeat_after_ns)) {
+      SendBatch(stream, *stream.heartbeat_builder, watermark_ns, false);
+    }
+  }
+}
+
+void BatchOutput::Flush(Stream& stream, int64_t watermark_ns) {
+  BatchBuilder* last = nullptr;
+  for (auto& builder : stream.builders) {
+    if (builder == nullptr || builder->rows() == 0) continue;
+    if (last != nullptr) SendBatch(stream, *last, stream.sent_watermark_ns, false);
+    last = builder.get();
+  }
+  if (last != nullptr) SendBatch(stream, *last, watermark_ns, false);
+}
+
+bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t watermark_ns, bool end_of_stream) {
+  Accounting& account = (*accounts_)[stream.index];
+  uint32_t rows = builder.rows();
+  account.tuples_in += rows;
+  account.tuples_out += rows;
+  Accounting delta = account - stream.reported;
+  BatchHeader header{.query = stream.spec->name,
+                     .monitor = options_.monitor_id,
+                     .incarnation = options_.incarnation,
+                     .epoch = stream.spec->epoch,
+                     .lane = options_.lane,
+                     .sequence = stream.sequence,
+                     .watermark_ns = watermark_ns,
+                     .end_of_stream = end_of_stream,
+                     .sampling_rate = stream.spec->sampling_rate,
+                     .accounting = &delta};
+  const std::string& batch = builder.Encode(header);
+  uint64_t ticket = NewTicket({stream.index, rows, delta, end_of_stream});
+  // Before sending: the sink may tell of this very batch, or of earlier ones that failed, from within Send().
+  stream.reported = account;
+  BatchSink::Sent sent = Send(stream.index, batch, ticket);
+  stream.last_sent_at_ns = now_ns_;
+  if (sent == BatchSink::Sent::kTaken) {
+    ++stream.sequence;
+    stream.sent_watermark_ns = std::max(stream.sent_watermark_ns, watermark_ns);
+    return true;
+  }
+  free_tickets_.push_back(ticket);
+  stream.reported = stream.reported - delta;
+  account.tuples_out -= rows;
+  account.dropped[IndexOf(sent == BatchSink::Sent::kFull ? Drop::kQueueFull : Drop::kDeliveryFailed)] += rows;
+  return false;
+}
+
+BatchSink::Sent BatchOutput::Send(uint32_t query, const std::string& batch, uint64_t ticket) {
+  BatchSink::Sent sent = sink_->Send(query, batch, ticket);
+  while (sent == BatchSink::Sent::kFull && options_.wait_for_room && sink_->status().ok()) {
+    sink_->Wait();
+    sent = sink_->Send(query, batch, ticket);
+  }
+  return sent;
+}
+
+uint64_t BatchOutput::NewTicket(InFlight batch) {
+  if (free_tickets_.empty()) {
+    free_tickets_.push_back(in_flight_.size());
+    in_flight_.emplace_back();
+  }
+  uint64_t ticket = free_tickets_.back();
+  free_tickets_.pop_back();
+  in_flight_[ticket] = batch;
+  return ticket;
+}
+
+void BatchOutput::OnDelivery(uint64_t ticket, bool delivered) {
+  const InFlight& batch = in_flight_[ticket];
+  if (!delivered) {
+    end_lost_ |= batch.end_of_stream;
+    Accounting& account = (*accounts_)[batch.query];
+    account.tuples_out -= batch.rows;
+    account.dropped[IndexOf(Drop::kDeliveryFailed)] += batch.rows;
+    streams_[batch.query].reported = streams_[batch.query].reported - batch.reported;
+  }
+  free_tickets_.push_back(ticket);
+}
+
+void BatchOutput::EndQuery(uint32_t query, int64_t watermark_ns) {
+  Stream& stream = streams_[query];
+  if (stream.ending || stream.ended) return;
+  Flush(stream, watermark_ns);
+  stream.sent_watermark_ns = std::max(stream.sent_watermark_ns, watermark_ns);
+  stream.ending = true;
+  TryEnd(stream);
+}
+
+void BatchOutput::TryEnd(Stream& stream) {
+  stream.ended = SendBatch(stream, *stream.heartbeat_builder, stream.sent_watermark_ns, true);
+  stream.ending = !stream.ended;
+}
+
+Status BatchOutput::Finish() {
+  int64_t deadline_ns = MonotonicNs() + kPatienceAtEndNs;
+  for (Stream& stream : streams_) {
+    while (stream.ending && sink_->status().ok() && MonotonicNs() < deadline_ns) {
+      sink_->Wait();
+      TryEnd(stream);
+    }
+    if (stream.ending && sink_->status().ok()) {
+      return Status::Resources("the end of query '" + stream.spec->name + "' could not be sent: the queue stayed full");
+    }
+  }
+  Status status = sink_->Flush();
+  if (status.ok() && end_lost_) return Status::Resources("the end of a query was not delivered");
+  return status;
+}
+
+}  // namespace tapline

@@ -1,0 +1,93 @@
+// Tuples into batches, batches into a sink, per query: sequence numbers, watermarks, accounting, the end of the stream.
+//
+// All batches of a query leave together, when one of its builders is full, the oldest tuple has waited long enough or a
+// second of packet time is over: only then does one watermark hold for all of its parsers. Of these only the last
+// carries the new watermark.
+//
+// A batch that the sink had no room for is gone; its sequence number goes to the next one, and so does what it had
+// accounted for, its tuples now as dropped. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "monitors/output/batch_builder.h"
+#include "monitors/output/batch_sink.h"
+#include "monitors/output/tuple_output.h"
+#include "monitors/plan/query_spec.h"
+
+namespace tapline {
+
+struct BatchOutputOptions {
+  std::string monitor_id;
+  uint64_t incarnation = 0;
+  uint32_t lane = 0;
+  uint32_t max_rows = 4096;
+  int64_t flush_after_ns = 100'000'000;
+  // An idle query says so this often.
+  int64_t heartbeat_after_ns = 500'000'000;
+  // Capture files wait for room in the sink; live captures never do.
+  bool wait_for_room = false;
+};
+
+class BatchOutput final : public TupleOutput, private DeliveryListener {
+ public:
+  // `parsers` are all schemas in the engine's order; `queries`, `schemas` and `accounts` outlive the output.
+  BatchOutput(BatchOutputOptions options, std::span<const QuerySpec> queries, std::span<const Schema* const> schemas,
+              QueryAccounts* accounts, std::unique_ptr<BatchSink> sink);
+
+  Status Start() override { return sink_->Start(this); }
+  void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
+  void lose(LossReason reason, uint64_t count, uint64_t queries) override;
+  void Tick(int64_t monotonic_ns, int64_t watermark_ns) override;
+  void EndQuery(uint32_t query, int64_t watermark_ns) override;
+  Status Finish() override;
+  Status status() const override { return sink_->status(); }
+
+ private:
+  struct Stream {
+    const QuerySpec* spec = nullptr;
+    uint32_t index = 0;
+    // By parser; null for those that the query did not name.
+    std::vector<std::unique_ptr<BatchBuilder>> builders;
+    BatchBuilder* heartbeat_builder = nullptr;
+    uint64_t sequence = 0;
+    int64_t sent_watermark_ns = INT64_MIN;
+    int64_t last_sent_at_ns = 0;
+    // What earlier batches accounted for.
+    Accounting reported;
+    bool ending = false;
+    bool ended = false;
+  };
+  // A batch that the sink has taken and not yet delivered.
+  struct InFlight {
+    uint32_t query = 0;
+    uint32_t rows = 0;
+    Accounting reported;
+    bool end_of_stream = false;
+  };
+
+  void OnDelivery(uint64_t ticket, bool delivered) override;
+  void Flush(Stream& stream, int64_t watermark_ns);
+  bool SendBatch(Stream& stream, BatchBuilder& builder, int64_t watermark_ns, bool end_of_stream);
+  BatchSink::Sent Send(uint32_t query, const std::string& batch, uint64_t ticket);
+  void TryEnd(Stream& stream);
+  uint64_t NewTicket(InFlight batch);
+
+  BatchOutputOptions options_;
+  std::vector<Stream> streams_;
+  QueryAccounts* accounts_;
+  std::unique_ptr<BatchSink> sink_;
+  std::vector<InFlight> in_flight_;
+  std::vector<uint64_t> free_tickets_;
+  int64_t now_ns_ = 0;
+  int64_t flushed_at_ns_ = 0;
+  int64_t flushed_watermark_ns_ = INT64_MIN;
+  // Whether the end of some query was taken by the sink and then lost.
+  bool end_lost_ = false;
+};
+
+}  // namespace tapline

@@ -1,0 +1,292 @@
+#include "monitors/output/batch_output.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+namespace tapline {
+namespace {
+
+const Schema& Letters() {
+  static const Schema schema = {.name = "letters", .fields = {{"text", FieldType::kString}}};
+  return schema;
+}
+const Schema& Numbers() {
+  static const Schema schema = {.name = "numbers", .fields = {{"number", FieldType::kU64}}};
+  return schema;
+}
+
+struct SentBatch {
+  uint32_t query;
+  v1::TupleBatch batch;
+  uint64_t ticket;
+};
+
+// A sink that is full, or fails a batch, when the test says so.
+class TestSink final : public BatchSink {
+ public:
+  explicit TestSink(std::vector<SentBatch>* sent) : sent_(sent) {}
+  Status Start(DeliveryListener* listener) override {
+    listener_ = listener;
+    return {};
+  }
+  Sent Send(uint32_t query, std::string_view bytes, uint64_t ticket) override {
+    if (full) return Sent::kFull;
+    v1::TupleBatch batch;
+    EXPECT_TRUE(batch.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+    sent_->push_back({query, batch, ticket});
+    return Sent::kTaken;
+  }
+  void Poll() override {}
+  void Wait() override {
+    ++waits;
+    full = false;
+  }
+  Status Flush() override { return {}; }
+  Status status() const override { return {}; }
+  void Tell(size_t index, bool delivered) { listener_->OnDelivery((*sent_)[index].ticket, delivered); }
+
+  bool full = false;
+  int waits = 0;
+
+ private:
+  std::vector<SentBatch>* sent_;
+  DeliveryListener* listener_ = nullptr;
+};
+
+class BatchOutputTest : public testing::Test {
+ protected:
+  void Open(BatchOutputOptions options = {}) {
+    options.monitor_id = "m";
+    auto sink = std::make_unique<TestSink>(&sent_);
+    sink_ = sink.get();
+    output_ = std::make_unique<BatchOutput>(options, queries_, schemas_, &accounts_, std::move(sink));
+    ASSERT_TRUE(output_->Start().ok());
+  }
+  void EmitLetter(int64_t time_ns, uint64_t queries, std::string_view text = "x") {
+    TupleHeader header;
+    header.time_ns = time_ns;
+    header.queries = queries;
+    const Value values[] = {Value::string(text)};
+    output_->emit(0, header, values);
+  }
+  void EmitNumber(int64_t time_ns, uint64_t queries) {
+    TupleHeader header;
+    header.time_ns = time_ns;
+    header.queries = queries;
+    const Value values[] = {Value::u64(1)};
+    output_->emit(1, header, values);
+  }
+  v1::Accounting Total(uint32_t query, std::map<std::string, uint64_t>* dropped) {
+    v1::Accounting total;
+    for (const SentBatch& sent : sent_) {
+      if (sent.query != query) continue;
+      const v1::Accounting& delta = sent.batch.accounting();
+      total.set_packets_in(total.packets_in() + delta.packets_in());
+      total.set_tuples_in(total.tuples_in() + delta.tuples_in());
+      for (const auto& entry : delta.dropped()) (*dropped)[entry.reason()] += entry.count();
+    }
+    return total;
+  }
+  uint64_t Rows(uint32_t query) {
+    uint64_t rows = 0;
+    for (const SentBatch& sent : sent_) rows += sent.query == query ? sent.batch.rows() : 0;
+    return rows;
+  }
+
+  std::vector<QuerySpec> queries_ = {{.name = "q0", .parsers = {"letters", "numbers"}},
+                                     {.name = "q1", .parsers = {"numbers"}}};
+  std::vector<const Schema*> schemas_ = {&Letters(), &Numbers()};
+  QueryAccounts accounts_ = QueryAccounts(2);
+  std::vector<SentBatch> sent_;
+  TestSink* sink_ = nullptr;
+  std::unique_ptr<BatchOutput> output_;
+};
+
+constexpr int64_t kMs = 1'000'000;
+
+TEST_F(BatchOutputTest, AFlushSendsAllParsersOfTheQueryAndOnlyTheLastAdvancesTheWatermark) {
+  Open();
+  EmitLetter(100, 1);
+  EmitNumber(200, 3);
+  output_->Tick(200 * kMs, 300);
+  ASSERT_EQ(sent_.size(), 3u);
+  EXPECT_EQ(sent_[0].batch.parser(), "letters");
+  EXPECT_EQ(sent_[0].batch.watermark_ns(), INT64_MIN);
+  EXPECT_EQ(sent_[1].batch.parser(), "numbers");
+  EXPECT_EQ(sent_[1].batch.watermark_ns(), 300);
+  EXPECT_EQ(sent_[2].batch.query(), "q1");
+  EXPECT_EQ(sent_[2].batch.watermark_ns(), 300);
+}
+
+TEST_F(BatchOutputTest, AFullBuilderFlushesItsQueryUpToTheTupleThatDidNotFit) {
+  BatchOutputOptions options;
+  options.max_rows = 2;
+  Open(options);
+  EmitNumber(10, 3);
+  EmitLetter(11, 1);
+  EmitLetter(12, 1);
+  EmitLetter(13, 1);
+  ASSERT_EQ(sent_.size(), 2u);
+  EXPECT_EQ(sent_[0].batch.rows(), 2u);
+  EXPECT_EQ(sent_[1].batch.parser(), "numbers");
+  EXPECT_EQ(sent_[1].batch.watermark_ns(), 13);
+}
+
+TEST_F(BatchOutputTest, SequencesAreGaplessPerQueryAndTheLastBatchEndsIt) {
+  Open();
+  for (int i = 0; i < 5; ++i) {
+    EmitLetter(i, 1);
+    EmitNumber(i, 3);
+    output_->Tick((i + 1) * 100 * kMs, i);
+  }
+  output_->EndQuery(0, 9);
+  output_->EndQuery(0, 9);
+  output_->EndQuery(1, 9);
+  uint64_t expected[2] = {0, 0};
+  for (const SentBatch& sent : sent_) EXPECT_EQ(sent.batch.sequence(), expected[sent.query]++);
+  EXPECT_EQ(expected[0], 11u);
+  EXPECT_EQ(expected[1], 6u);
+  for (size_t i = 0; i < sent_.size(); ++i) {
+    bool last = i + 2 >= sent_.size() ? sent_[i].batch.rows() == 0 : false;
+    EXPECT_EQ(sent_[i].batch.end_of_stream(), last) << i;
+    if (last) {
+      EXPECT_EQ(sent_[i].batch.watermark_ns(), 9);
+    }
+  }
+}
+
+TEST_F(BatchOutputTest, AnIdleQuerySendsHeartbeatsAsTimePasses) {
+  Open();
+  output_->Tick(1000 * kMs, 50);
+  ASSERT_EQ(sent_.size(), 2u);
+  EXPECT_EQ(sent_[0].batch.rows(), 0u);
+  EXPECT_EQ(sent_[0].batch.watermark_ns(), 50);
+  output_->Tick(1200 * kMs, 60);
+  EXPECT_EQ(sent_.size(), 2u) << "too early";
+  output_->Tick(2000 * kMs, 50);
+  EXPECT_EQ(sent_.size(), 2u) << "nothing new";
+  output_->Tick(3000 * kMs, 70);
+  EXPECT_EQ(sent_.size(), 4u);
+}
+
+TEST_F(BatchOutputTest, NothingIsSaidBeforeTimeIsKnown) {
+  Open();
+  output_->Tick(1000 * kMs, INT64_MIN);
+  EXPECT_TRUE(sent_.empty());
+}
+
+TEST_F(BatchOutputTest, WhatAFullQueueCostsIsCarriedByTheNextBatch) {
+  Open();
+  accounts_[0].packets_in = accounts_[0].packets_out = 7;
+  sink_->full = true;
+  EmitLetter(1, 1);
+  EmitNumber(1, 1);
+  output_->Tick(100 * kMs, 1);
+  EXPECT_TRUE(sent_.empty());
+  sink_->full = false;
+  EmitLetter(2, 1);
+  output_->Tick(200 * kMs, 2);
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_[0].batch.sequence(), 0u);
+  std::map<std::string, uint64_t> dropped;
+  v1::Accounting total = Total(0, &dropped);
+  EXPECT_EQ(total.packets_in(), 7u);
+  EXPECT_EQ(total.tuples_in(), 3u);
+  EXPECT_EQ(dropped["queue_full"], 2u);
+  EXPECT_TRUE(accounts_[0].balanced());
+}
+
+TEST_F(BatchOutputTest, FilesWaitForRoom) {
+  BatchOutputOptions options;
+  options.wait_for_room = true;
+  Open(options);
+  sink_->full = true;
+  EmitLetter(1, 1);
+  output_->Tick(100 * kMs, 1);
+  EXPECT_EQ(sink_->waits, 1);
+  EXPECT_EQ(Rows(0), 1u);
+}
+
+TEST_F(BatchOutputTest, TheEndOfAQueryWaitsForRoomInsteadOfBeingDropped) {
+  Open();
+  sink_->full = true;
+  output_->EndQuery(0, 5);
+  EXPECT_TRUE(sent_.empty());
+  sink_->full = false;
+  output_->Tick(100 * kMs, 9);
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_TRUE(sent_[0].batch.end_of_stream());
+  EXPECT_EQ(sent_[0].batch.watermark_ns(), 5);
+  EXPECT_TRUE(output_->Finish().ok());
+}
+
+TEST_F(BatchOutputTest, AnUndeliveredBatchIsReportedAgainAsLost) {
+  Open();
+  accounts_[0].packets_in = accounts_[0].packets_out = 4;
+  EmitLetter(1, 1);
+  output_->Tick(100 * kMs, 1);
+  ASSERT_EQ(sent_.size(), 1u);
+  sink_->Tell(0, false);
+  EXPECT_TRUE(accounts_[0].balanced());
+  sent_.clear();
+  EmitLetter(2, 1);
+  output_->Tick(200 * kMs, 2);
+  std::map<std::string, uint64_t> dropped;
+  v1::Accounting total = Total(0, &dropped);
+  EXPECT_EQ(total.packets_in(), 4u);
+  EXPECT_EQ(total.tuples_in(), 2u);
+  EXPECT_EQ(dropped["delivery_failed"], 1u);
+}
+
+TEST_F(BatchOutputTest, AnUndeliveredEndIsAnError) {
+  Open();
+  output_->EndQuery(0, 5);
+  ASSERT_EQ(sent_.size(), 1u);
+  sink_->Tell(0, false);
+  EXPECT_EQ(output_->Finish().fault(), Fault::kResources);
+}
+
+// Whatever happens to batches: what arrived and what was reported lost is what was emitted.
+TEST_F(BatchOutputTest, TheIdentityHoldsUnderRandomTrouble) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    sent_.clear();
+    accounts_.assign(2, {});
+    Open();
+    std::mt19937 random(seed);
+    std::vector<bool> told;
+    uint64_t emitted[2] = {0, 0}, failed_rows[2] = {0, 0};
+    for (int64_t now = 1; now < 300; ++now) {
+      sink_->full = random() % 4 == 0;
+      uint64_t queries = 1 + random() % 3;
+      for (int i = 0; i < 2; ++i) emitted[i] += queries >> i & 1;
+      EmitNumber(now, queries);
+      if (random() % 5 == 0) output_->lose(LossReason::kTooManyPending, 1, 1);
+      output_->Tick(now * 50 * kMs, now);
+      told.resize(sent_.size());
+      size_t pick = sent_.empty() ? 0 : random() % sent_.size();
+      if (sent_.empty() || told[pick]) continue;
+      told[pick] = true;
+      bool delivered = random() % 3 != 0;
+      sink_->Tell(pick, delivered);
+      if (delivered) continue;
+      failed_rows[sent_[pick].query] += sent_[pick].batch.rows();
+      sent_[pick].batch.Clear();
+    }
+    sink_->full = false;
+    for (uint32_t query : {0, 1}) output_->EndQuery(query, 300);
+    for (uint32_t query : {0u, 1u}) {
+      std::map<std::string, uint64_t> dropped;
+      uint64_t tuples = Total(query, &dropped).tuples_in();
+      ASSERT_TRUE(accounts_[query].balanced());
+      ASSERT_EQ(dropped["delivery_failed"], failed_rows[query]);
+      bool lost_are_tuples = unit_of(LossReason::kTooManyPending) == LossUnit::kTuples;
+      ASSERT_EQ(tuples, emitted[query] + (lost_are_tuples ? dropped["too_many_pending"] : 0)) << seed;
+      ASSERT_EQ(Rows(query) + dropped["delivery_failed"] + dropped["queue_full"], emitted[query]) << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tapline

@@ -1,0 +1,108 @@
+#include "monitors/output/column.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tapline {
+namespace {
+
+// Rows are written as little-endian words straight from memory.
+static_assert(std::endian::native == std::endian::little);
+
+v1::Column::Type TypeOf(FieldType type) {
+  switch (type) {
+    case FieldType::kU64:
+      return v1::Column::U64;
+    case FieldType::kI64:
+      return v1::Column::I64;
+    case FieldType::kF64:
+      return v1::Column::F64;
+    case FieldType::kBool:
+      return v1::Column::BOOL;
+    case FieldType::kString:
+      return v1::Column::STRING;
+    case FieldType::kAddress:
+      return v1::Column::ADDRESS;
+  }
+  return v1::Column::U64;
+}
+
+uint32_t WidthFor(uint64_t range) {
+  if (range <= UINT8_MAX) return 1;
+  if (range <= UINT16_MAX) return 2;
+  return range <= UINT32_MAX ? 4 : 8;
+}
+
+template <typename Word>
+void PackAs(const std::vector<uint64_t>& values, uint64_t base, std::string* data) {
+  data->resize(values.size() * sizeof(Word));
+  char* out = data->data();
+  for (uint64_t value : values) {
+    auto word = static_cast<Word>(value - base);
+    std::memcpy(out, &word, sizeof word);
+    out += sizeof word;
+  }
+}
+
+template <typename Number>
+uint64_t LeastAndRange(const std::vector<uint64_t>& values, uint64_t* range) {
+  auto least = static_cast<Number>(values[0]), most = least;
+  for (uint64_t value : values) {
+    least = std::min(least, static_cast<Number>(value));
+    most = std::max(most, static_cast<Number>(value));
+  }
+  *range = static_cast<uint64_t>(most) - static_cast<uint64_t>(least);
+  return static_cast<uint64_t>(least);
+}
+
+}  // namespace
+
+ColumnBuilder::ColumnBuilder(const Field& field, uint32_t max_rows) : field_(field) {
+  values_.reserve(max_rows);
+  if (field.type == FieldType::kString || field.type == FieldType::kAddress) {
+    dictionary_ = std::make_unique<Dictionary>(max_rows);
+  }
+}
+
+ColumnBuilder::Range ColumnBuilder::Measure() const {
+  if (field_.type == FieldType::kF64) return {0, 8};
+  if (dictionary_) return {0, WidthFor(dictionary_->entries() - 1)};
+  if (field_.type == FieldType::kBool) return {0, 1};
+  uint64_t range = 0;
+  uint64_t base = field_.type == FieldType::kI64 ? LeastAndRange<int64_t>(values_, &range)
+                                                 : LeastAndRange<uint64_t>(values_, &range);
+  return {base, WidthFor(range)};
+}
+
+void ColumnBuilder::Pack(const Range& range, std::string* data) const {
+  switch (range.width) {
+    case 1:
+      return PackAs<uint8_t>(values_, range.base, data);
+    case 2:
+      return PackAs<uint16_t>(values_, range.base, data);
+    case 4:
+      return PackAs<uint32_t>(values_, range.base, data);
+    default:
+      return PackAs<uint64_t>(values_, range.base, data);
+  }
+}
+
+void ColumnBuilder::CloseDictionary(v1::Column* out) {
+  out->mutable_dictionary()->assign(dictionary_->bytes());
+  out->mutable_dictionary_end()->Assign(dictionary_->ends().begin(), dictionary_->ends().end());
+  dictionary_->Clear();
+}
+
+void ColumnBuilder::Close(v1::Column* out) {
+  Range range = Measure();
+  out->set_name(field_.name);
+  out->set_type(TypeOf(field_.type));
+  out->set_unit(field_.unit);
+  out->set_width(range.width);
+  out->set_base(range.base);
+  Pack(range, out->mutable_data());
+  if (dictionary_) CloseDictionary(out);
+  values_.clear();
+}
+
+}  // namespace tapline

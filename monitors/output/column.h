@@ -1,0 +1,46 @@
+// One column of a batch that is being filled: numbers of 8 bytes, packed to the narrowest width when it is closed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "monitors/output/dictionary.h"
+#include "parsers/api/schema.h"
+#include "schema/tuple_batch.pb.h"
+
+namespace tapline {
+
+class ColumnBuilder {
+ public:
+  // `field` outlives the builder.
+  ColumnBuilder(const Field& field, uint32_t max_rows);
+
+  // The row's 64 bits: two's complement for I64, IEEE 754 for F64, 0 or 1 for BOOL. REQUIRES: fewer than max_rows rows.
+  void AppendNumber(uint64_t bits) { values_.push_back(bits); }
+  // For STRING and ADDRESS. Returns by how many bytes the dictionary grew.
+  size_t AppendBytes(std::string_view bytes) {
+    size_t before = dictionary_->bytes().size();
+    values_.push_back(dictionary_->IndexOf(bytes));
+    return dictionary_->bytes().size() - before;
+  }
+
+  // Writes the column into `out`, whose buffers are reused, and empties the builder.
+  void Close(v1::Column* out);
+
+ private:
+  struct Range {
+    uint64_t base;
+    uint32_t width;
+  };
+  Range Measure() const;
+  void Pack(const Range& range, std::string* data) const;
+  void CloseDictionary(v1::Column* out);
+
+  const Field& field_;
+  std::vector<uint64_t> values_;
+  std::unique_ptr<Dictionary> dictionary_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,44 @@
+// Byte strings, each once, numbered in the order of their first appearance. For one column of one batch.
+//
+// Open addressing over a table that is at least twice as large as the entries it may hold, so that neither adding nor
+// clearing allocates once the buffers have grown. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tapline {
+
+class Dictionary {
+ public:
+  explicit Dictionary(uint32_t max_entries);
+
+  // REQUIRES: fewer than max_entries distinct strings since Clear(), or this is one of them.
+  uint32_t IndexOf(std::string_view text);
+  void Clear();
+
+  uint32_t entries() const { return static_cast<uint32_t>(ends_.size()); }
+  const std::string& bytes() const { return bytes_; }
+  // Where each entry ends in bytes().
+  const std::vector<uint32_t>& ends() const { return ends_; }
+  std::string_view entry(uint32_t index) const {
+    uint32_t begin = index == 0 ? 0 : ends_[index - 1];
+    return std::string_view(bytes_).substr(begin, ends_[index] - begin);
+  }
+
+ private:
+  // 0: free, else index + 1. The upper half of the hash saves most comparisons of strings.
+  struct Slot {
+    uint32_t index_plus_one;
+    uint32_t tag;
+  };
+
+  uint32_t mask_;
+  std::vector<Slot> slots_;
+  std::string bytes_;
+  std::vector<uint32_t> ends_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,47 @@
+// Tuples as lines of JSON into a file descriptor. Key order is that of the columns, "parser" first:
+//
+//   {"parser":"tcp_conn_time","time_ns":…,"flow_id":"<16 hex>-<8
+//   hex>","client_known_by":"handshake","src_ip":"10.0.0.1",…}
+//
+// Where several queries run, "query" follows "parser", and a tuple that several want has a line for each.
+// Not thread-safe.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "monitors/output/tuple_output.h"
+#include "monitors/plan/query_spec.h"
+
+namespace tapline {
+
+class JsonOutput final : public TupleOutput {
+ public:
+  // Writes to `fd`, which stays the caller's. `schemas` in the engine's order; all three outlive the output.
+  JsonOutput(int fd, std::span<const QuerySpec> queries, std::span<const Schema* const> schemas,
+             QueryAccounts* accounts);
+
+  Status Start() override { return {}; }
+  void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
+  void lose(LossReason reason, uint64_t count, uint64_t queries) override;
+  // Lines wait in a buffer for at most a tenth of a second.
+  void Tick(int64_t monotonic_ns, int64_t watermark_ns) override;
+  void EndQuery(uint32_t, int64_t) override {}
+  Status Finish() override;
+  Status status() const override { return status_; }
+
+ private:
+  void AppendLine(const Schema& schema, uint32_t query, const TupleHeader& header, std::span<const Value> values);
+  void AppendCommon(const TupleHeader& header);
+  void Write();
+
+  int fd_;
+  std::span<const QuerySpec> queries_;
+  std::span<const Schema* const> schemas_;
+  QueryAccounts* accounts_;
+  std::string buffer_;
+  int64_t written_at_ns_ = 0;
+  Status status_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,165 @@
+#include "monitors/output/json_output.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "monitors/output/json_text.h"
+
+namespace tapline {
+namespace {
+
+std::string Quoted(std::string_view text) {
+  std::string out;
+  AppendJsonString(text, &out);
+  return out;
+}
+
+TEST(JsonTextTest, Escapes) {
+  EXPECT_EQ(Quoted("a\"b\\c/"), R"("a\"b\\c/")");
+  EXPECT_EQ(Quoted(std::string_view("\n\r\t\0\x1f\x7f", 6)), "\"\\n\\r\\t\\u0000\\u001f\x7f\"");
+}
+
+TEST(JsonTextTest, Utf8IsKeptAndAnythingElseReplaced) {
+  EXPECT_EQ(Quoted("é€😀"), "\"é€😀\"");
+  EXPECT_EQ(Quoted("\xff"), "\"\xef\xbf\xbd\"");
+  EXPECT_EQ(Quoted("\xc0\xaf"), "\"\xef\xbf\xbd\xef\xbf\xbd\"") << "overlong";
+  EXPECT_EQ(Quoted("\xed\xa0\x80").size(), 2 + 9u) << "a surrogate";
+  EXPECT_EQ(Quoted("\xe2\x82"), "\"\xef\xbf\xbd\xef\xbf\xbd\"") << "cut off";
+  EXPECT_EQ(Quoted("\xf4\x90\x80\x80").size(), 2 + 12u) << "above U+10FFFF";
+}
+
+// Every pair of bytes, and what a strict reader makes of it.
+TEST(JsonTextTest, AlwaysValidJson) {
+  for (int first = 0; first < 256; ++first) {
+    for (int second = 0; second < 256; ++second) {
+      char text[] = {'\xe1', static_cast<char>(first), static_cast<char>(second), 'x'};
+      ASSERT_TRUE(nlohmann::json::accept(Quoted({text, 4}))) << first << " " << second;
+    }
+  }
+}
+
+TEST(JsonTextTest, Numbers) {
+  std::string out;
+  AppendNumber(std::numeric_limits<uint64_t>::max(), &out);
+  AppendNumber(std::numeric_limits<int64_t>::min(), &out);
+  EXPECT_EQ(out, "18446744073709551615-9223372036854775808");
+  out.clear();
+  AppendNumber(0.1, &out);
+  AppendNumber(std::nan(""), &out);
+  EXPECT_EQ(out, "0.1null");
+}
+
+TEST(JsonTextTest, Addresses) {
+  const uint8_t bytes[16] = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  std::string out;
+  AppendAddress(IpAddress::v6(bytes), &out);
+  EXPECT_EQ(out, "2001:db8::1");
+  out.clear();
+  const uint8_t four[4] = {10, 0, 200, 255};
+  AppendAddress(IpAddress::v4(four), &out);
+  EXPECT_EQ(out, "10.0.200.255");
+}
+
+class JsonOutputTest : public testing::Test {
+ protected:
+  JsonOutputTest() {
+    EXPECT_EQ(pipe(pipe_), 0);
+    fcntl(pipe_[0], F_SETFL, O_NONBLOCK);
+  }
+  ~JsonOutputTest() override {
+    close(pipe_[0]);
+    if (pipe_[1] >= 0) close(pipe_[1]);
+  }
+  std::string Text() {
+    std::string text(65536, '\0');
+    ssize_t got = read(pipe_[0], text.data(), text.size());
+    text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+    return text;
+  }
+  void Emit(JsonOutput& output, uint64_t queries) {
+    const uint8_t client[4] = {10, 0, 0, 1}, server[4] = {10, 0, 0, 2};
+    TupleHeader header;
+    header.time_ns = 1'700'000'000'123'456'789;
+    header.flow_hash = 0xabc;
+    header.flow_incarnation = 0x12345678;
+    header.client_known_by = ClientKnownBy::kHandshake;
+    header.src_ip = IpAddress::v4(client);
+    header.src_port = 40000;
+    header.dst_ip = IpAddress::v4(server);
+    header.dst_port = 80;
+    header.queries = queries;
+    const Value values[] = {Value::string("/a\"b"), Value::u64(7), Value::i64(-7), Value::f64(0.5),
+                            Value::boolean(true)};
+    output.emit(0, header, values);
+  }
+
+  Schema schema_ = {.name = "p",
+                    .fields = {{"url", FieldType::kString},
+                               {"u", FieldType::kU64},
+                               {"i", FieldType::kI64},
+                               {"f", FieldType::kF64},
+                               {"b", FieldType::kBool}}};
+  std::vector<const Schema*> schemas_ = {&schema_};
+  std::vector<QuerySpec> queries_ = {{.name = "q0"}};
+  QueryAccounts accounts_ = QueryAccounts(2);
+  int pipe_[2];
+};
+
+TEST_F(JsonOutputTest, ALineATuple) {
+  JsonOutput output(pipe_[1], queries_, schemas_, &accounts_);
+  Emit(output, 1);
+  ASSERT_TRUE(output.Finish().ok());
+  EXPECT_EQ(Text(),
+            R"({"parser":"p","time_ns":1700000000123456789,"flow_id":"0000000000000abc-12345678",)"
+            R"("client_known_by":"handshake","src_ip":"10.0.0.1","src_port":40000,"dst_ip":"10.0.0.2","dst_port":80,)"
+            R"("url":"/a\"b","u":7,"i":-7,"f":0.5,"b":true})"
+            "\n");
+  EXPECT_EQ(accounts_[0].tuples_out, 1u);
+}
+
+TEST_F(JsonOutputTest, SeveralQueriesAreNamed) {
+  queries_.push_back({.name = "q1"});
+  JsonOutput output(pipe_[1], queries_, schemas_, &accounts_);
+  Emit(output, 3);
+  ASSERT_TRUE(output.Finish().ok());
+  std::string text = Text();
+  EXPECT_NE(text.find(R"("query":"q0")"), std::string::npos);
+  EXPECT_NE(text.find(R"("query":"q1")"), std::string::npos);
+}
+
+TEST_F(JsonOutputTest, LinesAppearAfterATenthOfASecond) {
+  JsonOutput output(pipe_[1], queries_, schemas_, &accounts_);
+  output.Tick(1'000'000'000, 0);
+  Emit(output, 1);
+  output.Tick(1'050'000'000, 0);
+  EXPECT_EQ(Text(), "");
+  output.Tick(1'100'000'000, 0);
+  EXPECT_NE(Text(), "");
+}
+
+TEST_F(JsonOutputTest, AReaderThatWentIsAnError) {
+  std::signal(SIGPIPE, SIG_IGN);
+  close(pipe_[0]);
+  pipe_[0] = open("/dev/null", O_RDONLY);
+  JsonOutput output(pipe_[1], queries_, schemas_, &accounts_);
+  Emit(output, 1);
+  EXPECT_EQ(output.Finish().fault(), Fault::kResources);
+  EXPECT_NE(output.status().message().find("reader has gone"), std::string::npos);
+}
+
+TEST_F(JsonOutputTest, AFullDiskIsAnError) {
+  int full = open("/dev/full", O_WRONLY);
+  ASSERT_GE(full, 0);
+  JsonOutput output(full, queries_, schemas_, &accounts_);
+  Emit(output, 1);
+  EXPECT_NE(output.Finish().message().find("No space left"), std::string::npos);
+  close(full);
+}
+
+}  // namespace
+}  // namespace tapline

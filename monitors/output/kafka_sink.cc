@@ -1,0 +1,203 @@
+#include "monitors/output/kafka_sink.h"
+
+#include <librdkafka/rdkafka.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "monitors/base/clock.h"
+
+namespace tapline {
+namespace {
+
+constexpr int64_t kNsPerMs = 1'000'000;
+constexpr int kMetadataTryMs = 1000;
+constexpr int kPauseUs = 100'000;
+constexpr int kWaitMs = 100;
+
+struct FreeTopic {
+  void operator()(rd_kafka_topic_t* topic) const { rd_kafka_topic_destroy(topic); }
+};
+using Topic = std::unique_ptr<rd_kafka_topic_t, FreeTopic>;
+
+void IgnoreLog(const rd_kafka_t*, int, const char*, const char*) {}
+
+// Whether waiting may help: topics take a moment to appear after their creation.
+bool MayPass(rd_kafka_resp_err_t error) {
+  return error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+         error == RD_KAFKA_RESP_ERR__TIMED_OUT || error == RD_KAFKA_RESP_ERR__TRANSPORT;
+}
+
+}  // namespace
+
+class KafkaSink::Impl {
+ public:
+  Impl(KafkaOptions options, std::span<const QuerySpec> queries) : options_(std::move(options)), queries_(queries) {}
+
+  ~Impl() {
+    if (producer_ == nullptr) return;
+    rd_kafka_purge(producer_, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    listener_ = nullptr;
+    topics_.clear();
+    rd_kafka_destroy(producer_);
+  }
+
+  Status Start(DeliveryListener* listener) {
+    listener_ = listener;
+    if (Status status = Create(); !status.ok()) return status;
+    int64_t deadline_ns = MonotonicNs() + options_.timeout_ms * kNsPerMs;
+    for (const QuerySpec& query : queries_) {
+      topics_.emplace_back(rd_kafka_topic_new(producer_, query.topic.c_str(), nullptr));
+      if (Status status = AwaitTopic(query, deadline_ns); !status.ok()) return status;
+    }
+    return {};
+  }
+
+  Sent Send(uint32_t query, std::string_view batch, uint64_t ticket) {
+    int failed =
+        rd_kafka_produce(topics_[query].get(), static_cast<int32_t>(queries_[query].partition), RD_KAFKA_MSG_F_COPY,
+                         const_cast<char*>(batch.data()), batch.size(), nullptr, 0, reinterpret_cast<void*>(ticket));
+    if (failed == 0) return Sent::kTaken;
+    rd_kafka_resp_err_t error = rd_kafka_last_error();
+    if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) return Sent::kFull;
+    GiveUp(error);
+    return Sent::kRefused;
+  }
+
+  void Poll(int timeout_ms) { rd_kafka_poll(producer_, timeout_ms); }
+
+  Status Flush() {
+    int64_t last_news_ns = MonotonicNs();
+    int waiting = rd_kafka_outq_len(producer_);
+    while (waiting > 0 && status_.ok()) {
+      rd_kafka_flush(producer_, kWaitMs);
+      int now_waiting = rd_kafka_outq_len(producer_);
+      if (now_waiting < waiting) last_news_ns = MonotonicNs();
+      waiting = now_waiting;
+      if (MonotonicNs() - last_news_ns > options_.timeout_ms * kNsPerMs) {
+        return Status::Resources("Kafka at " + options_.brokers + " took no more batches; " + std::to_string(waiting) +
+                                 " were not delivered" + Because());
+      }
+    }
+    return status_;
+  }
+
+  Status status() const { return status_; }
+
+ private:
+  Status Create() {
+    rd_kafka_conf_t* conf = rd_kafka_conf_new();
+    const std::pair<const char*, std::string> settings[] = {
+        {"bootstrap.servers", options_.brokers},
+        {"client.id", "tapline-monitor"},
+        {"enable.idempotence", "true"},
+        {"compression.codec", options_.compression},
+        {"linger.ms", "5"},
+        {"queue.buffering.max.kbytes", std::to_string(options_.queue_mib * 1024)},
+        {"message.timeout.ms", std::to_string(options_.delivery_timeout_ms)},
+        {"topic.metadata.refresh.fast.interval.ms", "100"},
+    };
+    char error[512] = "";
+    for (const auto& [name, value] : settings) {
+      if (rd_kafka_conf_set(conf, name, value.c_str(), error, sizeof error) == RD_KAFKA_CONF_OK) continue;
+      rd_kafka_conf_destroy(conf);
+      return Status::User(std::string("Kafka's producer does not accept ") + name + "=" + value + ": " + error);
+    }
+    rd_kafka_conf_set_opaque(conf, this);
+    rd_kafka_conf_set_dr_msg_cb(conf, &Impl::OnDelivery);
+    rd_kafka_conf_set_error_cb(conf, &Impl::OnError);
+    rd_kafka_conf_set_log_cb(conf, &IgnoreLog);
+    producer_ = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, sizeof error);
+    if (producer_ != nullptr) return {};
+    rd_kafka_conf_destroy(conf);
+    return Status::Resources(std::string("Kafka's producer can't start: ") + error);
+  }
+
+  Status AwaitTopic(const QuerySpec& query, int64_t deadline_ns) {
+    while (true) {
+      uint32_t partitions = 0;
+      rd_kafka_resp_err_t error = Partitions(query.topic, &partitions);
+      rd_kafka_poll(producer_, 0);
+      if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return CheckPartition(query, partitions);
+      if (!MayPass(error) || MonotonicNs() >= deadline_ns) return Unreachable(query, error);
+      usleep(kPauseUs);
+    }
+  }
+
+  // Asks for all topics: asked for one that is not there, librdkafka answers like one that reaches no broker.
+  rd_kafka_resp_err_t Partitions(const std::string& topic, uint32_t* partitions) {
+    const rd_kafka_metadata_t* metadata = nullptr;
+    rd_kafka_resp_err_t error = rd_kafka_metadata(producer_, 1, nullptr, &metadata, kMetadataTryMs);
+    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return error;
+    auto end = metadata->topics + metadata->topic_cnt;
+    auto at = std::find_if(metadata->topics, end, [&](const auto& candidate) { return candidate.topic == topic; });
+    error = at == end ? RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART : at->err;
+    *partitions = at == end ? 0 : static_cast<uint32_t>(at->partition_cnt);
+    rd_kafka_metadata_destroy(metadata);
+    return error;
+  }
+
+  static Status CheckPartition(const QuerySpec& query, uint32_t partitions) {
+    if (query.partition < partitions) return {};
+    return Status::User("topic " + query.topic + " has " + std::to_string(partitions) +
+                        " partitions, but the plan of '" + query.name + "' names partition " +
+                        std::to_string(query.partition));
+  }
+
+  Status Unreachable(const QuerySpec& query, rd_kafka_resp_err_t error) const {
+    if (error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
+      return Status::Resources("Kafka at " + options_.brokers + " has no topic " + query.topic +
+                               "; create it before the monitor starts");
+    }
+    return Status::Resources("Kafka at " + options_.brokers + " can't be reached within " +
+                             std::to_string(options_.timeout_ms / 1000) + " s (" + rd_kafka_err2str(error) + ")" +
+                             Because() + "; check that the broker runs and --brokers names it");
+  }
+
+  std::string Because() const { return last_error_.empty() ? "" : ": " + last_error_; }
+
+  void GiveUp(rd_kafka_resp_err_t error) {
+    if (!options_.failure_is_error || !status_.ok()) return;
+    status_ = Status::Resources("Kafka at " + options_.brokers + " did not take a batch (" + rd_kafka_err2str(error) +
+                                ")" + Because());
+  }
+
+  static void OnDelivery(rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
+    auto* sink = static_cast<Impl*>(opaque);
+    bool delivered = message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (!delivered) sink->GiveUp(message->err);
+    if (sink->listener_ == nullptr) return;
+    sink->listener_->OnDelivery(reinterpret_cast<uint64_t>(message->_private), delivered);
+  }
+
+  static void OnError(rd_kafka_t* producer, int error, const char* reason, void* opaque) {
+    auto* sink = static_cast<Impl*>(opaque);
+    sink->last_error_ = reason;
+    if (error != RD_KAFKA_RESP_ERR__FATAL) return;
+    char text[512];
+    rd_kafka_fatal_error(producer, text, sizeof text);
+    sink->status_ = Status::Resources(std::string("Kafka's producer failed: ") + text);
+  }
+
+  KafkaOptions options_;
+  std::span<const QuerySpec> queries_;
+  DeliveryListener* listener_ = nullptr;
+  rd_kafka_t* producer_ = nullptr;
+  std::vector<Topic> topics_;
+  std::string last_error_;
+  Status status_;
+};
+
+KafkaSink::KafkaSink(KafkaOptions options, std::span<const QuerySpec> queries)
+    : impl_(std::make_unique<Impl>(std::move(options), queries)) {}
+KafkaSink::~KafkaSink() = default;
+Status KafkaSink::Start(DeliveryListener* listener) { return impl_->Start(listener); }
+BatchSink::Sent KafkaSink::Send(uint32_t query, std::string_view batch, uint64_t ticket) {
+  return impl_->Send(query, batch, ticket);
+}
+void KafkaSink::Poll() { impl_->Poll(0); }
+void KafkaSink::Wait() { impl_->Poll(kWaitMs); }
+Status KafkaSink::Flush() { return impl_->Flush(); }
+Status KafkaSink::status() const { return impl_->status(); }
+
+}  // namespace tapline

@@ -1,0 +1,49 @@
+// Batches into Kafka: idempotent producer, bounded queue, explicit partitions.
+//
+// One producer per lane. librdkafka has threads of its own; what they have to tell is told in Poll(), Wait() and
+// Flush() on the lane's thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "monitors/output/batch_sink.h"
+#include "monitors/plan/query_spec.h"
+
+namespace tapline {
+
+struct KafkaOptions {
+  std::string brokers;              // HOST:PORT[,HOST:PORT…]
+  std::string compression = "lz4";  // "lz4", "zstd" or "none"
+  uint32_t queue_mib = 64;
+  // How long Start() tries, and Flush() goes on without anything being delivered.
+  uint32_t timeout_ms = 10'000;
+  // How long a batch may wait for its broker before it is given up.
+  uint32_t delivery_timeout_ms = 60'000;
+  // Capture files: a batch that is given up is an error. Live captures count it.
+  bool failure_is_error = false;
+};
+
+class KafkaSink final : public BatchSink {
+ public:
+  // `queries` outlives the sink: Send() takes an index into it.
+  KafkaSink(KafkaOptions options, std::span<const QuerySpec> queries);
+  ~KafkaSink() override;
+
+  // Fails unless a broker answers and every query's topic has its partition.
+  Status Start(DeliveryListener* listener) override;
+  Sent Send(uint32_t query, std::string_view batch, uint64_t ticket) override;
+  void Poll() override;
+  void Wait() override;
+  Status Flush() override;
+  Status status() const override;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,37 @@
+// Where a lane's tuples go. One per lane; called on the lane's thread only.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "monitors/accounting/accounting.h"
+#include "monitors/base/status.h"
+#include "parsers/api/tuple.h"
+
+namespace tapline {
+
+// One entry a query. The lane counts packets, the output counts tuples.
+using QueryAccounts = std::vector<Accounting>;
+
+// Counts a parser's loss against the queries of the mask; bits beyond the accounts are nobody's.
+void CountLoss(LossReason reason, uint64_t count, uint64_t queries, QueryAccounts* accounts);
+
+class TupleOutput : public TupleSink {
+ public:
+  // Makes sure that tuples can be taken, within a bounded time.
+  virtual Status Start() = 0;
+
+  // To be called often: sends what is old enough, at `monotonic_ns`. `watermark_ns` is the lane's packet time.
+  virtual void Tick(int64_t monotonic_ns, int64_t watermark_ns) = 0;
+
+  // No more tuples for this query will come. Sends what is left of it, and that this is the end.
+  virtual void EndQuery(uint32_t query, int64_t watermark_ns) = 0;
+
+  // After the last EndQuery(): waits, within a bounded time, until everything is out.
+  virtual Status Finish() = 0;
+
+  // Not ok once nothing can be written any more; the lane then stops.
+  virtual Status status() const = 0;
+};
+
+}  // namespace tapline

@@ -1,0 +1,127 @@
+#include "monitors/plan/plan.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "monitors/base/nearest.h"
+#include "parsers/registry.h"
+#include "schema/plan.pb.h"
+
+namespace tapline {
+namespace {
+
+constexpr int64_t kNsPerSecond = 1000000000;
+
+Status AddParser(const std::string& name, QuerySpec* spec) {
+  auto parser = make_parser(name);
+  if (!parser) {
+    std::vector<std::string> known;
+    for (const ParserFactory& factory : parser_factories()) known.emplace_back(factory.name);
+    return Status::User("there is no parser '" + name + "'" + SuggestNearest(name, known) +
+                        "; --list-parsers shows all");
+  }
+  const std::string& canonical = parser->schema().name;
+  if (std::find(spec->parsers.begin(), spec->parsers.end(), canonical) == spec->parsers.end()) {
+    spec->parsers.push_back(canonical);
+  }
+  return {};
+}
+
+Status ReadAddresses(const google::protobuf::RepeatedPtrField<v1::Address>& addresses,
+                     std::vector<AddressPattern>* out) {
+  for (const v1::Address& address : addresses) {
+    if (address.port() > UINT16_MAX) return Status::User("port " + std::to_string(address.port()) + " is above 65535");
+    auto pattern = AddressPattern::Parse(address.prefix(), static_cast<uint16_t>(address.port()));
+    if (!pattern) return Status::User("'" + address.prefix() + "' is no address prefix");
+    out->push_back(*pattern);
+  }
+  return {};
+}
+
+Status ReadMatch(const v1::Match& match, QuerySpec* spec) {
+  std::vector<AddressPattern> from, to;
+  if (Status status = ReadAddresses(match.from(), &from); !status.ok()) return status;
+  if (Status status = ReadAddresses(match.to(), &to); !status.ok()) return status;
+  spec->match = ConnectionMatch(std::move(from), std::move(to));
+  return {};
+}
+
+Status ReadLimit(const v1::Limit& limit, QuerySpec* spec) {
+  if (limit.has_duration()) {
+    int64_t duration_ns = limit.duration().seconds() * kNsPerSecond + limit.duration().nanos();
+    if (duration_ns <= 0) return Status::User("the limit's duration must be positive");
+    spec->limit_duration_ns = duration_ns;
+  }
+  if (limit.packets() > 0) spec->limit_packets = limit.packets();
+  return {};
+}
+
+Status ReadSampling(const v1::Sampling& sampling, QuerySpec* spec) {
+  spec->sampling_rate = sampling.mode() == v1::Sampling::OFF || sampling.rate() == 0 ? 1.0 : sampling.rate();
+  if (!(spec->sampling_rate > 0 && spec->sampling_rate <= 1)) {
+    return Status::User("the sampling rate " + std::to_string(sampling.rate()) + " is not within 0 < rate <= 1");
+  }
+  return {};
+}
+
+Status ReadPlacement(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
+  for (const v1::Monitor& monitor : plan.monitors()) {
+    if (monitor.id() != monitor_id) continue;
+    spec->partition = monitor.partition();
+    return {};
+  }
+  return Status::User("the plan has no monitor '" + monitor_id + "'; set --monitor-id to one that it names");
+}
+
+Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
+  if (plan.format() != 1) {
+    return Status::User("format " + std::to_string(plan.format()) + " is not known; this monitor reads format 1");
+  }
+  if (plan.query().empty()) return Status::User("it names no query");
+  if (plan.parsers().empty()) return Status::User("it names no parser");
+  spec->name = plan.query();
+  spec->epoch = plan.epoch();
+  spec->topic = plan.topic().empty() ? "tapline.tuples." + plan.query() : plan.topic();
+  for (const std::string& parser : plan.parsers()) {
+    if (Status status = AddParser(parser, spec); !status.ok()) return status;
+  }
+  if (Status status = ReadMatch(plan.match(), spec); !status.ok()) return status;
+  if (Status status = ReadLimit(plan.limit(), spec); !status.ok()) return status;
+  if (Status status = ReadSampling(plan.sampling(), spec); !status.ok()) return status;
+  return ReadPlacement(plan, monitor_id, spec);
+}
+
+}  // namespace
+
+Status ParsePlan(std::string_view json, const std::string& where, const std::string& monitor_id, QuerySpec* spec) {
+  v1::Plan plan;
+  auto parsed = google::protobuf::util::JsonStringToMessage({json.data(), json.size()}, &plan);
+  if (!parsed.ok()) return Status::User(where + ": is not a plan: " + std::string(parsed.message()));
+  Status status = ReadPlan(plan, monitor_id, spec);
+  return status.ok() ? status : Status(status.fault(), where + ": " + status.message());
+}
+
+Status LoadPlan(const std::string& path, const std::string& monitor_id, QuerySpec* spec) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file) return Status::User(path + ": can't read the plan: " + std::strerror(errno));
+  return ParsePlan(text.str(), path, monitor_id, spec);
+}
+
+Status QueryOfParsers(const std::vector<std::string>& parsers, QuerySpec* spec) {
+  spec->name = "local";
+  spec->topic = "tapline.tuples.local";
+  for (const std::string& parser : parsers) {
+    if (Status status = AddParser(parser, spec); !status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace tapline

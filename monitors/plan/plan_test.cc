@@ -1,0 +1,104 @@
+#include "monitors/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "parsers/api/packet.h"
+
+namespace tapline {
+namespace {
+
+Status Parse(const std::string& json, QuerySpec* spec) { return ParsePlan(json, "plan.json", "local-0", spec); }
+
+std::string PlanWith(const std::string& more) {
+  return R"({"format":1,"query":"q1","epoch":2,"parsers":["http_get","tcp-conn-time"],"topic":"t",)"
+         R"("monitors":[{"id":"other"},{"id":"local-0","partition":3}])" +
+         more + "}";
+}
+
+TEST(PlanTest, EveryFieldTakesEffect) {
+  QuerySpec spec;
+  Status status = Parse(PlanWith(R"(,"match":{"to":[{"prefix":"10.0.0.0/8","port":80}]},)"
+                                 R"("limit":{"duration":"1.5s"},"sampling":{"mode":"FIXED","rate":0.25})"),
+                        &spec);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(spec.name, "q1");
+  EXPECT_EQ(spec.epoch, 2u);
+  EXPECT_EQ(spec.topic, "t");
+  EXPECT_EQ(spec.partition, 3u);
+  EXPECT_EQ(spec.parsers, (std::vector<std::string>{"http_get", "tcp_conn_time"}));
+  EXPECT_EQ(spec.limit_duration_ns, 1'500'000'000);
+  EXPECT_EQ(spec.limit_packets, std::nullopt);
+  EXPECT_EQ(spec.sampling_rate, 0.25);
+  Packet packet;
+  packet.dst_port = 80;
+  const uint8_t ten[4] = {10, 1, 2, 3};
+  packet.dst_ip = IpAddress::v4(ten);
+  EXPECT_TRUE(spec.match.Ask(packet).wanted);
+  packet.dst_port = 81;
+  EXPECT_FALSE(spec.match.Ask(packet).wanted);
+}
+
+TEST(PlanTest, SamplingModes) {
+  for (const char* sampling : {"", R"(,"sampling":{"mode":"OFF","rate":0.5})", R"(,"sampling":{"mode":"AUTO"})"}) {
+    QuerySpec spec;
+    ASSERT_TRUE(Parse(PlanWith(sampling), &spec).ok());
+    EXPECT_EQ(spec.sampling_rate, 1.0) << sampling;
+  }
+}
+
+TEST(PlanTest, LimitInPackets) {
+  QuerySpec spec;
+  ASSERT_TRUE(Parse(PlanWith(R"(,"limit":{"packets":5000})"), &spec).ok());
+  EXPECT_EQ(spec.limit_packets, 5000u);
+}
+
+struct Wrong {
+  std::string json;
+  std::string message;
+};
+
+TEST(PlanTest, WhatIsWrongIsNamed) {
+  const Wrong wrongs[] = {
+      {"{", "plan.json: is not a plan"},
+      {PlanWith(R"(,"colour":"red")"), "colour"},
+      {R"({"format":2,"query":"q","parsers":["http_get"]})", "format 2"},
+      {R"({"format":1,"parsers":["http_get"]})", "no query"},
+      {R"({"format":1,"query":"q"})", "no parser"},
+      {R"({"format":1,"query":"q","parsers":["htp_get"]})", "did you mean 'http_get'"},
+      {R"({"format":1,"query":"q","parsers":["http_get"],"monitors":[{"id":"x"}]})", "no monitor 'local-0'"},
+      {PlanWith(R"(,"match":{"to":[{"prefix":"h1"}]})"), "'h1' is no address"},
+      {PlanWith(R"(,"match":{"to":[{"port":70000}]})"), "70000"},
+      {PlanWith(R"(,"limit":{"duration":"-1s"})"), "positive"},
+      {PlanWith(R"(,"sampling":{"mode":"FIXED","rate":1.5})"), "sampling rate"},
+  };
+  for (const Wrong& wrong : wrongs) {
+    QuerySpec spec;
+    Status status = Parse(wrong.json, &spec);
+    EXPECT_EQ(status.fault(), Fault::kUser) << wrong.json;
+    EXPECT_NE(status.message().find(wrong.message), std::string::npos) << status.message();
+  }
+}
+
+TEST(PlanTest, GoldenPlansAreRead) {
+  for (const char* name : {"top_k.plan.json", "diff_group.plan.json"}) {
+    QuerySpec spec;
+    Status status = LoadPlan(std::string(TAPLINE_SOURCE_DIR) + "/schema/golden/" + name, "local-0", &spec);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+}
+
+TEST(PlanTest, MissingFile) {
+  QuerySpec spec;
+  EXPECT_NE(LoadPlan("/nowhere/plan.json", "local-0", &spec).message().find("/nowhere/plan.json"), std::string::npos);
+}
+
+TEST(PlanTest, QueryOfParsersWantsEverythingOnce) {
+  QuerySpec spec;
+  ASSERT_TRUE(QueryOfParsers({"http-get", "http_get"}, &spec).ok());
+  EXPECT_EQ(spec.parsers, std::vector<std::string>{"http_get"});
+  EXPECT_TRUE(spec.match.Ask(Packet()).wanted);
+  EXPECT_FALSE(QueryOfParsers({"nothing"}, &spec).ok());
+}
+
+}  // namespace
+}  // namespace tapline

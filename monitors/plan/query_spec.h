@@ -1,0 +1,30 @@
+// What a monitor needs to know of a query.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "monitors/match/matcher.h"
+
+namespace tapline {
+
+// Queries of one monitor process are numbered; packets and tuples carry them as bits of 64.
+inline constexpr size_t kMostQueries = 64;
+
+struct QuerySpec {
+  std::string name = {};
+  uint32_t epoch = 0;
+  std::string topic = {};
+  uint32_t partition = 0;
+  // Canonical names.
+  std::vector<std::string> parsers = {};
+  ConnectionMatch match = {};
+  std::optional<int64_t> limit_duration_ns = {};
+  std::optional<uint64_t> limit_packets = {};
+  // Share of flows, 0 < rate <= 1.
+  double sampling_rate = 1.0;
+};
+
+}  // namespace tapline

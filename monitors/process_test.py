@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""tapline-monitor as users meet it: capture files, wrong input, signals. TAPLINE_MONITOR names the program."""
+import json
+import os
+import resource
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from testing.monitor_process import MONITOR, Monitor, balanced, pcap, run, tcp_frame
+
+HUGEPAGES_FREE = "HugePages_Free:        0" not in open("/proc/meminfo").read()
+
+
+class MonitorTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="tapline-test-")
+        self.addCleanup(self.directory.cleanup)
+
+    def write(self, name, content):
+        path = os.path.join(self.directory.name, name)
+        with open(path, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def syns(self, count=3, name="syns.pcap"):
+        return self.write(name, pcap([(1000 + i, tcp_frame(40000 + i)) for i in range(count)]))
+
+    def plan(self, name, **more):
+        plan = {"format": 1, "query": name, "parsers": ["tcp_conn_time"], "monitors": [{"id": "local-0"}], **more}
+        return self.write(name + ".json", json.dumps(plan))
+
+    def assert_fails(self, code, *words, arguments, **popen):
+        returned, out, err = run(*arguments, **popen)
+        self.assertEqual(returned, code, err)
+        errors = [line for line in err.splitlines() if "error:" in line]
+        self.assertEqual(len(errors), 1, err)
+        for word in words:
+            self.assertIn(word, errors[0])
+        return err
+
+
+class FilesTest(MonitorTest):
+    def test_tuples_and_accounting(self):
+        with Monitor("--pcap", self.syns(), "--parser", "tcp_conn_time") as monitor:
+            code, out = monitor.finish()
+        self.assertEqual(code, 0)
+        tuples = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual([t["event"] for t in tuples].count("syn"), 3)
+        self.assertEqual(list(tuples[0])[:3], ["parser", "time_ns", "flow_id"])
+        self.assertEqual([e["event"] for e in monitor.events if e["event"] != "progress"], ["ready", "end"])
+        accounting = monitor.event("end")["accounting"]
+        self.assertEqual(accounting["packets_received"], 3)
+        self.assertTrue(balanced(accounting), accounting)
+
+    def test_several_files_are_merged(self):
+        first = self.write("a", pcap([(1000, tcp_frame(1)), (1002, tcp_frame(3))]))
+        second = self.write("b", pcap([(1001, tcp_frame(2))]))
+        code, out, _ = run("--pcap", first, "--pcap", second, "--parser", "tcp_flow_key")
+        self.assertEqual(code, 0)
+        self.assertEqual([json.loads(line)["src_port"] for line in out.splitlines()], [1, 2, 3])
+
+    def test_speed_of_the_packets(self):
+        path = self.write("slow", pcap([(1000, tcp_frame(1)), (1000.4, tcp_frame(2))]))
+        start = time.monotonic()
+        code, _, err = run("--pcap", path, "--parser", "tcp_flow_key", "--speed", "1x")
+        self.assertEqual(code, 0, err)
+        self.assertGreaterEqual(time.monotonic() - start, 0.4)
+
+    def test_plans_with_limits(self):
+        few = self.plan("few", limit={"packets": 2})
+        short = self.plan("short", limit={"duration": "1s"})
+        with Monitor("--pcap", self.syns(5), "--plan", few, "--plan", short, "--plan", self.plan("all")) as monitor:
+            code, out = monitor.finish()
+        self.assertEqual(code, 0)
+        queries = monitor.event("end")["accounting"]["queries"]
+        self.assertEqual({name: q["packets_out"] for name, q in queries.items()}, {"few": 2, "short": 1, "all": 5})
+        named = [json.loads(line)["query"] for line in out.splitlines()]
+        self.assertEqual(set(named), {"few", "short", "all"})
+
+    def test_null_output(self):
+        code, out, _ = run("--pcap", self.syns(), "--parser", "tcp_conn_time", "--output", "null")
+        self.assertEqual((code, out), (0, ""))
+
+
+class WrongInputTest(MonitorTest):
+    def wrong_file(self, content, *words):
+        self.assert_fails(1, *words, arguments=["--pcap", self.write("wrong", content), "--parser", "tcp_conn_time"])
+
+    def test_missing(self):
+        self.assert_fails(1, "/nowhere.pcap", "no such file",
+                          arguments=["--pcap", "/nowhere.pcap", "--parser", "http_get"])
+
+    def test_empty(self):
+        self.wrong_file(b"", "is empty")
+
+    def test_not_a_capture(self):
+        self.wrong_file(b"hello, world", "not a capture file")
+
+    def test_unsupported_link_type(self):
+        self.wrong_file(pcap([(1, b"x")], link_type=127), "127", "radiotap")
+
+    def test_truncated_within_the_first_packet(self):
+        self.wrong_file(pcap([(1, tcp_frame(1))])[:-3], "ends too early")
+
+    def test_truncated_later_is_a_warning_that_is_counted(self):
+        path = self.write("cut", pcap([(1, tcp_frame(1)), (2, tcp_frame(2))])[:-3])
+        with Monitor("--pcap", path, "--parser", "tcp_conn_time") as monitor:
+            code, out = monitor.finish()
+        self.assertEqual(code, 0)
+        self.assertIn("ends too early", monitor.event("warning")["message"])
+        accounting = monitor.event("end")["accounting"]
+        self.assertEqual(accounting["lost"], {"capture_truncated": 1})
+        self.assertEqual(accounting["queries"]["local"]["dropped"]["packets"], {"capture_truncated": 1})
+        self.assertTrue(balanced(accounting), accounting)
+        self.assertGreater(len(out.splitlines()), 0)
+
+    def test_unreadable(self):
+        path = self.syns()
+        os.chmod(path, 0)
+        if os.geteuid() == 0:
+            os.chmod(self.directory.name, 0o755)
+        self.assert_fails(1, "no permission", arguments=["--pcap", path, "--parser", "http_get"], **as_nobody(self))
+
+    def test_broker_that_is_not_there(self):
+        start = time.monotonic()
+        arguments = ["--pcap", self.syns(), "--parser", "tcp_conn_time", "--output", "kafka"]
+        self.assert_fails(1, "127.0.0.1:1 can't be reached within 1 s",
+                          arguments=[*arguments, "--brokers", "127.0.0.1:1", "--broker-timeout-s", "1"])
+        self.assertLess(time.monotonic() - start, 10)
+
+    def test_full_disk(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([MONITOR, "--pcap", self.syns(), "--parser", "tcp_conn_time"], stdout=full,
+                                  stderr=subprocess.PIPE, timeout=30, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr.decode().count("error:"), 1)
+        self.assertIn(b"No space left on device", done.stderr)
+
+    def test_reader_that_went(self):
+        with Monitor("--pcap", self.syns(5000), "--parser", "tcp_conn_time") as monitor:
+            monitor.process.stdout.close()
+            monitor.process.stdout = None
+            code, _ = monitor.finish()
+        self.assertEqual(code, 1)
+        self.assertIn("reader has gone", monitor.event("error")["message"])
+        self.assertEqual(monitor.event("error")["kind"], "resources")
+
+    def test_parsers_plans_and_settings(self):
+        syns = self.syns()
+        self.assert_fails(1, "did you mean 'http_get'", arguments=["--pcap", syns, "--parser", "htp_get"])
+        self.assert_fails(1, "bad.json", arguments=["--pcap", syns, "--plan", self.write("bad.json", "{")])
+        plan = self.plan("q")
+        self.assert_fails(1, "already in another plan", arguments=["--pcap", syns, "--plan", plan, "--plan", plan])
+        self.assert_fails(2, "did you mean 'pcap'", arguments=["--pcpa", syns])
+        self.assert_fails(2, "no input", arguments=["--parser", "http_get"])
+        self.assert_fails(2, "nothing to do", arguments=["--pcap", syns])
+        config = self.write("c.yaml", "pcap: a\nbuzy: true\n")
+        self.assert_fails(2, "line 2", "did you mean 'busy'", arguments=["--config", config])
+        self.assert_fails(2, "--brokers", arguments=["--pcap", syns, "--parser", "http_get", "--output", "kafka"])
+
+
+def as_nobody(test):
+    """How subprocess runs a program without rights; skips the test where that is not possible."""
+    if os.geteuid() != 0:
+        return {}
+    command = ["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps=-all", "true"]
+    try:
+        subprocess.run([*command[:-1], MONITOR, "--version"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        test.skipTest(f"the monitor can't be run without rights: {error}")
+    return {"preexec_fn": lambda: (os.setgroups([]), os.setuid(65534))}
+
+
+class PortsTest(MonitorTest):
+    def test_missing_interface(self):
+        self.assert_fails(1, "no interface 'nope7'", "lo",
+                          arguments=["--interface", "nope7", "--parser", "tcp_conn_time"])
+
+    def test_no_permission(self):
+        self.assert_fails(1, "no permission", "CAP_NET_RAW",
+                          arguments=["--interface", "lo", "--parser", "tcp_conn_time"], **as_nobody(self))
+
+    def test_unknown_device(self):
+        self.assert_fails(1, "net_nothing0", arguments=["--vdev", "net_nothing0", "--parser", "tcp_conn_time"])
+
+    @unittest.skipIf(HUGEPAGES_FREE, "this host has free hugepages")
+    def test_no_hugepages_is_a_warning(self):
+        with Monitor("--vdev", "net_ring0", "--parser", "tcp_conn_time") as monitor:
+            monitor.await_event("ready")
+            self.assertIn("hugepages", monitor.event("warning")["message"])
+            self.assertEqual(monitor.terminate()[0], 0)
+
+    def test_without_hugepages_on_purpose(self):
+        with Monitor("--vdev", "net_ring0", "--hugepages", "never", "--parser", "tcp_conn_time") as monitor:
+            monitor.await_event("ready")
+            self.assertEqual(monitor.terminate()[0], 0)
+            self.assertFalse([e for e in monitor.events if e["event"] == "warning"])
+
+    @unittest.skipIf("address" in os.environ.get("TAPLINE_SANITIZE", ""), "AddressSanitizer needs all of the address space")
+    def test_no_memory(self):
+        limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))}
+        self.assert_fails(1, "memory", "--memory-mib",
+                          arguments=["--vdev", "net_ring0", "--hugepages", "never", "--memory-mib", "4096",
+                                     "--parser", "tcp_conn_time"], **limit)
+
+    def test_packets_of_a_device_and_limit(self):
+        plan = self.plan("q", limit={"duration": "0.3s"})
+        with Monitor("--vdev", "net_null0,size=64", "--hugepages", "never", "--plan", plan, "--output", "null") as monitor:
+            code, _ = monitor.finish()
+        self.assertEqual(code, 0)
+        accounting = monitor.event("end")["accounting"]
+        self.assertGreater(accounting["undecodable"]["not_ip"], 0)
+        self.assertTrue(balanced(accounting), accounting)
+
+    def test_an_idle_limit_ends(self):
+        with Monitor("--vdev", "net_ring0", "--hugepages", "never", "--plan", self.plan("q", limit={"duration": "0.3s"})) as monitor:
+            self.assertEqual(monitor.finish()[0], 0)
+
+    def test_idle_costs_next_to_nothing(self):
+        used = {}
+        for mode in ([], ["--busy"]):
+            with Monitor("--vdev", "net_ring0", "--hugepages", "never", "--parser", "tcp_conn_time", *mode) as monitor:
+                monitor.await_event("ready")
+                before, start = monitor.cpu_seconds(), time.monotonic()
+                while time.monotonic() - start < 2:
+                    monitor._take(0.1)
+                used[bool(mode)] = monitor.cpu_seconds() - before
+        self.assertLess(used[False], used[True] / 4, used)
+
+
+class SignalsTest(MonitorTest):
+    def test_sigterm_and_sigint_flush(self):
+        path = self.write("slow", pcap([(1000, tcp_frame(1)), (2000, tcp_frame(2))]))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with Monitor("--pcap", path, "--parser", "tcp_conn_time", "--speed", "1x") as monitor:
+                monitor.await_event("progress", lambda event: event["packets"] == 1)
+                monitor.process.send_signal(number)
+                code, out = monitor.finish()
+            self.assertEqual(code, 0)
+            self.assertEqual(len(out.splitlines()), 2, "the SYN, and that its connection was still open")
+            self.assertTrue(balanced(monitor.event("end")["accounting"]))
+
+    def test_a_second_signal_ends_at_once(self):
+        with Monitor("--pcap", self.syns(5000), "--parser", "tcp_conn_time") as monitor:
+            # Nobody reads its output, so that it is stuck in writing.
+            monitor.await_event("progress")
+            monitor.process.terminate()
+            time.sleep(0.2)
+            self.assertIsNone(monitor.process.poll())
+            monitor.process.terminate()
+            self.assertEqual(monitor.process.wait(10), 128 + signal.SIGTERM)
+
+
+class InfoTest(MonitorTest):
+    def test_dump_reads_back(self):
+        arguments = ["--pcap", "a.pcap", "--parser", "http_get,tcp_conn_time", "--busy", "--queue-mib", "7"]
+        code, first, _ = run(*arguments, "--dump")
+        self.assertEqual(code, 0)
+        self.assertIn("queue_mib: 7", first)
+        code, second, _ = run("--config", self.write("dump.yaml", first), "--dump")
+        self.assertEqual((code, second), (0, first))
+
+    def test_check(self):
+        self.assertEqual(run("--pcap", "a.pcap", "--plan", self.plan("q"), "--check")[0], 0)
+        self.assertEqual(run("--pcap", "a.pcap", "--parser", "nope", "--check")[0], 1)
+        self.assertEqual(run("--check")[0], 2)
+
+    def test_catalogue(self):
+        code, out, _ = run("--list-parsers")
+        self.assertEqual(code, 0)
+        names = {parser["name"] for parser in json.loads(out)["parsers"]}
+        self.assertLessEqual({"tcp_conn_time", "tcp_pkt_size", "tcp_flow_key", "http_get"}, names)
+        built = os.path.join(os.path.dirname(MONITOR), "../share/tapline/parsers.json")
+        with open(built) as file:
+            self.assertEqual(json.load(file), json.loads(out))
+
+    def test_version_and_help(self):
+        self.assertRegex(run("--version")[1], r"^tapline-monitor \d+\.\d+\.\d+\n$")
+        self.assertIn("--pcap FILE", run("--help")[1])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

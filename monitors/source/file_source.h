@@ -1,0 +1,65 @@
+// Capture files as a packet source: merged by time, at full speed or at that of their packets.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "monitors/capture/capture_reader.h"
+#include "monitors/source/packet_source.h"
+
+namespace tapline {
+
+struct FileSourceOptions {
+  std::vector<std::string> paths;
+  // Packets come when they are due: as far from the first one as when they were captured.
+  bool paced = false;
+  // Told, as a sentence, of a file that ended too early.
+  std::function<void(const std::string&)> warn;
+};
+
+// Order within a file is kept even where its times go back; of several files the packet with the smallest time comes
+// next, of equal ones that of the file named first. Every file is opened by Start(), so that what is wrong with any
+// shows before the first packet.
+class FileSource final : public PacketSource {
+ public:
+  explicit FileSource(FileSourceOptions options) : options_(std::move(options)) {}
+
+  Status Start() override;
+  Burst Poll(std::span<RawPacket> packets) override;
+  Status status() const override { return status_; }
+  Losses ReadLosses() override;
+  bool live() const override { return false; }
+  // When paced: the packet time that has been reached by now.
+  std::optional<int64_t> IdleTimeNs() const override;
+  std::optional<double> Fraction() const override;
+
+ private:
+  struct File {
+    std::unique_ptr<CaptureReader> reader;
+    // The next packet of this file, if has_packet.
+    CapturedPacket packet;
+    bool has_packet = false;
+    bool needs_refill = false;
+    bool ended = false;
+  };
+
+  bool Advance(File& file);
+  void Refill();
+  void EndOf(File& file);
+  File* Earliest();
+  bool IsDue(int64_t time_ns);
+  bool AllEnded() const;
+
+  FileSourceOptions options_;
+  std::vector<File> files_;
+  bool refill_pending_ = false;
+  int64_t first_packet_ns_ = 0;
+  int64_t started_at_ns_ = 0;  // monotonic; 0 before the first packet
+  int64_t elapsed_ns_ = 0;     // since then, when it was last looked at
+  Losses losses_;
+  Status status_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,108 @@
+"""Captures written by hand and tapline-monitor as a process, for tests. Standard library only."""
+import json
+import os
+import select
+import struct
+import subprocess
+import time
+
+MONITOR = os.environ.get("TAPLINE_MONITOR", "build/bin/tapline-monitor")
+DEADLINE_S = 30
+
+
+def tcp_frame(src_port, flags=0x02, seq=1, payload=b"", dst_port=80):
+    tcp = struct.pack(">HHIIBBHHH", src_port, dst_port, seq, 0, 0x50, flags, 1000, 0, 0) + payload
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 1, 0, 64, 6, 0, bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]))
+    return bytes.fromhex("020000000001") + bytes.fromhex("020000000002") + b"\x08\x00" + ip + tcp
+
+
+def pcap(packets, link_type=1):
+    """packets: (seconds, frame) each."""
+    out = struct.pack("<IHHIIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, link_type)
+    for seconds, frame in packets:
+        whole = int(seconds)
+        out += struct.pack("<IIII", whole, int((seconds - whole) * 1e9), len(frame), len(frame)) + frame
+    return out
+
+
+class Monitor:
+    """A running monitor whose standard error is read as status events."""
+
+    def __init__(self, *arguments, prefix=(), **popen):
+        popen.setdefault("stdout", subprocess.PIPE)
+        self.process = subprocess.Popen([*prefix, MONITOR, "--status", "json", *arguments], stderr=subprocess.PIPE, **popen)
+        self.events = []
+        self.text = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream:
+                stream.close()
+
+    def _take(self, timeout_s):
+        """Reads what there is; False at the end."""
+        if not select.select([self.process.stderr], [], [], timeout_s)[0]:
+            return True
+        data = os.read(self.process.stderr.fileno(), 65536)
+        *lines, self.text = (self.text + data).split(b"\n")
+        for line in lines:
+            if line.startswith(b"{"):
+                self.events.append(json.loads(line))
+        return bool(data)
+
+    def await_event(self, name, condition=lambda event: True):
+        deadline = time.monotonic() + DEADLINE_S
+        while time.monotonic() < deadline:
+            for event in self.events:
+                if event["event"] == name and condition(event):
+                    return event
+            if not self._take(0.1):
+                break
+        raise AssertionError(f"no {name} event; there were {self.events}")
+
+    def finish(self):
+        """Waits for its end: exit code, standard output."""
+        out = self.process.stdout.read() if self.process.stdout else b""
+        while self._take(DEADLINE_S):
+            pass
+        return self.process.wait(DEADLINE_S), out
+
+    def terminate(self):
+        self.process.terminate()
+        return self.finish()
+
+    def event(self, name):
+        found = [event for event in self.events if event["event"] == name]
+        assert len(found) == 1, f"{len(found)} {name} events: {self.events}"
+        return found[0]
+
+    def cpu_seconds(self):
+        """CPU time of the process so far."""
+        with open(f"/proc/{self.process.pid}/stat") as stat:
+            fields = stat.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def run(*arguments, **popen):
+    """Runs to the end: (exit code, standard output, standard error), as people see it."""
+    done = subprocess.run([MONITOR, *arguments], capture_output=True, timeout=DEADLINE_S, **popen)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def balanced(accounting):
+    """The identities of a run."""
+    gone = sum(accounting["undecodable"].values()) + sum(accounting["lost"].values())
+    if accounting["packets_received"] != accounting["matched"] + accounting["unmatched"] + gone:
+        return False
+    for query in accounting["queries"].values():
+        dropped = query["dropped"]
+        if query["packets_in"] != query["packets_out"] + sum(dropped["packets"].values()):
+            return False
+        if query["tuples_in"] != query["tuples_out"] + sum(dropped["tuples"].values()):
+            return False
+    return True
