@@ -1,0 +1,135 @@
+package io.tapline.compiler;
+
+import io.tapline.compiler.ProcessorInfo.ArgumentInfo;
+import io.tapline.compiler.ProcessorInfo.ArgumentType;
+import java.math.BigDecimal;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** A processor's arguments as given: known to it, no two alike, of the right type and range. */
+final class Arguments {
+  private final Map<String, Ast.Argument> given = new LinkedHashMap<>();
+  private final Ast.Word processor;
+  private final Errors errors;
+
+  Arguments(Ast.Processor processor, ProcessorInfo info, Errors errors) {
+    this.processor = processor.name();
+    this.errors = errors;
+    processor.arguments().forEach(argument -> accept(argument, info));
+  }
+
+  private void accept(Ast.Argument argument, ProcessorInfo info) {
+    Optional<ArgumentInfo> known = info.argument(argument.name().text());
+    if (known.isEmpty()) {
+      errors.unknown(
+          argument.name(),
+          "argument of " + info.name(),
+          info.arguments().stream().map(ArgumentInfo::name).toList());
+    } else if (given.containsKey(known.get().name())) {
+      String message = "%s is given twice".formatted(known.get().name());
+      errors.conflict(argument.name().span(), message, "each argument once");
+    } else if (argument.values().size() > 1 && known.get().type() != ArgumentType.FIELDS) {
+      String message = "%s takes one value, not a list".formatted(known.get().name());
+      errors.type(argument.valueSpan(), message, "one " + known.get().type().text);
+    } else {
+      given.put(known.get().name(), argument);
+    }
+  }
+
+  boolean has(String name) {
+    return given.containsKey(name);
+  }
+
+  Span span(String name) {
+    return has(name) ? given.get(name).valueSpan() : processor.span();
+  }
+
+  /** The processor's own name, where errors that concern no single argument point. */
+  Ast.Word processor() {
+    return processor;
+  }
+
+  List<Ast.Word> words(String name) {
+    return has(name) ? given.get(name).values() : List.of();
+  }
+
+  Optional<Ast.Word> word(String name) {
+    return words(name).stream().findFirst();
+  }
+
+  int integer(String name, int least, int most, int otherwise) {
+    Optional<Ast.Word> word = word(name);
+    if (word.isEmpty()) {
+      return otherwise;
+    }
+    String text = word.get().text();
+    String expected = "a whole number from %d to %d".formatted(least, most);
+    Optional<BigDecimal> number =
+        Literals.number(text).filter(n -> n.stripTrailingZeros().scale() <= 0);
+    if (number.isEmpty()) {
+      wrongType(name, word.get(), expected);
+      return otherwise;
+    }
+    boolean inside =
+        number.get().compareTo(BigDecimal.valueOf(least)) >= 0
+            && number.get().compareTo(BigDecimal.valueOf(most)) <= 0;
+    if (!inside) {
+      errors.range(word.get().span(), "%s=%s is out of range".formatted(name, text), expected);
+    }
+    return inside ? number.get().intValue() : otherwise;
+  }
+
+  /**
+   * A window's length or slide in nanoseconds, of whole milliseconds; empty if not given or wrong.
+   */
+  Optional<Long> windowNs(String name) {
+    Optional<Ast.Word> word = word(name);
+    if (word.isEmpty()) {
+      return Optional.empty();
+    }
+    String expected = "a duration from 10ms to 24h in whole milliseconds";
+    Optional<BigDecimal> ns = Literals.durationNs(word.get().text());
+    if (ns.isEmpty()) {
+      wrongType(name, word.get(), expected);
+      return Optional.empty();
+    }
+    boolean inside =
+        ns.get().compareTo(BigDecimal.valueOf(ProcessorCatalogue.SHORTEST_WINDOW_NS)) >= 0
+            && ns.get().compareTo(BigDecimal.valueOf(ProcessorCatalogue.LONGEST_WINDOW_NS)) <= 0
+            && ns.get().remainder(BigDecimal.valueOf(Literals.NS_PER_MS)).signum() == 0;
+    if (!inside) {
+      String message = "%s=%s is out of range".formatted(name, word.get().text());
+      errors.range(word.get().span(), message, expected);
+    }
+    return inside ? ns.map(BigDecimal::longValue) : Optional.empty();
+  }
+
+  /** One of a few words, canonical; empty if not given or wrong. */
+  Optional<String> choice(String name, List<String> choices) {
+    Optional<Ast.Word> word = word(name);
+    Optional<String> chosen =
+        word.flatMap(
+            w -> choices.stream().filter(choice -> Names.same(choice, w.text())).findFirst());
+    if (word.isPresent() && chosen.isEmpty()) {
+      String message = "%s can't be %s".formatted(name, Names.quoted(word.get().text()));
+      String nearest = Names.nearest(word.get().text(), choices);
+      errors.add(word.get().span(), QueryError.Code.TYPE, message, Names.either(choices), nearest);
+    }
+    return chosen;
+  }
+
+  private void wrongType(String name, Ast.Word word, String expected) {
+    String unit = Literals.number(word.text()).isPresent() ? word.text() + "s" : "";
+    String suggestion = expected.startsWith("a duration") ? unit : "";
+    String message = "%s takes %s, but %s is %s";
+    String takes = expected.substring(0, expected.indexOf(" from"));
+    errors.add(
+        word.span(),
+        QueryError.Code.TYPE,
+        message.formatted(name, takes, Names.quoted(word.text()), Literals.kindOf(word.text())),
+        expected,
+        suggestion);
+  }
+}

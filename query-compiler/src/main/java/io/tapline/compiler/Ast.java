@@ -1,0 +1,81 @@
+package io.tapline.compiler;
+
+import java.util.List;
+
+/** A query as written, before any name has a meaning. Incomplete where there were syntax errors. */
+final class Ast {
+  private Ast() {}
+
+  /**
+   * One word or quoted string.
+   *
+   * @param text without quotes and escapes
+   * @param source as written
+   */
+  record Word(String text, String source, Span span) {
+    boolean isQuoted() {
+      return source.startsWith("\"");
+    }
+  }
+
+  enum EndpointKind {
+    ANY,
+    /** An IPv4 address or a name. */
+    WORD,
+    IPV6
+  }
+
+  /**
+   * An address of FROM or TO.
+   *
+   * @param endpoint the part before prefix length and port, without brackets; {@code *} if any
+   * @param bracketed whether an IPv6 address stood in brackets
+   * @param length prefix length, or null
+   * @param port {@code *} if any, null if not given
+   * @param span all of it
+   */
+  record Address(
+      EndpointKind kind, Word endpoint, boolean bracketed, Word length, Word port, Span span) {
+    boolean hasPort() {
+      return port != null && !port.text().equals("*");
+    }
+  }
+
+  /** An argument; {@code list} if the values stood in parentheses. Values: at least one. */
+  record Argument(Word name, List<Word> values, boolean list) {
+    Span valueSpan() {
+      Span first = values.get(0).span();
+      Span last = values.get(values.size() - 1).span();
+      boolean oneLine = first.line() == last.line();
+      int length = oneLine ? last.column() + last.length() - first.column() : first.length();
+      return new Span(first.line(), first.column(), length);
+    }
+  }
+
+  record Processor(Word name, List<Argument> arguments) {}
+
+  /** Which clause stands where: the span of its keyword, and its first and last token's index. */
+  record Clause(ClauseKind kind, Span span, int firstToken, int lastToken) {}
+
+  /**
+   * The query. Lists are empty and words null where there is no such clause; of clauses given twice
+   * the first counts.
+   *
+   * @param clauses as written, one of each kind at most
+   * @param end where the text ends
+   */
+  record Query(
+      List<Clause> clauses,
+      List<Word> parsers,
+      List<Address> from,
+      List<Address> to,
+      Word limit,
+      Word sample,
+      List<Processor> processors,
+      Span end) {
+
+    boolean has(ClauseKind kind) {
+      return clauses.stream().anyMatch(clause -> clause.kind() == kind);
+    }
+  }
+}

@@ -1,0 +1,35 @@
+package io.tapline.compiler;
+
+import io.tapline.compiler.grammar.TaplineQueryLexer;
+import java.util.Arrays;
+import java.util.List;
+
+/** The clauses in the order in which a query gives them. */
+enum ClauseKind {
+  PARSE(TaplineQueryLexer.PARSE, "PARSE"),
+  FROM(TaplineQueryLexer.FROM, "FROM"),
+  TO(TaplineQueryLexer.TO, "TO"),
+  LIMIT(TaplineQueryLexer.LIMIT, "LIMIT"),
+  SAMPLE(TaplineQueryLexer.SAMPLE, "SAMPLE"),
+  PROCESS(TaplineQueryLexer.PROCESS, "PROCESS");
+
+  static final List<String> KEYWORDS = Arrays.stream(values()).map(kind -> kind.keyword).toList();
+
+  final int tokenType;
+  final String keyword;
+
+  ClauseKind(int tokenType, String keyword) {
+    this.tokenType = tokenType;
+    this.keyword = keyword;
+  }
+
+  /** The clause that a token of this type begins, or null. */
+  static ClauseKind ofTokenType(int type) {
+    for (ClauseKind kind : values()) {
+      if (kind.tokenType == type) {
+        return kind;
+      }
+    }
+    return null;
+  }
+}

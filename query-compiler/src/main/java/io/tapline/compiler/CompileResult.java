@@ -1,0 +1,27 @@
+package io.tapline.compiler;
+
+import io.tapline.schema.proto.Plan;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A plan with notes, or errors. Exactly one of the two: a plan is there if and only if there are no
+ * errors.
+ *
+ * @param plan empty if the query is wrong
+ * @param notes warnings and explanations; they may accompany errors
+ * @param errors by position in the text
+ */
+public record CompileResult(Optional<Plan> plan, List<Note> notes, List<QueryError> errors) {
+  public CompileResult {
+    notes = List.copyOf(notes);
+    errors = List.copyOf(errors);
+    if (plan.isPresent() != errors.isEmpty()) {
+      throw new IllegalArgumentException("a result is a plan or errors");
+    }
+  }
+
+  static CompileResult wrong(List<Note> notes, List<QueryError> errors) {
+    return new CompileResult(Optional.empty(), notes, errors);
+  }
+}

@@ -1,0 +1,197 @@
+package io.tapline.compiler;
+
+import com.google.protobuf.util.Durations;
+import io.tapline.schema.proto.Limit;
+import io.tapline.schema.proto.Match;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Processor;
+import io.tapline.schema.proto.Sampling;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Compiles a query to a plan.
+ *
+ * <pre>
+ * text ─▶ Syntax ─▶ Ast ─▶ parsers   (Catalogue)
+ *                       ├▶ match     (Inventory) ─▶ Placement ─▶ monitors, rules
+ *                       ├▶ limit, sampling
+ *                       └▶ processors (ProcessorCatalogue, fields of the parsers)
+ * </pre>
+ *
+ * <p>Every stage reports what is wrong with its part, so one run finds the errors of all of them.
+ * No input makes the compiler throw.
+ */
+public final class Compiler {
+  private static final int PLAN_FORMAT = 1;
+  static final int MOST_PROCESSORS = 64;
+
+  private final Catalogue catalogue;
+  private final Inventory inventory;
+  private final Options options;
+  private final Errors errors = new Errors();
+
+  private Compiler(Catalogue catalogue, Inventory inventory, Options options) {
+    this.catalogue = catalogue;
+    this.inventory = inventory;
+    this.options = options;
+  }
+
+  /**
+   * What a compilation needs to know beside text, parsers and hosts.
+   *
+   * @param query the query's identifier: lower case letters, digits and '-', at most 200
+   * @param epoch of the assignment, from 1
+   * @param networkWide whether the asker may look at all traffic
+   * @param placement where monitors go
+   */
+  public record Options(String query, int epoch, boolean networkWide, Placement placement) {
+    public Options {
+      Objects.requireNonNull(placement, "placement");
+      if (!query.matches("[a-z0-9][a-z0-9-]{0,199}")) {
+        throw new IllegalArgumentException(
+            "query identifier must match [a-z0-9][a-z0-9-]{0,199}: " + query);
+      }
+      if (epoch < 1) {
+        throw new IllegalArgumentException("epoch must be at least 1: " + epoch);
+      }
+    }
+
+    /**
+     * First assignment of a query to this host's monitor, which may look at everything that it
+     * sees.
+     */
+    public static Options local(String query) {
+      return new Options(query, 1, true, Placement.LOCAL);
+    }
+  }
+
+  /**
+   * Compiles a query.
+   *
+   * @param text at most 64 KiB
+   * @return a plan with notes, or errors
+   */
+  public static CompileResult compile(
+      String text, Catalogue parsers, Inventory hosts, Options options) {
+    return new Compiler(parsers, hosts, options).compile(text);
+  }
+
+  private CompileResult compile(String text) {
+    Syntax syntax = Syntax.read(text, errors);
+    Ast.Query query = syntax.query();
+    int syntaxErrors = errors.count();
+    List<ParserInfo> parsers = parsers(query.parsers());
+    boolean allParsersKnown =
+        !parsers.isEmpty() && errors.count() == syntaxErrors && syntaxErrors == 0;
+    Match match = MatchReader.read(query, inventory, options, errors);
+    Limit limit = LimitReader.read(query.limit(), errors);
+    Sampling sampling = SampleReader.read(query.sample(), errors);
+    List<Processor> processors = processors(query.processors(), parsers, allParsersKnown);
+    if (errors.any()) {
+      return CompileResult.wrong(errors.notes(), errors.sorted());
+    }
+    noteUnused(parsers, processors);
+    noteJoins(processors);
+    noteShortLimit(limit, processors);
+    Placement.Placed placed = options.placement().place(match);
+    Plan plan =
+        Plan.newBuilder()
+            .setFormat(PLAN_FORMAT)
+            .setQuery(options.query())
+            .setText(Formatter.layOut(syntax))
+            .setEpoch(options.epoch())
+            .addAllParsers(parsers.stream().map(ParserInfo::name).toList())
+            .setMatch(match)
+            .setLimit(limit)
+            .setSampling(sampling)
+            .setTopic("tapline.tuples." + options.query())
+            .addAllMonitors(placed.monitors())
+            .addAllProcessors(processors)
+            .addAllRules(placed.rules())
+            .build();
+    return new CompileResult(Optional.of(plan), errors.notes(), List.of());
+  }
+
+  private List<ParserInfo> parsers(List<Ast.Word> words) {
+    List<ParserInfo> parsers = new ArrayList<>();
+    for (Ast.Word word : words) {
+      Optional<ParserInfo> parser = catalogue.parser(word.text());
+      if (parser.isEmpty()) {
+        errors.unknown(word, "parser", catalogue.names());
+      } else if (parsers.contains(parser.get())) {
+        errors.warning("PARSE names %s twice".formatted(parser.get().name()));
+      } else {
+        parsers.add(parser.get());
+      }
+    }
+    return parsers;
+  }
+
+  /** Fields can only be judged if all parsers are known. */
+  private List<Processor> processors(
+      List<Ast.Processor> processors, List<ParserInfo> parsers, boolean allParsersKnown) {
+    if (processors.size() > MOST_PROCESSORS) {
+      String message = "PROCESS has %d processors".formatted(processors.size());
+      Span place = processors.get(MOST_PROCESSORS).name().span();
+      errors.add(place, QueryError.Code.TOO_LARGE, message, "at most " + MOST_PROCESSORS, "");
+      return List.of();
+    }
+    List<Processor> compiled = new ArrayList<>();
+    for (Ast.Processor processor : processors) {
+      if (allParsersKnown) {
+        new ProcessorCompiler(parsers, catalogue, errors)
+            .compile(processor)
+            .ifPresent(compiled::add);
+      } else {
+        ProcessorCompiler.checkWithoutFields(processor, errors);
+      }
+    }
+    return compiled;
+  }
+
+  private void noteShortLimit(Limit limit, List<Processor> processors) {
+    long limitNs = Durations.toNanos(limit.getDuration());
+    for (Processor processor : processors) {
+      long windowNs = Durations.toNanos(processor.getWindow().getSize());
+      if (limit.hasDuration() && windowNs > limitNs) {
+        errors.warning(
+            "the query ends after %s, before the first window of %s (%s) is full: its rows will be partial"
+                .formatted(
+                    Literals.durationText(limitNs),
+                    processor.getName(),
+                    Literals.durationText(windowNs)));
+      }
+    }
+  }
+
+  private void noteUnused(List<ParserInfo> parsers, List<Processor> processors) {
+    Set<String> used = new HashSet<>();
+    for (Processor processor : processors) {
+      used.add(processor.getParser());
+      used.add(processor.getJoin().getParser());
+    }
+    for (ParserInfo parser : parsers) {
+      if (!used.contains(parser.name())) {
+        errors.note("%s runs, but no processor uses its tuples".formatted(parser.name()));
+      }
+    }
+  }
+
+  private void noteJoins(List<Processor> processors) {
+    for (Processor processor : processors) {
+      if (processor.hasJoin()) {
+        errors.note(
+            "%s joins %s by connection: one with several %s tuples can't be told apart and is counted as reused"
+                .formatted(
+                    processor.getName(),
+                    processor.getJoin().getParser(),
+                    processor.getJoin().getParser()));
+      }
+    }
+  }
+}

@@ -1,0 +1,87 @@
+package io.tapline.compiler;
+
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * Errors for people: the message, the line and a caret under the place.
+ *
+ * <pre>
+ * query:1:7: unknown parser 'htp_get'
+ *   PARSE htp_get FROM * TO h1:80
+ *         ^~~~~~~
+ *   expected: http_get, tcp_conn_time, …
+ *   did you mean http_get?
+ * </pre>
+ */
+public final class ErrorRenderer {
+  /** Code points of a long line shown on either side of the place. */
+  private static final int CONTEXT = 60;
+
+  private ErrorRenderer() {}
+
+  /**
+   * All errors of a query, with an empty line between two. Ends with a line feed unless there are
+   * none.
+   */
+  public static String render(String text, List<QueryError> errors) {
+    return errors.stream().map(error -> render(text, error)).collect(Collectors.joining("\n"));
+  }
+
+  /** One error; several lines, the last with its line feed. */
+  public static String render(String text, QueryError error) {
+    StringBuilder out = new StringBuilder();
+    out.append("query:%d:%d: %s\n".formatted(error.line(), error.column(), error.message()));
+    appendPlace(out, lineOf(text, error.line()), error);
+    if (!error.expected().isEmpty()) {
+      out.append("  expected: ").append(error.expected()).append('\n');
+    }
+    if (!error.suggestion().isEmpty()) {
+      out.append("  did you mean ").append(error.suggestion()).append("?\n");
+    }
+    return out.toString();
+  }
+
+  private static void appendPlace(StringBuilder out, int[] line, QueryError error) {
+    int at = Math.min(error.column() - 1, line.length);
+    boolean fits = line.length <= 2 * CONTEXT;
+    int begin = fits ? 0 : Math.max(0, at - CONTEXT);
+    int end = fits ? line.length : Math.min(line.length, at + CONTEXT);
+    if (begin == end) {
+      return;
+    }
+    String before = begin > 0 ? "…" : "";
+    out.append("  ").append(before);
+    out.append(new String(line, begin, end - begin)).append(end < line.length ? "…\n" : "\n");
+    int underlined = Math.max(1, Math.min(error.length(), end - at));
+    out.append(" ".repeat(2 + before.length() + at - begin)).append('^');
+    out.append("~".repeat(underlined - 1)).append('\n');
+  }
+
+  /**
+   * Code points of a line, those that do not take one place on a terminal replaced by ones that do.
+   */
+  private static int[] lineOf(String text, int number) {
+    int begin = 0;
+    for (int line = 1; line < number && begin >= 0; line++) {
+      begin = text.indexOf('\n', begin) + 1;
+    }
+    int end = text.indexOf('\n', begin);
+    String line = text.substring(begin, end < 0 ? text.length() : end).stripTrailing();
+    return line.codePoints().map(c -> c == '\t' ? ' ' : isPrintable(c) ? c : '\uFFFD').toArray();
+  }
+
+  private static boolean isPrintable(int codePoint) {
+    return switch (Character.getType(codePoint)) {
+      case Character.CONTROL,
+          Character.FORMAT,
+          Character.SURROGATE,
+          Character.LINE_SEPARATOR,
+          Character.PARAGRAPH_SEPARATOR,
+          Character.NON_SPACING_MARK,
+          Character.ENCLOSING_MARK ->
+          false;
+      default -> true;
+    };
+  }
+}

@@ -1,0 +1,77 @@
+package io.tapline.compiler;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+
+/**
+ * Collects the errors and notes of one query: errors without limit are of no use to anybody, so
+ * there is one.
+ */
+final class Errors {
+  static final int MOST = 50;
+
+  private final List<QueryError> errors = new ArrayList<>();
+  private final List<Note> notes = new ArrayList<>();
+
+  void add(Span span, QueryError.Code code, String message, String expected, String suggestion) {
+    if (errors.size() < MOST) {
+      errors.add(QueryError.at(span, code, message, expected, suggestion));
+    }
+  }
+
+  /** A name that does not exist; all valid ones are expected, the nearest is suggested. */
+  void unknown(Ast.Word word, String what, Collection<String> valid) {
+    unknown(word, what, Names.list(valid), valid);
+  }
+
+  void unknown(Ast.Word word, String what, String expected, Collection<String> valid) {
+    int of = what.indexOf(" of ");
+    String noun = of < 0 ? what : what.substring(0, of);
+    String owner = of < 0 ? "" : what.substring(of);
+    String message = "unknown %s %s%s".formatted(noun, Names.quoted(word.text()), owner);
+    add(
+        word.span(),
+        QueryError.Code.UNKNOWN_NAME,
+        message,
+        expected,
+        Names.nearest(word.text(), valid));
+  }
+
+  void type(Span span, String message, String expected) {
+    add(span, QueryError.Code.TYPE, message, expected, "");
+  }
+
+  void range(Span span, String message, String expected) {
+    add(span, QueryError.Code.RANGE, message, expected, "");
+  }
+
+  void conflict(Span span, String message, String expected) {
+    add(span, QueryError.Code.CONFLICT, message, expected, "");
+  }
+
+  void note(String message) {
+    notes.add(Note.note(message));
+  }
+
+  void warning(String message) {
+    notes.add(Note.warning(message));
+  }
+
+  boolean any() {
+    return !errors.isEmpty();
+  }
+
+  int count() {
+    return errors.size();
+  }
+
+  List<Note> notes() {
+    return notes.stream().distinct().toList();
+  }
+
+  /** By position; of errors at the same place the first found comes first. */
+  List<QueryError> sorted() {
+    return errors.stream().sorted(QueryError.BY_POSITION).toList();
+  }
+}

@@ -1,0 +1,204 @@
+package io.tapline.compiler;
+
+import io.tapline.schema.Plans;
+import io.tapline.schema.proto.Address;
+import io.tapline.schema.proto.Aggregate;
+import io.tapline.schema.proto.Difference;
+import io.tapline.schema.proto.Limit;
+import io.tapline.schema.proto.Monitor;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Processor;
+import io.tapline.schema.proto.Rule;
+import io.tapline.schema.proto.Sampling;
+import io.tapline.schema.proto.Value;
+import io.tapline.schema.proto.Window;
+import java.math.BigDecimal;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/** What a plan will do, for people ({@link #render}) and programs ({@link #json}). */
+public final class Explain {
+  private final StringBuilder out = new StringBuilder();
+
+  private Explain() {}
+
+  /** The plan's JSON, as {@link Plans#toJson} writes it. */
+  public static String json(Plan plan) {
+    return Plans.toJson(plan);
+  }
+
+  /** The plan as text of several lines, each ended by a line feed. */
+  public static String render(Plan plan, List<Note> notes) {
+    Explain explain = new Explain();
+    explain.head(plan);
+    explain.match(plan);
+    explain.line("sample", sampling(plan.getSampling()));
+    explain.line("limit", limit(plan.getLimit()));
+    explain.monitors(plan);
+    explain.rules(plan.getRulesList());
+    explain.job(plan);
+    explain.notes(notes);
+    return explain.out.toString();
+  }
+
+  private void head(Plan plan) {
+    out.append("Plan of ").append(plan.getQuery()).append("\n\n");
+    plan.getText().lines().forEach(line -> out.append("    ").append(line).append('\n'));
+    out.append('\n');
+  }
+
+  private void line(String label, String text) {
+    out.append("%-9s %s\n".formatted(label, text));
+  }
+
+  private void lines(String label, List<String> texts) {
+    for (int i = 0; i < texts.size(); i++) {
+      line(i == 0 ? label : "", texts.get(i));
+    }
+  }
+
+  private void match(Plan plan) {
+    line(
+        "match",
+        "connections whose client is in FROM and whose server is in TO, packets of both directions");
+    lines("  from", addresses(plan.getMatch().getFromList()));
+    lines("  to", addresses(plan.getMatch().getToList()));
+  }
+
+  private static List<String> addresses(List<Address> addresses) {
+    return addresses.isEmpty() ? List.of("any") : addresses.stream().map(Explain::address).toList();
+  }
+
+  private static String address(Address address) {
+    String prefix = address.getPrefix().isEmpty() ? "any address" : address.getPrefix();
+    String port = address.getPort() == 0 ? "any port" : "port " + address.getPort();
+    String host = address.getHost().isEmpty() ? "" : " (" + address.getHost() + ")";
+    return prefix + ", " + port + host;
+  }
+
+  private static String sampling(Sampling sampling) {
+    return switch (sampling.getMode()) {
+      case FIXED -> "%s of flows; counts are scaled up".formatted(plain(sampling.getRate()));
+      case AUTO -> "auto, at most %s of flows".formatted(plain(sampling.getRate()));
+      default -> "every flow";
+    };
+  }
+
+  private static String plain(double rate) {
+    return BigDecimal.valueOf(rate).stripTrailingZeros().toPlainString();
+  }
+
+  private static String limit(Limit limit) {
+    if (limit.hasDuration()) {
+      return Literals.durationText(limit.getDuration()) + " of packet time";
+    } else if (limit.getPackets() != 0) {
+      String packets = Integer.toUnsignedString(limit.getPackets());
+      return packets + " packets after match and sampling, over all monitors together";
+    } else {
+      return "none: until stopped or the captures end";
+    }
+  }
+
+  private void monitors(Plan plan) {
+    List<String> texts = new ArrayList<>();
+    for (Monitor monitor : plan.getMonitorsList()) {
+      String host = monitor.getHost().isEmpty() ? "this host" : monitor.getHost();
+      texts.add("%s on %s, partition %d".formatted(monitor.getId(), host, monitor.getPartition()));
+    }
+    lines("monitors", texts);
+    line("parsers", String.join(", ", plan.getParsersList()));
+  }
+
+  private void rules(List<Rule> rules) {
+    if (rules.isEmpty()) {
+      line("rules", "none: a local monitor needs no switch to mirror to it");
+      return;
+    }
+    List<String> texts = new ArrayList<>();
+    for (Rule rule : rules) {
+      String actions = String.join(",", rule.getActionsList());
+      texts.add(
+          "%s: priority=%d,%s actions=%s"
+              .formatted(rule.getSwitchId(), rule.getPriority(), rule.getMatch(), actions));
+    }
+    lines("rules", texts);
+  }
+
+  private void job(Plan plan) {
+    out.append("\njob graph\n").append(plan.getTopic()).append('\n');
+    int last = plan.getProcessorsCount() - 1;
+    for (int i = 0; i <= last; i++) {
+      branch(plan.getProcessors(i), i == last);
+    }
+  }
+
+  private void branch(Processor processor, boolean last) {
+    out.append(last ? "└─ " : "├─ ").append(processor.getName()).append('\n');
+    List<String> steps = steps(processor);
+    for (int i = 0; i < steps.size(); i++) {
+      out.append(last ? "   " : "│  ").append(i == steps.size() - 1 ? "└─ " : "├─ ");
+      out.append(steps.get(i)).append('\n');
+    }
+  }
+
+  /** The blocks that a tuple passes, in order. */
+  private static List<String> steps(Processor processor) {
+    List<String> steps = new ArrayList<>();
+    steps.add(value(processor.getParser(), processor.getValue()));
+    if (processor.hasJoin()) {
+      String fields = String.join(", ", processor.getJoin().getFieldsList());
+      steps.add("join    %s of %s by flow ID".formatted(fields, processor.getJoin().getParser()));
+    }
+    String key = String.join(", ", processor.getKeyList());
+    steps.add("group   " + (key.isEmpty() ? "all together" : "by " + key));
+    steps.add("window  " + window(processor.getWindow()));
+    steps.add(aggregate(processor.getAggregate()));
+    if (processor.hasRanking()) {
+      String order = processor.getRanking().getAscending() ? "smallest" : "largest";
+      steps.add("rank    the %d %s".formatted(processor.getRanking().getK(), order));
+    }
+    return steps;
+  }
+
+  private static String value(String parser, Value value) {
+    String unit = value.getUnit().isEmpty() ? "" : " (" + value.getUnit() + ")";
+    return switch (value.getKindCase()) {
+      case FIELD -> "take    %s of %s%s".formatted(value.getField(), parser, unit);
+      case DIFFERENCE -> "diff    %s%s".formatted(difference(parser, value.getDifference()), unit);
+      default -> "take    tuples of " + parser;
+    };
+  }
+
+  private static String difference(String parser, Difference difference) {
+    String start = Names.either(difference.getStartList());
+    String end = Names.either(difference.getEndList());
+    return "time of %s from %s %s to %s".formatted(parser, difference.getEventField(), start, end);
+  }
+
+  private static String window(Window window) {
+    String slide = Literals.durationText(window.getSlide());
+    return window.hasSize()
+        ? "%s, every %s".formatted(Literals.durationText(window.getSize()), slide)
+        : "the whole query, a snapshot every " + slide;
+  }
+
+  private static String aggregate(Aggregate aggregate) {
+    return switch (aggregate) {
+      case DISTRIBUTION -> "spread  count, mean, min, max, quantiles, histogram";
+      default -> "%-7s of each group".formatted(aggregate.name().toLowerCase(Locale.ROOT));
+    };
+  }
+
+  private void notes(List<Note> notes) {
+    if (!notes.isEmpty()) {
+      out.append('\n');
+    }
+    for (Note note : notes) {
+      out.append(note.level().name().toLowerCase(Locale.ROOT))
+          .append(": ")
+          .append(note.message())
+          .append('\n');
+    }
+  }
+}

@@ -1,0 +1,26 @@
+package io.tapline.compiler;
+
+/**
+ * One field of a parser's tuples.
+ *
+ * @param unit "ns", "bytes"…; empty for names and plain numbers
+ * @param additive whether sums of it mean something
+ * @param common whether every parser has it (times, flow, endpoints)
+ */
+public record FieldInfo(
+    String name, Type type, String unit, String description, boolean additive, boolean common) {
+
+  /** Types of tuple columns. */
+  public enum Type {
+    U64,
+    I64,
+    F64,
+    BOOL,
+    STRING,
+    ADDRESS;
+
+    public boolean isNumeric() {
+      return this == U64 || this == I64 || this == F64;
+    }
+  }
+}

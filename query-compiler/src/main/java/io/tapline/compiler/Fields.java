@@ -1,0 +1,143 @@
+package io.tapline.compiler;
+
+import io.tapline.schema.proto.Join;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Which fields a processor's words mean, given the parsers of the query.
+ *
+ * @param parsers as in PARSE
+ * @param catalogue to name parsers that would have a missing field
+ */
+record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
+
+  /**
+   * A key and where its fields come from.
+   *
+   * @param names canonical field names
+   * @param join empty if all are the parser's own
+   */
+  record Key(List<String> names, Optional<Join> join) {}
+
+  static boolean hasAll(ParserInfo parser, List<Ast.Word> words) {
+    return words.stream().allMatch(word -> Catalogue.field(parser, word.text()).isPresent());
+  }
+
+  /** Those of the parsers that have the field, in the same order. */
+  static List<ParserInfo> having(List<ParserInfo> parsers, Ast.Word word) {
+    return parsers.stream().filter(p -> Catalogue.field(p, word.text()).isPresent()).toList();
+  }
+
+  /** Those of the parsers in which the field is a number, in the same order. */
+  static List<ParserInfo> havingNumber(List<ParserInfo> parsers, Ast.Word word) {
+    return parsers.stream()
+        .filter(p -> Catalogue.field(p, word.text()).filter(f -> f.type().isNumeric()).isPresent())
+        .toList();
+  }
+
+  /** The first parser that has all the words as fields, else the first. */
+  static ParserInfo firstHaving(List<ParserInfo> parsers, List<Ast.Word> words) {
+    return parsers.stream().filter(p -> hasAll(p, words)).findFirst().orElse(parsers.get(0));
+  }
+
+  void unknown(Ast.Word word) {
+    Set<String> names = new LinkedHashSet<>();
+    parsers.stream().flatMap(p -> p.fields().stream()).map(FieldInfo::name).forEach(names::add);
+    List<String> candidates =
+        Stream.concat(names.stream(), Catalogue.FIELD_ALIASES.keySet().stream().sorted()).toList();
+    String owners = parsers.stream().map(ParserInfo::name).collect(Collectors.joining(" or "));
+    String elsewhere = parsersElsewhere(word);
+    String expected = "one of " + String.join(", ", names) + elsewhere;
+    String message = "unknown field %s of %s".formatted(Names.quoted(word.text()), owners);
+    String nearest = elsewhere.isEmpty() ? canonical(Names.nearest(word.text(), candidates)) : "";
+    errors.add(word.span(), QueryError.Code.UNKNOWN_NAME, message, expected, nearest);
+  }
+
+  private static String canonical(String name) {
+    return Catalogue.FIELD_ALIASES.getOrDefault(name, name);
+  }
+
+  private String parsersElsewhere(Ast.Word word) {
+    String others =
+        having(catalogue.parsers(), word).stream()
+            .map(ParserInfo::name)
+            .collect(Collectors.joining(" or "));
+    return others.isEmpty() ? "" : "; or add " + others + " to PARSE";
+  }
+
+  /**
+   * The key's fields: the parser's own, else joined from one other parser that has all the rest.
+   */
+  Key key(ParserInfo parser, List<Ast.Word> words) {
+    List<Ast.Word> known = words.stream().filter(this::isKnown).toList();
+    List<Ast.Word> foreign =
+        known.stream().filter(w -> Catalogue.field(parser, w.text()).isEmpty()).toList();
+    Optional<ParserInfo> other = parsers.stream().filter(p -> hasAll(p, foreign)).findFirst();
+    if (other.isEmpty()) {
+      Ast.Word last = foreign.get(foreign.size() - 1);
+      String expected = "fields of %s and of one other parser".formatted(parser.name());
+      errors.conflict(last.span(), "these fields come from more than two parsers", expected);
+      return new Key(List.of(), Optional.empty());
+    }
+    List<String> names = new ArrayList<>();
+    for (Ast.Word word : known) {
+      ParserInfo owner = foreign.contains(word) ? other.get() : parser;
+      String name = Catalogue.field(owner, word.text()).orElseThrow().name();
+      if (names.contains(name)) {
+        errors.conflict(word.span(), "%s is listed twice".formatted(name), "each field once");
+      } else {
+        names.add(name);
+      }
+    }
+    return new Key(names, join(other.get(), foreign));
+  }
+
+  private boolean isKnown(Ast.Word word) {
+    boolean known = !having(parsers, word).isEmpty();
+    if (!known) {
+      unknown(word);
+    }
+    return known;
+  }
+
+  private static Optional<Join> join(ParserInfo other, List<Ast.Word> foreign) {
+    if (foreign.isEmpty()) {
+      return Optional.empty();
+    }
+    List<String> names =
+        foreign.stream()
+            .map(w -> Catalogue.field(other, w.text()).orElseThrow().name())
+            .distinct()
+            .toList();
+    return Optional.of(Join.newBuilder().setParser(other.name()).addAllFields(names).build());
+  }
+
+  /** The numeric field that {@code by} means; empty, and an error, if it is none. */
+  Optional<FieldInfo> numeric(ParserInfo parser, Ast.Word word) {
+    FieldInfo field = Catalogue.field(parser, word.text()).orElseThrow();
+    if (field.type().isNumeric()) {
+      return Optional.of(field);
+    }
+    String type =
+        field.type() == FieldInfo.Type.ADDRESS
+            ? "an address"
+            : "a " + field.type().name().toLowerCase(Locale.ROOT);
+    String message = "by takes a number, but %s is %s".formatted(field.name(), type);
+    errors.type(word.span(), message, "one of " + numericNames(parser));
+    return Optional.empty();
+  }
+
+  static String numericNames(ParserInfo parser) {
+    return parser.fields().stream()
+        .filter(field -> field.type().isNumeric())
+        .map(FieldInfo::name)
+        .collect(Collectors.joining(", "));
+  }
+}

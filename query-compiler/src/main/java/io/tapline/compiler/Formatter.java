@@ -1,0 +1,160 @@
+package io.tapline.compiler;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.antlr.v4.runtime.Token;
+
+/**
+ * The canonical layout of queries. Meaning and comments stay; a comment moves to lines of its own
+ * before the clause in or before which it stood.
+ *
+ * <pre>
+ * PARSE tcp_conn_time, http_get
+ * FROM * TO h1:80, h2:3306
+ * LIMIT 90s SAMPLE auto
+ * PROCESS (diff-group: group=get), (top-k: k=10, w=10s)
+ * </pre>
+ */
+public final class Formatter {
+  /**
+   * Longer lines are broken after a ','; FROM and TO, or LIMIT and SAMPLE, share a line up to this.
+   */
+  private static final int WIDTH = 100;
+
+  private static final String INDENT = "    ";
+
+  private final StringBuilder out = new StringBuilder();
+  private final Syntax syntax;
+  private int nextToken = 0;
+
+  private Formatter(Syntax syntax) {
+    this.syntax = syntax;
+  }
+
+  /** Formats a query; formatting the result changes nothing. */
+  public static FormatResult format(String text) {
+    Errors errors = new Errors();
+    Syntax syntax = Syntax.read(text, errors);
+    return errors.any()
+        ? new FormatResult("", errors.sorted())
+        : new FormatResult(layOut(syntax), List.of());
+  }
+
+  /** REQUIRES: the text had no syntax errors. */
+  static String layOut(Syntax syntax) {
+    Formatter formatter = new Formatter(syntax);
+    ClauseKind previous = null;
+    for (Ast.Clause clause : syntax.query().clauses()) {
+      List<String> comments = formatter.commentsUpTo(clause.lastToken());
+      formatter.clause(previous, clause.kind(), comments);
+      previous = clause.kind();
+    }
+    formatter.commentsUpTo(syntax.tokens().size() - 1).forEach(formatter::ownLine);
+    return formatter.out.toString();
+  }
+
+  /** The comments that were not yet passed, up to a token, and those that end its line. */
+  private List<String> commentsUpTo(int lastToken) {
+    List<String> comments = new ArrayList<>();
+    int line = syntax.tokens().get(lastToken).getLine();
+    for (; nextToken < syntax.tokens().size(); nextToken++) {
+      Token token = syntax.tokens().get(nextToken);
+      boolean comment = token.getChannel() != Token.DEFAULT_CHANNEL;
+      if (nextToken > lastToken && !(comment && token.getLine() == line)) {
+        break;
+      }
+      if (comment) {
+        comments.add(token.getText().stripTrailing());
+      }
+    }
+    return comments;
+  }
+
+  private void clause(ClauseKind previous, ClauseKind kind, List<String> comments) {
+    comments.forEach(this::ownLine);
+    List<String> items = items(kind);
+    int lineBegin = out.lastIndexOf("\n") + 1;
+    int length = kind.keyword.length() + 2 + String.join(", ", items).length();
+    boolean pair =
+        previous == ClauseKind.FROM && kind == ClauseKind.TO
+            || previous == ClauseKind.LIMIT && kind == ClauseKind.SAMPLE;
+    boolean oneLine = out.indexOf("\n" + INDENT, Math.max(0, lineBegin - 1)) < 0;
+    if (pair && comments.isEmpty() && oneLine && out.length() - lineBegin + length <= WIDTH) {
+      out.append(' ').append(kind.keyword).append(' ').append(String.join(", ", items));
+    } else {
+      startLine();
+      out.append(wrapped(kind.keyword + " ", items));
+    }
+  }
+
+  private void ownLine(String text) {
+    startLine();
+    out.append(text);
+  }
+
+  private void startLine() {
+    if (out.length() > 0) {
+      out.append('\n');
+    }
+  }
+
+  /** Items after a beginning, as many to a line as fit. */
+  private static String wrapped(String begin, List<String> items) {
+    StringBuilder text = new StringBuilder(begin);
+    int lineBegin = 0;
+    for (int i = 0; i < items.size(); i++) {
+      String item = items.get(i) + (i + 1 < items.size() ? "," : "");
+      if (i > 0 && text.length() - lineBegin + 1 + item.length() > WIDTH) {
+        text.append('\n');
+        lineBegin = text.length();
+        text.append(INDENT);
+      } else if (i > 0) {
+        text.append(' ');
+      }
+      text.append(item);
+    }
+    return text.toString();
+  }
+
+  private List<String> items(ClauseKind kind) {
+    Ast.Query query = syntax.query();
+    return switch (kind) {
+      case PARSE -> query.parsers().stream().map(word -> Names.normal(word.text())).toList();
+      case FROM -> query.from().stream().map(Formatter::address).toList();
+      case TO -> query.to().stream().map(Formatter::address).toList();
+      case LIMIT -> List.of(Names.lower(query.limit().text()));
+      case SAMPLE -> List.of(Names.lower(query.sample().text()));
+      case PROCESS -> query.processors().stream().map(Formatter::processor).toList();
+    };
+  }
+
+  private static String address(Ast.Address address) {
+    boolean bracketed =
+        address.bracketed() || address.kind() == Ast.EndpointKind.IPV6 && address.port() != null;
+    String endpoint = address.endpoint().source();
+    String length = address.length() == null ? "" : "/" + address.length().text();
+    String port = address.hasPort() ? ":" + address.port().text() : "";
+    boolean brackets = bracketed && (!port.isEmpty() || address.length() != null);
+    return (brackets ? "[" + endpoint + "]" : endpoint) + length + port;
+  }
+
+  private static String processor(Ast.Processor processor) {
+    String written = processor.name().text();
+    String name =
+        ProcessorCatalogue.find(written).map(ProcessorInfo::name).orElse(Names.lower(written));
+    if (processor.arguments().isEmpty()) {
+      return "(" + name + ")";
+    }
+    return processor.arguments().stream()
+        .map(Formatter::argument)
+        .collect(Collectors.joining(", ", "(" + name + ": ", ")"));
+  }
+
+  private static String argument(Ast.Argument argument) {
+    String values =
+        argument.values().stream().map(Ast.Word::source).collect(Collectors.joining(", "));
+    boolean list = argument.values().size() > 1;
+    return Names.normal(argument.name().text()) + "=" + (list ? "(" + values + ")" : values);
+  }
+}

@@ -1,0 +1,140 @@
+package io.tapline.compiler;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import com.fasterxml.jackson.dataformat.yaml.YAMLParser;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** Reads an inventory file. */
+final class InventoryReader {
+  private static final YAMLMapper MAPPER =
+      YAMLMapper.builder().enable(YAMLParser.Feature.EMPTY_STRING_AS_NULL).build();
+  private static final List<String> SECTIONS = List.of("hosts", "groups");
+  private static final String NAME = "[\\p{L}\\p{N}_.]+(-[\\p{L}\\p{N}_.]+)*";
+
+  private final Map<String, List<IpPrefix>> entries = new LinkedHashMap<>();
+  private final Map<String, String> spellings = new LinkedHashMap<>();
+
+  private InventoryReader() {}
+
+  static Inventory read(String yaml) {
+    JsonNode root = parse(yaml);
+    if (root.isMissingNode() || root.isNull()) {
+      return Inventory.empty();
+    }
+    require(root.isObject(), "", "must hold \"hosts:\" and may hold \"groups:\"");
+    for (Map.Entry<String, JsonNode> section : root.properties()) {
+      String nearest = Names.nearest(section.getKey(), SECTIONS);
+      String hint = nearest.isEmpty() ? "" : "; did you mean " + nearest + "?";
+      require(SECTIONS.contains(section.getKey()), section.getKey(), "unknown section" + hint);
+    }
+    InventoryReader reader = new InventoryReader();
+    reader.section("hosts", root.path("hosts"));
+    reader.section("groups", root.path("groups"));
+    return new Inventory(reader.entries);
+  }
+
+  private static JsonNode parse(String yaml) {
+    try {
+      return MAPPER.readTree(yaml);
+    } catch (JsonProcessingException e) {
+      String place =
+          e.getLocation() == null
+              ? ""
+              : ", line %d column %d"
+                  .formatted(e.getLocation().getLineNr(), e.getLocation().getColumnNr());
+      String message = e.getOriginalMessage().lines().findFirst().orElse("not YAML");
+      throw new IllegalArgumentException("inventory%s: not YAML: %s".formatted(place, message), e);
+    }
+  }
+
+  private void section(String section, JsonNode node) {
+    require(
+        node.isMissingNode() || node.isNull() || node.isObject(),
+        section,
+        "must map names to addresses");
+    for (Map.Entry<String, JsonNode> entry : node.properties()) {
+      String where = section + "." + entry.getKey();
+      checkName(entry.getKey(), where);
+      boolean group = section.equals("groups");
+      List<IpPrefix> prefixes = prefixes(entry.getValue(), where, group);
+      require(!prefixes.isEmpty(), where, group ? "needs a member" : "needs an address");
+      entries.put(entry.getKey(), prefixes);
+    }
+  }
+
+  private void checkName(String name, String where) {
+    require(
+        name.matches(NAME), where, "is no name: letters, digits, '.', '_' and single '-' make one");
+    require(IpPrefix.parse(name).isEmpty(), where, "is an address, not a name");
+    String before = spellings.putIfAbsent(Names.normal(name), name);
+    require(before == null, where, "is the same name as " + before);
+  }
+
+  private List<IpPrefix> prefixes(JsonNode node, String where, boolean group) {
+    Set<IpPrefix> prefixes = new LinkedHashSet<>();
+    List<JsonNode> values = new ArrayList<>();
+    if (node.isArray()) {
+      node.forEach(values::add);
+    } else {
+      values.add(node);
+    }
+    for (JsonNode value : values) {
+      require(value.isTextual(), where, "must be an address or a list of them");
+      prefixes.addAll(
+          group ? member(value.asText(), where) : List.of(hostAddress(value.asText(), where)));
+    }
+    return List.copyOf(prefixes);
+  }
+
+  private static IpPrefix hostAddress(String text, String where) {
+    Optional<IpPrefix> address = IpPrefix.parse(text);
+    require(address.isPresent(), where, "'%s' is no IPv4 or IPv6 address".formatted(text));
+    return address.get();
+  }
+
+  /** A group's member: the name of a host or of a group before it, an address, or a prefix. */
+  private List<IpPrefix> member(String text, String where) {
+    int slash = text.indexOf('/');
+    Optional<IpPrefix> address = IpPrefix.parse(slash < 0 ? text : text.substring(0, slash));
+    if (address.isPresent() && slash >= 0) {
+      return List.of(withLength(address.get(), text.substring(slash + 1), text, where));
+    } else if (address.isPresent()) {
+      return List.of(address.get());
+    }
+    String host = spellings.get(Names.normal(text));
+    if (host == null || !entries.containsKey(host)) {
+      String nearest = Names.nearest(text, entries.keySet());
+      String hint = nearest.isEmpty() ? "" : "; did you mean " + nearest + "?";
+      require(
+          false,
+          where,
+          "'%s' is no address and no host or earlier group of this file%s".formatted(text, hint));
+    }
+    return entries.get(host);
+  }
+
+  private static IpPrefix withLength(IpPrefix address, String digits, String text, String where) {
+    boolean number = digits.matches("[0-9]{1,3}") && Integer.parseInt(digits) <= address.longest();
+    require(
+        number, where, "'%s' has no prefix length from 0 to %d".formatted(text, address.longest()));
+    IpPrefix prefix = address.shortened(Integer.parseInt(digits));
+    boolean exact = prefix.addressText().equals(address.addressText());
+    require(exact, where, "'%s' has bits beyond its length; write %s".formatted(text, prefix));
+    return prefix;
+  }
+
+  private static void require(boolean right, String where, String otherwise) {
+    if (!right) {
+      String place = where.isEmpty() ? "" : ", " + where;
+      throw new IllegalArgumentException("inventory%s: %s".formatted(place, otherwise));
+    }
+  }
+}

@@ -1,0 +1,214 @@
+package io.tapline.compiler;
+
+import io.tapline.schema.proto.Address;
+import io.tapline.schema.proto.Match;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * FROM and TO: names become addresses, and lists that hold {@code *} become empty, which is
+ * everything.
+ */
+final class MatchReader {
+  /** Addresses on either side after names were resolved. */
+  static final int MOST_ADDRESSES = 4096;
+
+  private final Inventory inventory;
+  private final Errors errors;
+
+  private MatchReader(Inventory inventory, Errors errors) {
+    this.inventory = inventory;
+    this.errors = errors;
+  }
+
+  static Match read(Ast.Query query, Inventory inventory, Compiler.Options options, Errors errors) {
+    MatchReader reader = new MatchReader(inventory, errors);
+    Match match =
+        Match.newBuilder()
+            .addAllFrom(reader.side(ClauseKind.FROM, query.from()))
+            .addAllTo(reader.side(ClauseKind.TO, query.to()))
+            .build();
+    if (isEverywhere(query.from()) && isEverywhere(query.to())) {
+      reader.networkWide(query, options);
+    }
+    return match;
+  }
+
+  /** Whether a side names no host or network. */
+  private static boolean isEverywhere(List<Ast.Address> side) {
+    return side.isEmpty() || side.stream().anyMatch(a -> a.kind() == Ast.EndpointKind.ANY);
+  }
+
+  private void networkWide(Ast.Query query, Compiler.Options options) {
+    Span span =
+        query.clauses().stream()
+            .filter(clause -> clause.kind() == ClauseKind.FROM || clause.kind() == ClauseKind.TO)
+            .map(Ast.Clause::span)
+            .findFirst()
+            .orElse(query.end());
+    if (options.networkWide()) {
+      errors.warning(
+          "neither FROM nor TO names a host or network, so the query is network-wide: every packet that passes is"
+              + " looked at, and in a network every edge switch would mirror");
+    } else if (query.has(ClauseKind.FROM) || query.has(ClauseKind.TO)) {
+      String expected =
+          "a host or network in FROM or TO; network-wide queries need a right of their own";
+      errors.add(span, QueryError.Code.FORBIDDEN, "this query is network-wide", expected, "");
+    }
+  }
+
+  private Set<Address> side(ClauseKind kind, List<Ast.Address> addresses) {
+    Set<Address> all = new LinkedHashSet<>();
+    boolean everything = false;
+    for (Ast.Address address : addresses) {
+      everything |= address.kind() == Ast.EndpointKind.ANY && !address.hasPort();
+      List<Address> resolved = resolve(address);
+      if (!all.addAll(resolved) && !resolved.isEmpty()) {
+        errors.note("%s names %s twice".formatted(kind.keyword, text(address)));
+      }
+      if (all.size() > MOST_ADDRESSES) {
+        String message =
+            "%s stands for more than %d addresses".formatted(kind.keyword, MOST_ADDRESSES);
+        errors.add(
+            address.span(),
+            QueryError.Code.TOO_LARGE,
+            message,
+            "prefixes instead of single addresses",
+            "");
+        return Set.of();
+      }
+    }
+    if (everything && addresses.size() > 1) {
+      errors.warning(
+          "%s holds *, which makes its other addresses pointless".formatted(kind.keyword));
+    }
+    return everything ? Set.of() : all;
+  }
+
+  private static String text(Ast.Address address) {
+    String length = address.length() == null ? "" : "/" + address.length().text();
+    String port = address.hasPort() ? ":" + address.port().text() : "";
+    return address.endpoint().text() + length + port;
+  }
+
+  private List<Address> resolve(Ast.Address address) {
+    int port = port(address);
+    return switch (address.kind()) {
+      case ANY -> List.of(Address.newBuilder().setPort(port).build());
+      case IPV6 -> literal(address, port);
+      case WORD -> looksLikeIpv4(address) ? literal(address, port) : named(address, port);
+    };
+  }
+
+  private int port(Ast.Address address) {
+    if (!address.hasPort()) {
+      return 0;
+    }
+    Ast.Word word = address.port();
+    boolean number = word.text().matches("-?[0-9]+");
+    boolean right =
+        word.text().matches("0*[1-9][0-9]{0,4}") && Integer.parseInt(word.text()) <= 65535;
+    if (!right) {
+      String message = "%s is no port".formatted(Names.quoted(word.text()));
+      QueryError.Code code = number ? QueryError.Code.RANGE : QueryError.Code.TYPE;
+      errors.add(word.span(), code, message, "a port from 1 to 65535 or *", "");
+    }
+    return right ? Integer.parseInt(word.text()) : 0;
+  }
+
+  private boolean looksLikeIpv4(Ast.Address address) {
+    Ast.Word word = address.endpoint();
+    boolean digits = word.text().matches("[0-9.]+");
+    return !word.isQuoted() && digits && inventory.find(word.text()).isEmpty();
+  }
+
+  private List<Address> literal(Ast.Address address, int port) {
+    Ast.Word word = address.endpoint();
+    Optional<IpPrefix> ip = IpPrefix.parse(word.text());
+    if (ip.isEmpty()) {
+      boolean ipv6 = address.kind() == Ast.EndpointKind.IPV6;
+      String message =
+          "%s is no %s address".formatted(Names.quoted(word.text()), ipv6 ? "IPv6" : "IPv4");
+      String expected =
+          ipv6
+              ? "for example 2001:db8::1, with a port [2001:db8::1]:80"
+              : "four numbers from 0 to 255";
+      errors.type(word.span(), message, expected);
+      return List.of();
+    }
+    IpPrefix prefix = withLength(ip.get(), address);
+    noteUnclearPort(address, prefix);
+    return List.of(Address.newBuilder().setPrefix(prefix.toString()).setPort(port).build());
+  }
+
+  private IpPrefix withLength(IpPrefix ip, Ast.Address address) {
+    if (address.length() == null) {
+      return ip;
+    }
+    String digits = address.length().text();
+    if (!digits.matches("[0-9]{1,3}") || Integer.parseInt(digits) > ip.longest()) {
+      String message =
+          "%s is no prefix length of %s".formatted(Names.quoted(digits), address.endpoint().text());
+      errors.range(address.length().span(), message, "0 to %d".formatted(ip.longest()));
+      return ip;
+    }
+    IpPrefix prefix = ip.shortened(Integer.parseInt(digits));
+    if (!prefix.addressText().equals(ip.addressText())) {
+      errors.warning(
+          "%s/%s has bits beyond its prefix length and means %s"
+              .formatted(address.endpoint().text(), digits, prefix));
+    }
+    return prefix;
+  }
+
+  /** 2001:db8::1:80 is an address whose last group is 80; somebody may have meant a port. */
+  private void noteUnclearPort(Ast.Address address, IpPrefix prefix) {
+    String text = address.endpoint().text();
+    int last = text.lastIndexOf(':');
+    boolean bare =
+        prefix.isIpv6()
+            && !address.bracketed()
+            && address.length() == null
+            && address.port() == null;
+    boolean shortened = last > 0 && text.contains("::") && text.charAt(last - 1) != ':';
+    if (bare && shortened && text.substring(last + 1).matches("[1-9][0-9]{1,3}")) {
+      errors.note(
+          "%s is read as an address with any port; for port %s write [%s]:%s"
+              .formatted(
+                  text,
+                  text.substring(last + 1),
+                  text.substring(0, last),
+                  text.substring(last + 1)));
+    }
+  }
+
+  private List<Address> named(Ast.Address address, int port) {
+    Ast.Word word = address.endpoint();
+    Optional<Inventory.Entry> entry = inventory.find(word.text());
+    if (entry.isEmpty()) {
+      unknownHost(word);
+      return List.of();
+    }
+    if (address.length() != null) {
+      String message = "a name can't have a prefix length";
+      errors.conflict(
+          address.length().span(), message, "%s alone, or ip/length".formatted(word.text()));
+      return List.of();
+    }
+    Address.Builder one = Address.newBuilder().setPort(port).setHost(entry.get().name());
+    return entry.get().prefixes().stream()
+        .map(prefix -> one.setPrefix(prefix.toString()).build())
+        .toList();
+  }
+
+  private void unknownHost(Ast.Word word) {
+    List<String> names = inventory.names();
+    String expected =
+        names.isEmpty()
+            ? "an address, or an inventory that names this host"
+            : "an address or one of the inventory's names: " + Names.list(names);
+    errors.unknown(word, "host", expected, names);
+  }
+}

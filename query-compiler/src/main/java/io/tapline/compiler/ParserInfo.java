@@ -1,0 +1,52 @@
+package io.tapline.compiler;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What a parser declares about its tuples.
+ *
+ * @param mainFields what top-k ranks; empty if a query has to say
+ * @param valueField default of by= where values are summed, averaged…
+ * @param duration what diff takes, if the parser knows durations
+ * @param fields columns in order, the common ones first
+ */
+public record ParserInfo(
+    String name,
+    String description,
+    Layer layer,
+    List<String> mainFields,
+    Optional<String> valueField,
+    Optional<DurationSource> duration,
+    List<FieldInfo> fields) {
+
+  /** Which layer of the network a parser reads. */
+  public enum Layer {
+    NETWORK,
+    TRANSPORT,
+    APPLICATION
+  }
+
+  /** Where a duration comes from. */
+  public sealed interface DurationSource {}
+
+  /** A field that holds the duration. */
+  public record DurationField(String field) implements DurationSource {}
+
+  /**
+   * Two tuples of one flow: from one whose event is in {@code start} to one whose is in {@code
+   * end}.
+   */
+  public record DurationEvents(String eventField, List<String> start, List<String> end)
+      implements DurationSource {}
+
+  public ParserInfo {
+    mainFields = List.copyOf(mainFields);
+    fields = List.copyOf(fields);
+  }
+
+  /** The field of this canonical name. */
+  public Optional<FieldInfo> field(String fieldName) {
+    return fields.stream().filter(field -> field.name().equals(fieldName)).findFirst();
+  }
+}

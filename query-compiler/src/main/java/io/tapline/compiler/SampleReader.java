@@ -1,0 +1,52 @@
+package io.tapline.compiler;
+
+import io.tapline.schema.proto.Sampling;
+import java.math.BigDecimal;
+import java.util.List;
+import java.util.Optional;
+
+/** SAMPLE: a rate of flows, auto (also if the clause is missing), or {@code *} for every flow. */
+final class SampleReader {
+  static final String FORM = "a share of flows such as 0.1, auto, or * for every flow";
+
+  /** Smaller rates are below what the 64-bit threshold of a flow's hash can tell from zero. */
+  private static final BigDecimal LEAST = new BigDecimal("0.000000001");
+
+  private SampleReader() {}
+
+  static Sampling read(Ast.Word word, Errors errors) {
+    if (word == null || Names.same(word.text(), "auto")) {
+      String sample = word == null ? "without SAMPLE the rate is auto, which" : "SAMPLE auto";
+      errors.note(sample + " keeps every flow (rate 1.0): nothing feeds back to it yet");
+      return Sampling.newBuilder().setMode(Sampling.Mode.AUTO).setRate(1).build();
+    }
+    if (word.text().equals("*")) {
+      return Sampling.newBuilder().setMode(Sampling.Mode.OFF).setRate(1).build();
+    }
+    return fixed(word, errors);
+  }
+
+  private static Sampling fixed(Ast.Word word, Errors errors) {
+    Optional<BigDecimal> rate = Literals.number(word.text());
+    if (rate.isEmpty()) {
+      String message = "%s is no sampling rate".formatted(Names.quoted(word.text()));
+      errors.add(
+          word.span(),
+          QueryError.Code.TYPE,
+          message,
+          FORM,
+          Names.nearest(word.text(), List.of("auto")));
+      return Sampling.getDefaultInstance();
+    }
+    if (rate.get().compareTo(LEAST) < 0 || rate.get().compareTo(BigDecimal.ONE) > 0) {
+      String message = "SAMPLE %s is out of range".formatted(word.text());
+      errors.range(
+          word.span(), message, "a share of flows from %s to 1".formatted(LEAST.toPlainString()));
+      return Sampling.getDefaultInstance();
+    }
+    return Sampling.newBuilder()
+        .setMode(Sampling.Mode.FIXED)
+        .setRate(rate.get().doubleValue())
+        .build();
+  }
+}

@@ -1,0 +1,53 @@
+package io.tapline.compiler;
+
+import io.tapline.compiler.grammar.TaplineQueryLexer;
+import io.tapline.compiler.grammar.TaplineQueryParser;
+import java.util.List;
+import org.antlr.v4.runtime.CharStreams;
+import org.antlr.v4.runtime.CommonTokenStream;
+import org.antlr.v4.runtime.Token;
+
+/**
+ * A text read by the grammar.
+ *
+ * @param query what could be understood
+ * @param tokens all tokens, comments among them
+ */
+record Syntax(Ast.Query query, List<Token> tokens) {
+  /** Longest text, in UTF-16 units. */
+  static final int LONGEST = 64 * 1024;
+
+  /** Reads a text; errors go to {@code errors}. Linear in the text's length. */
+  static Syntax read(String text, Errors errors) {
+    if (text.length() > LONGEST) {
+      String message = "the query has %d characters".formatted(text.length());
+      errors.add(new Span(1, 1, 1), QueryError.Code.TOO_LARGE, message, "at most " + LONGEST, "");
+      return read("", new Errors());
+    }
+    TaplineQueryLexer lexer = new TaplineQueryLexer(CharStreams.fromString(wellFormed(text)));
+    lexer.removeErrorListeners();
+    CommonTokenStream tokens = new CommonTokenStream(lexer);
+    tokens.fill();
+    KeywordRepair.repair(tokens.getTokens(), errors);
+    TaplineQueryParser parser = new TaplineQueryParser(tokens);
+    parser.removeErrorListeners();
+    parser.setErrorHandler(new SyntaxErrorStrategy(errors));
+    TaplineQueryParser.QueryContext tree = parser.query();
+    boolean understood = !errors.any();
+    Token end = tokens.get(tokens.size() - 1);
+    Ast.Query query = AstBuilder.build(tree, end, errors);
+    if (understood) {
+      MissingClauses.check(query, errors);
+    }
+    return new Syntax(query, tokens.getTokens());
+  }
+
+  /** Unpaired surrogates, which are no characters, become U+FFFD. */
+  private static String wellFormed(String text) {
+    int[] codePoints =
+        text.codePoints()
+            .map(c -> Character.getType(c) == Character.SURROGATE ? 0xFFFD : c)
+            .toArray();
+    return new String(codePoints, 0, codePoints.length);
+  }
+}

@@ -1,0 +1,78 @@
+package io.tapline.compiler;
+
+import com.google.protobuf.util.Durations;
+import io.tapline.schema.proto.Window;
+import java.math.BigInteger;
+import java.util.Optional;
+
+/**
+ * The arguments w and s. The stream job counts in panes, of the greatest width that divides both,
+ * so there is a limit to how many make a window.
+ */
+final class WindowReader {
+  private static final long DEFAULT_SNAPSHOT_NS = 10_000 * Literals.NS_PER_MS;
+  private static final long LEAST_DEFAULT_SLIDE_NS = 1_000 * Literals.NS_PER_MS;
+  private static final int DEFAULT_SLIDES = 10;
+
+  private final Arguments arguments;
+  private final Errors errors;
+
+  private WindowReader(Arguments arguments, Errors errors) {
+    this.arguments = arguments;
+    this.errors = errors;
+  }
+
+  /** A window that is always bounded. */
+  static Window rolling(Arguments arguments, Errors errors) {
+    Optional<Long> size = arguments.windowNs("w");
+    boolean wrong = arguments.has("w") && size.isEmpty();
+    WindowReader reader = new WindowReader(arguments, errors);
+    return wrong ? reader.wrong() : reader.sized(size.orElse(ProcessorCatalogue.DEFAULT_WINDOW_NS));
+  }
+
+  /** Without w the whole query is one window. */
+  static Window wholeQueryOr(Arguments arguments, Errors errors) {
+    if (arguments.has("w")) {
+      return rolling(arguments, errors);
+    }
+    long slide = arguments.windowNs("s").orElse(DEFAULT_SNAPSHOT_NS);
+    return Window.newBuilder().setSlide(Durations.fromNanos(slide)).build();
+  }
+
+  /** w is wrong already; s can still be. */
+  private Window wrong() {
+    arguments.windowNs("s");
+    return Window.getDefaultInstance();
+  }
+
+  private Window sized(long sizeNs) {
+    Optional<Long> slide = arguments.windowNs("s");
+    slide.ifPresent(slideNs -> check(sizeNs, slideNs));
+    return Window.newBuilder()
+        .setSize(Durations.fromNanos(sizeNs))
+        .setSlide(Durations.fromNanos(slide.orElse(defaultSlideNs(sizeNs))))
+        .build();
+  }
+
+  /** A tenth of the window, at least 1 s, at most the window. */
+  private static long defaultSlideNs(long sizeNs) {
+    return Math.min(sizeNs, Math.max(sizeNs / DEFAULT_SLIDES, LEAST_DEFAULT_SLIDE_NS));
+  }
+
+  private void check(long sizeNs, long slideNs) {
+    String size = Literals.durationText(sizeNs);
+    String slide = Literals.durationText(slideNs);
+    long paneNs = BigInteger.valueOf(sizeNs).gcd(BigInteger.valueOf(slideNs)).longValueExact();
+    if (slideNs > sizeNs) {
+      String message = "s=%s is longer than w=%s".formatted(slide, size);
+      errors.range(arguments.span("s"), message, "10ms to " + size);
+    } else if (sizeNs / paneNs > ProcessorCatalogue.MOST_PANES) {
+      String message =
+          "w=%s and s=%s make %d panes of %s"
+              .formatted(size, slide, sizeNs / paneNs, Literals.durationText(paneNs));
+      String expected =
+          "at most %d, for example s a larger part of w".formatted(ProcessorCatalogue.MOST_PANES);
+      errors.range(arguments.span("s"), message, expected);
+    }
+  }
+}

@@ -1,0 +1,101 @@
+package io.tapline.compiler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.compiler.ProcessorInfo.ArgumentInfo;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** The reference says what the compiler does. */
+class DocsTest {
+  private static final Pattern BLOCK = Pattern.compile("```(\\w+)\n(.*?)```", Pattern.DOTALL);
+
+  @Test
+  void everyExampleCompiles() throws IOException {
+    int examples = 0;
+    for (String page : List.of("query-language.md", "processors.md")) {
+      for (String query : blocks(page, "tapline")) {
+        assertThat(Fixtures.compile(query).errors()).as(query).isEmpty();
+        examples++;
+      }
+    }
+    assertThat(examples).isGreaterThan(8);
+  }
+
+  @Test
+  void theErrorsShownAreThoseReported() throws IOException {
+    String shown =
+        blocks("query-language.md", "text").stream()
+            .filter(b -> b.startsWith("query:"))
+            .findFirst()
+            .orElseThrow();
+    String query = shown.lines().skip(1).findFirst().orElseThrow().strip();
+    assertThat(Fixtures.errors(query)).isEqualTo(shown);
+  }
+
+  @Test
+  void theInventoryShownIsOne() throws IOException {
+    String yaml = blocks("query-language.md", "yaml").get(0);
+    assertThat(Inventory.fromYaml(yaml).names()).containsExactly("branch", "h1", "h2", "web");
+  }
+
+  @Test
+  void everyProcessorIsInTheReference() throws IOException {
+    String page = page("processors.md");
+    for (ProcessorInfo processor : ProcessorCatalogue.all()) {
+      assertThat(page).as("section of %s", processor.name()).contains(section(processor));
+    }
+    long sections =
+        page.lines().filter(line -> line.startsWith("## ") && !line.equals("## Results")).count();
+    assertThat(sections).isEqualTo(ProcessorCatalogue.all().size());
+  }
+
+  @Test
+  void everyAliasIsInTheReference() throws IOException {
+    String page = page("query-language.md").toLowerCase(Locale.ROOT);
+    assertThat(Catalogue.FIELD_ALIASES)
+        .allSatisfy(
+            (alias, field) -> assertThat(page).contains("`" + alias + "`", "`" + field + "`"));
+    assertThat(Catalogue.PARSER_ALIASES)
+        .allSatisfy(
+            (alias, parser) -> assertThat(page).contains("`" + alias + "`", "`" + parser + "`"));
+  }
+
+  /** A processor's heading, description and table of arguments, as the page has to hold them. */
+  private static String section(ProcessorInfo processor) {
+    StringBuilder out = new StringBuilder();
+    String description = processor.description();
+    out.append("## ").append(processor.name()).append("\n\n");
+    out.append(Character.toUpperCase(description.charAt(0)))
+        .append(description.substring(1))
+        .append(".\n\n");
+    out.append("| Argument | Type | Values | Default | Meaning |\n|---|---|---|---|---|\n");
+    for (ArgumentInfo a : processor.arguments()) {
+      out.append(
+          "| `%s` | %s | %s | %s | %s |\n"
+              .formatted(a.name(), a.type().text, a.range(), a.defaultText(), a.description()));
+    }
+    return out.toString();
+  }
+
+  private static List<String> blocks(String page, String language) throws IOException {
+    List<String> blocks = new ArrayList<>();
+    Matcher matcher = BLOCK.matcher(page(page));
+    while (matcher.find()) {
+      if (matcher.group(1).equals(language)) {
+        blocks.add(matcher.group(2));
+      }
+    }
+    return blocks;
+  }
+
+  private static String page(String name) throws IOException {
+    return Files.readString(Golden.path("docs/reference/" + name));
+  }
+}

@@ -1,0 +1,91 @@
+package io.tapline.compiler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Wrong queries with the exact text of their errors. {@code gallery.txt} holds blocks of a query
+ * and, after a line {@code ---}, its errors; a line {@code ===} ends a block.
+ */
+class ErrorGalleryTest {
+  private static final String END = "\n===\n";
+  private static final String MIDDLE = "\n---\n";
+
+  @Test
+  void everyMessageIsAsInTheGallery() throws IOException {
+    String gallery = Fixtures.resource("gallery.txt");
+    StringBuilder actual = new StringBuilder();
+    for (String query : queries(gallery)) {
+      String errors = Fixtures.errors(query);
+      assertThat(errors).as("errors of %s", query).isNotEmpty();
+      actual.append(query).append(MIDDLE).append(errors.stripTrailing()).append(END);
+    }
+    Golden.check("gallery.txt", actual.toString());
+  }
+
+  @Test
+  void galleryShowsEveryKindOfError() {
+    Set<QueryError.Code> shown =
+        queries(Fixtures.resource("gallery.txt")).stream()
+            .flatMap(query -> Fixtures.compile(query).errors().stream())
+            .map(QueryError::code)
+            .collect(Collectors.toCollection(() -> EnumSet.noneOf(QueryError.Code.class)));
+    // A query without the right to it, and one too large to print, have tests of their own.
+    shown.add(QueryError.Code.FORBIDDEN);
+    shown.add(QueryError.Code.TOO_LARGE);
+    assertThat(shown).containsExactlyInAnyOrder(QueryError.Code.values());
+  }
+
+  private static List<String> queries(String gallery) {
+    return List.of(gallery.split(END)).stream().map(block -> block.split(MIDDLE)[0]).toList();
+  }
+
+  @Test
+  void networkWideQueriesNeedTheRight() {
+    Compiler.Options options = new Compiler.Options("q-test", 1, false, Placement.LOCAL);
+    String text = "PARSE http_get FROM * TO *:80 PROCESS (top-k)";
+    CompileResult result = Compiler.compile(text, Fixtures.CATALOGUE, Fixtures.INVENTORY, options);
+    assertThat(ErrorRenderer.render(text, result.errors()))
+        .isEqualTo(
+            """
+            query:1:16: this query is network-wide
+              PARSE http_get FROM * TO *:80 PROCESS (top-k)
+                             ^~~~
+              expected: a host or network in FROM or TO; network-wide queries need a right of their own
+            """);
+    assertThat(result.errors().get(0).code()).isEqualTo(QueryError.Code.FORBIDDEN);
+    String named = "PARSE http_get FROM * TO h1:80 PROCESS (top-k)";
+    assertThat(Compiler.compile(named, Fixtures.CATALOGUE, Fixtures.INVENTORY, options).errors())
+        .isEmpty();
+  }
+
+  @Test
+  void queriesBeyondTheBoundsAreRefused() {
+    String processors = "(top-k),".repeat(Compiler.MOST_PROCESSORS) + "(top-k)";
+    assertTooLarge("PARSE http_get TO h1 PROCESS " + processors, "PROCESS has 65 processors");
+    StringBuilder addresses = new StringBuilder("10.0.0.0");
+    for (int i = 1; i <= MatchReader.MOST_ADDRESSES; i++) {
+      addresses.append(",10.0.%d.%d".formatted(i / 256, i % 256));
+    }
+    assertTooLarge(
+        "PARSE http_get TO " + addresses + " PROCESS (top-k)",
+        "TO stands for more than 4096 addresses");
+    assertTooLarge(" ".repeat(Syntax.LONGEST + 1), "the query has 65537 characters");
+  }
+
+  private static void assertTooLarge(String text, String message) {
+    assertThat(Fixtures.compile(text).errors())
+        .singleElement()
+        .satisfies(
+            error -> {
+              assertThat(error.code()).isEqualTo(QueryError.Code.TOO_LARGE);
+              assertThat(error.message()).isEqualTo(message);
+            });
+  }
+}

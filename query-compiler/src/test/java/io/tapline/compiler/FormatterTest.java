@@ -1,0 +1,113 @@
+package io.tapline.compiler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class FormatterTest {
+  @Test
+  void putsClausesIntoTheirLayout() {
+    assertThat(
+            format(
+                "parse (TCP-conn_time,http_get)from *:* to h1:80 ,h2:3306 limit 90S sample AUTO process(DIFF_group:group=(get)),(top_k : K = 10,w=10s)"))
+        .isEqualTo(
+            """
+            PARSE tcp_conn_time, http_get
+            FROM * TO h1:80, h2:3306
+            LIMIT 90s SAMPLE auto
+            PROCESS (diff-group: group=get), (top-k: k=10, w=10s)""");
+  }
+
+  @Test
+  void keepsValuesAndNamesOfHostsAsWritten() {
+    assertThat(
+            format(
+                "PARSE http_get TO App-Server, \"h1\":80, 2001:DB8::/32:443 PROCESS (top-k: key=(destIP, \"url\"))"))
+        .isEqualTo(
+            """
+            PARSE http_get
+            TO App-Server, "h1":80, [2001:DB8::]/32:443
+            PROCESS (top-k: key=(destIP, "url"))""");
+  }
+
+  @Test
+  void keepsComments() {
+    assertThat(
+            format(
+                """
+                -- why we ask
+                PARSE http_get -- pages
+                FROM * /* clients */ TO h1
+                PROCESS (top-k -- most wanted
+                ) -- ranked
+                -- the end
+                """))
+        .isEqualTo(
+            """
+            -- why we ask
+            -- pages
+            PARSE http_get
+            /* clients */
+            FROM * TO h1
+            -- most wanted
+            -- ranked
+            PROCESS (top-k)
+            -- the end""");
+  }
+
+  @Test
+  void breaksLongListsAfterCommas() {
+    String servers = "10.0.0.1:80" + ", 10.0.0.1:80".repeat(12);
+    assertThat(format("PARSE http_get FROM * TO " + servers + " PROCESS (top-k)"))
+        .isEqualTo(
+            """
+            PARSE http_get
+            FROM *
+            TO 10.0.0.1:80, 10.0.0.1:80, 10.0.0.1:80, 10.0.0.1:80, 10.0.0.1:80, 10.0.0.1:80, 10.0.0.1:80,
+                10.0.0.1:80, 10.0.0.1:80, 10.0.0.1:80, 10.0.0.1:80, 10.0.0.1:80, 10.0.0.1:80
+            PROCESS (top-k)""");
+  }
+
+  @Test
+  void doesNotLookUpNamesButWantsRightSyntax() {
+    assertThat(format("PARSE unknown TO nowhere PROCESS (nothing: x=1)"))
+        .isEqualTo("PARSE unknown\nTO nowhere\nPROCESS (nothing: x=1)");
+    FormatResult wrong = Formatter.format("PARSE http_get PROCESS (top-k) TO h1");
+    assertThat(wrong.text()).isEmpty();
+    assertThat(wrong.errors())
+        .singleElement()
+        .satisfies(e -> assertThat(e.message()).isEqualTo("TO must come before PROCESS"));
+  }
+
+  private static String format(String text) {
+    FormatResult result = Formatter.format(text);
+    assertThat(result.errors()).isEmpty();
+    return result.text();
+  }
+
+  static LongStream seeds() {
+    return LongStream.range(0, 20);
+  }
+
+  /** 2000 queries in all. */
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void keepsTheMeaningAndChangesNothingTheSecondTime(long seed) {
+    QueryGenerator generator = new QueryGenerator(seed);
+    for (int i = 0; i < 100; i++) {
+      String text = generator.query();
+      CompileResult before = Fixtures.compile(text);
+      assertThat(before.errors()).as(text).isEmpty();
+      String formatted = format(text);
+
+      CompileResult after = Fixtures.compile(formatted);
+      assertThat(after.plan()).as(text).isEqualTo(before.plan());
+      assertThat(after.notes()).as(text).isEqualTo(before.notes());
+      assertThat(format(formatted)).as(text).isEqualTo(formatted);
+      assertThat(before.plan().orElseThrow().getText()).isEqualTo(formatted);
+    }
+  }
+}

@@ -1,0 +1,148 @@
+package io.tapline.compiler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.util.Durations;
+import io.tapline.schema.proto.Aggregate;
+import io.tapline.schema.proto.Processor;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Which key, value, aggregate and window a processor with its arguments becomes. */
+class ProcessorsTest {
+  /** A value of each argument that is not the default. */
+  private static final Map<String, String> SAMPLES =
+      Map.of(
+          "k", "3", "w", "20s", "s", "5s", "by", "status", "order", "asc", "key", "host", "agg",
+          "sum", "group", "url");
+
+  static Stream<Arguments> arguments() {
+    return ProcessorCatalogue.all().stream()
+        .flatMap(p -> p.arguments().stream().map(a -> Arguments.of(p.name(), a.name())));
+  }
+
+  @ParameterizedTest(name = "{0} {1}")
+  @MethodSource("arguments")
+  void everyArgumentTakesEffect(String processor, String argument) {
+    assertThat(SAMPLES).containsKey(argument);
+    String with = "(%s: %s=%s)".formatted(processor, argument, SAMPLES.get(argument));
+    assertThat(one("http_get", with)).isNotEqualTo(one("http_get", "(" + processor + ")"));
+  }
+
+  @ParameterizedTest(name = "{0}: {1}")
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "http_get | (top-k) | url | COUNT | ",
+        "mysql | (top-k) | statement | COUNT | ",
+        "memcached_get | (top-k) | key | COUNT | ",
+        "tcp_flow_key | (top-k) | dst_ip,dst_port | COUNT | ",
+        "tcp_conn_time, http_get | (top-k) | url | COUNT | ",
+        "tcp_conn_time, mysql_query, http_get | (top-k) | statement | COUNT | ",
+        "http_get | (top-k: by=response_bytes) | url | SUM | response_bytes",
+        "http_get | (top-k: by=response_bytes, order=asc) | url | SUM | response_bytes",
+        "http_get | (top-k: by=response_time_ns) | url | MAX | response_time_ns",
+        "http_get | (top-k: by=response-time-ns, order=ASC) | url | MIN | response_time_ns",
+        "http_get | (top-k: by=response_time_ns, agg=avg) | url | AVG | response_time_ns",
+        "http_get | (top-k: agg=sum) | url | SUM | response_bytes",
+        "http_get | (top-k: agg=count) | url | COUNT | ",
+        "http_get | (top-k: key=(srcIP, destPort)) | src_ip,dst_port | COUNT | ",
+        "tcp_conn_time, http_get | (top-k: key=outcome) | outcome | COUNT | ",
+        "tcp_pkt_size, http_get | (top-k: by=bytes, key=url) | url | SUM | bytes",
+        "mysql_query, http_get | (top-k: by=status) | url | MAX | status",
+        "http_get | (diff-group: group=get) | url | DISTRIBUTION | response_time_ns",
+        "http_get | (diff-group-avg: group=(host, url)) | host,url | AVG | response_time_ns",
+        "mysql_query | (diff-group) | | DISTRIBUTION | response_time_ns",
+        "tcp_pkt_size | (group-sum: group=(src_ip, dst_ip)) | src_ip,dst_ip | SUM | bytes",
+        "tcp_pkt_size | (group-avg: by=packets) | | AVG | packets",
+        "tcp_conn_time, tcp_pkt_size | (group-max: group=dst_ip) | dst_ip | MAX | bytes",
+        "http_get | (group-min: group=url, by=first_byte_ns) | url | MIN | first_byte_ns",
+        "tcp_conn_time, http_get | (group-count: group=status) | status | COUNT | ",
+        "tcp_pkt_size, http_get | (group-sum: group=url) | url | SUM | bytes",
+      })
+  void becomes(String parsers, String processor, String key, Aggregate aggregate, String field) {
+    Processor compiled = one(parsers, processor);
+    assertThat(String.join(",", compiled.getKeyList())).isEqualTo(key == null ? "" : key);
+    assertThat(compiled.getAggregate()).isEqualTo(aggregate);
+    assertThat(compiled.getValue().getField()).isEqualTo(field == null ? "" : field);
+    assertThat(compiled.getValue().hasCount()).isEqualTo(field == null);
+    assertThat(compiled.hasRanking()).isEqualTo(compiled.getName().equals("top-k"));
+  }
+
+  @Test
+  void keyFieldsOfAnotherParserAreJoined() {
+    Processor mixed = one("tcp_conn_time, http_get", "(diff-group: group=(dst_ip, url, host))");
+    assertThat(mixed.getKeyList()).containsExactly("dst_ip", "url", "host");
+    assertThat(mixed.getJoin().getParser()).isEqualTo("http_get");
+    assertThat(mixed.getJoin().getFieldsList()).containsExactly("url", "host");
+    assertThat(mixed.getValue().getUnit()).isEqualTo("ns");
+    assertThat(one("tcp_conn_time, http_get", "(diff-group: group=dst_ip)").hasJoin()).isFalse();
+  }
+
+  @ParameterizedTest(name = "{0} {1} -> {2} {3}")
+  @CsvSource({
+    "top-k, '', 10000, 1000",
+    "top-k, 'w=1m', 60000, 6000",
+    "top-k, 'w=5s', 5000, 1000",
+    "top-k, 'w=500ms', 500, 500",
+    "top-k, 'w=10s, s=10s', 10000, 10000",
+    "top-k, 'w=10s, s=3s', 10000, 3000",
+    "top-k, 's=10ms', 10000, 10",
+    "top-k, 'w=0.5m', 30000, 3000",
+    "diff-group, '', 0, 10000",
+    "diff-group, 's=5s', 0, 5000",
+    "diff-group, 'w=1m', 60000, 6000",
+    "group-sum, 'w=1h, s=1m', 3600000, 60000",
+  })
+  void windowsAre(String processor, String arguments, long sizeMs, long slideMs) {
+    String text = arguments.isEmpty() ? processor : processor + ": " + arguments;
+    Processor compiled = one("http_get", "(" + text + ")");
+    assertThat(Durations.toMillis(compiled.getWindow().getSize())).isEqualTo(sizeMs);
+    assertThat(compiled.getWindow().hasSize()).isEqualTo(sizeMs > 0);
+    assertThat(Durations.toMillis(compiled.getWindow().getSlide())).isEqualTo(slideMs);
+  }
+
+  @Test
+  void severalProcessorsKeepTheirOrder() {
+    CompileResult result =
+        Fixtures.compile("PARSE http_get TO h1 PROCESS (top-k), (diff-group), (top-k: k=1)");
+    assertThat(result.plan().orElseThrow().getProcessorsList())
+        .extracting(Processor::getName)
+        .containsExactly("top-k", "diff-group", "top-k");
+  }
+
+  @Test
+  void notesWhatIsInVainOrPartial() {
+    assertThat(notes("PARSE http_get, tcp_conn_time TO h1 LIMIT 5s SAMPLE * PROCESS (top-k)"))
+        .containsExactly(
+            "tcp_conn_time runs, but no processor uses its tuples",
+            "the query ends after 5s, before the first window of top-k (10s) is full: its rows will"
+                + " be partial");
+    assertThat(notes("PARSE http_get TO h1 LIMIT 1m SAMPLE * PROCESS (group-sum: by=status)"))
+        .containsExactly(
+            "sums of status mean little; group-avg, group-max or group-min may be what is wanted");
+    assertThat(notes("PARSE http_get, http-get TO h1 PROCESS (top-k)"))
+        .containsExactly(
+            "PARSE names http_get twice",
+            "without LIMIT the query runs until it is stopped or its captures end",
+            "without SAMPLE the rate is auto, which keeps every flow (rate 1.0): nothing feeds back"
+                + " to it yet");
+  }
+
+  private static List<String> notes(String text) {
+    return Fixtures.compile(text).notes().stream().map(Note::message).toList();
+  }
+
+  private static Processor one(String parsers, String processor) {
+    CompileResult result =
+        Fixtures.compile("PARSE %s TO h1 PROCESS %s".formatted(parsers, processor));
+    assertThat(result.errors()).isEmpty();
+    return result.plan().orElseThrow().getProcessors(0);
+  }
+}
