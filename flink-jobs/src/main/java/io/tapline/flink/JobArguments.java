@@ -1,0 +1,126 @@
+package io.tapline.flink;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.util.JsonFormat;
+import io.tapline.schema.proto.Plan;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+
+/** Command line of the job. */
+record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
+  static final String USAGE =
+      """
+      usage: --plan PLAN --brokers HOST:PORT[,HOST:PORT] --redis HOST:PORT [options]
+        --plan PLAN                 the plan's JSON, @FILE with it, or it in base64
+        --parallelism N             subtasks of source and panes (1)
+        --checkpoint-interval MS    0 for none (1000)
+        --checkpoint-dir URI        file:///... (the job manager's memory)
+        --restart-attempts N        restarts before the job gives up (10)
+        --max-groups N              groups held per processor (1048576)
+        --max-flows N               open connections held per processor and partition (262144)
+        --max-rows N                rows written per window (10000)
+        --windows-kept N            window results kept in the query's stream (4096)
+      """;
+
+  private static final Set<String> NAMES =
+      Set.of(
+          "plan",
+          "brokers",
+          "redis",
+          "parallelism",
+          "checkpoint-interval",
+          "checkpoint-dir",
+          "restart-attempts",
+          "max-groups",
+          "max-flows",
+          "max-rows",
+          "windows-kept");
+
+  /**
+   * @throws IllegalArgumentException if an argument is unknown, missing or wrong
+   */
+  static JobArguments parse(String... args) {
+    Map<String, String> values = values(args);
+    JobOptions defaults = JobOptions.defaults();
+    JobOptions options =
+        new JobOptions(
+            number(values, "parallelism", defaults.parallelism()),
+            Duration.ofMillis(
+                number(
+                    values, "checkpoint-interval", (int) defaults.checkpointInterval().toMillis())),
+            values.getOrDefault("checkpoint-dir", defaults.checkpointDirectory()),
+            number(values, "restart-attempts", defaults.restartAttempts()),
+            number(values, "max-groups", defaults.maxGroups()),
+            number(values, "max-flows", defaults.maxFlows()),
+            number(values, "max-rows", defaults.maxRows()),
+            number(values, "windows-kept", defaults.windowsKept()));
+    Endpoints endpoints = Endpoints.of(required(values, "brokers"), required(values, "redis"));
+    return new JobArguments(plan(required(values, "plan")), endpoints, options);
+  }
+
+  private static Map<String, String> values(String[] args) {
+    Map<String, String> values = new HashMap<>();
+    for (int i = 0; i < args.length; i += 2) {
+      String name = args[i].startsWith("--") ? args[i].substring(2) : "";
+      if (!NAMES.contains(name)) {
+        throw new IllegalArgumentException("unknown argument '" + args[i] + "'");
+      }
+      if (i + 1 == args.length) {
+        throw new IllegalArgumentException(args[i] + " needs a value");
+      }
+      values.put(name, args[i + 1]);
+    }
+    return values;
+  }
+
+  private static String required(Map<String, String> values, String name) {
+    String value = values.get(name);
+    if (value == null) {
+      throw new IllegalArgumentException("--" + name + " is missing");
+    }
+    return value;
+  }
+
+  private static int number(Map<String, String> values, String name, int otherwise) {
+    String value = values.get(name);
+    try {
+      return value == null ? otherwise : Integer.parseInt(value);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("--" + name + " is '" + value + "', not a whole number");
+    }
+  }
+
+  private static Plan plan(String text) {
+    try {
+      Plan.Builder plan = Plan.newBuilder();
+      JsonFormat.parser().merge(json(text), plan);
+      return plan.build();
+    } catch (InvalidProtocolBufferException e) {
+      throw new IllegalArgumentException("--plan is no plan: " + e.getMessage());
+    } catch (IOException e) {
+      throw new IllegalArgumentException("--plan can't be read: " + e.getMessage());
+    }
+  }
+
+  /** Base64 survives every shell and every REST client's splitting of arguments. */
+  private static String json(String text) throws IOException {
+    if (text.startsWith("@")) {
+      return Files.readString(Path.of(text.substring(1)));
+    }
+    if (text.stripLeading().startsWith("{")) {
+      return text;
+    }
+    try {
+      return new String(Base64.getDecoder().decode(text), StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("--plan is neither JSON, nor @FILE, nor base64");
+    }
+  }
+}

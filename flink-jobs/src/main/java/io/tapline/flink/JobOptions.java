@@ -1,0 +1,103 @@
+package io.tapline.flink;
+
+import java.io.Serializable;
+import java.time.Duration;
+
+/**
+ * How a job runs; none of it changes a result, but where a bound is reached and counted.
+ *
+ * @param parallelism subtasks of the source and of the panes; more than the plan's partitions
+ *     leaves some idle
+ * @param checkpointInterval time between checkpoints; zero for none (a failure then starts the
+ *     query anew)
+ * @param checkpointDirectory where checkpoints go ({@code file:///…}); empty for the job manager's
+ *     memory
+ * @param restartAttempts restarts after a failure before the job gives up
+ * @param maxGroups groups held per processor, summed over the panes of a window; more are counted
+ *     as {@code key_overflow}
+ * @param maxFlows connections per processor and partition whose start or joined fields are held
+ * @param maxRows rows of one window that are written; more are counted as {@code rows_omitted}
+ * @param windowsKept entries kept in a query's stream of window results
+ */
+public record JobOptions(
+    int parallelism,
+    Duration checkpointInterval,
+    String checkpointDirectory,
+    int restartAttempts,
+    int maxGroups,
+    int maxFlows,
+    int maxRows,
+    int windowsKept)
+    implements Serializable {
+
+  public JobOptions {
+    positive("parallelism", parallelism);
+    positive("max groups", maxGroups);
+    positive("max flows", maxFlows);
+    positive("max rows", maxRows);
+    positive("windows kept", windowsKept);
+    if (checkpointInterval.isNegative() || restartAttempts < 0) {
+      throw new IllegalArgumentException(
+          "checkpoint interval and restart attempts can't be negative");
+    }
+  }
+
+  private static void positive(String name, int value) {
+    if (value < 1) {
+      throw new IllegalArgumentException(name + " must be 1 or more, not " + value);
+    }
+  }
+
+  /** One subtask, a checkpoint each second in memory, and bounds that fit a heap of 1 GiB. */
+  public static JobOptions defaults() {
+    return new JobOptions(1, Duration.ofSeconds(1), "", 10, 1 << 20, 1 << 18, 10_000, 4096);
+  }
+
+  public JobOptions withParallelism(int subtasks) {
+    return new JobOptions(
+        subtasks,
+        checkpointInterval,
+        checkpointDirectory,
+        restartAttempts,
+        maxGroups,
+        maxFlows,
+        maxRows,
+        windowsKept);
+  }
+
+  public JobOptions withCheckpoints(Duration interval, String directory) {
+    return new JobOptions(
+        parallelism,
+        interval,
+        directory,
+        restartAttempts,
+        maxGroups,
+        maxFlows,
+        maxRows,
+        windowsKept);
+  }
+
+  public JobOptions withRestartAttempts(int attempts) {
+    return new JobOptions(
+        parallelism,
+        checkpointInterval,
+        checkpointDirectory,
+        attempts,
+        maxGroups,
+        maxFlows,
+        maxRows,
+        windowsKept);
+  }
+
+  public JobOptions withBounds(int groups, int flows, int rows) {
+    return new JobOptions(
+        parallelism,
+        checkpointInterval,
+        checkpointDirectory,
+        restartAttempts,
+        groups,
+        flows,
+        rows,
+        windowsKept);
+  }
+}

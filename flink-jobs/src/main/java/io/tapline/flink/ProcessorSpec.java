@@ -1,0 +1,144 @@
+package io.tapline.flink;
+
+import io.tapline.flink.group.Shape;
+import io.tapline.schema.proto.Aggregate;
+import io.tapline.schema.proto.Difference;
+import io.tapline.schema.proto.Processor;
+import io.tapline.schema.proto.Value;
+import java.io.Serializable;
+import java.math.BigInteger;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * One processor of a plan, checked and with its times in nanoseconds.
+ *
+ * @param joinParser parser of the joined key fields; empty without a join
+ * @param valueField numeric field that is aggregated; empty for counts and differences
+ * @param eventField field that says start or end; empty unless a difference is taken
+ * @param rows rows kept of a ranking; 0 if every group is a result
+ * @param sizeNs window size; 0 if the whole query is one window
+ * @param paneNs greatest width of which size and slide are multiples
+ */
+public record ProcessorSpec(
+    int index,
+    String name,
+    String parser,
+    String joinParser,
+    List<String> joinFields,
+    List<String> key,
+    String valueField,
+    String eventField,
+    Set<String> starts,
+    Set<String> ends,
+    String unit,
+    Aggregate aggregate,
+    int rows,
+    boolean ascending,
+    long sizeNs,
+    long slideNs,
+    long paneNs)
+    implements Serializable {
+
+  /** A window of more panes would cost more to slide than to count anew. */
+  static final long MOST_PANES = 100_000;
+
+  static ProcessorSpec of(int index, Processor processor) {
+    String name = processor.getName();
+    Difference difference = processor.getValue().getDifference();
+    Aggregate aggregate = aggregate(processor);
+    long size = nanoseconds(name, "size", processor.getWindow().getSize());
+    long slide = nanoseconds(name, "slide", processor.getWindow().getSlide());
+    long pane = size == 0 ? slide : gcd(size, slide);
+    check(slide > 0, name, "has a window without a slide");
+    check(size / pane <= MOST_PANES, name, "has a window of more than " + MOST_PANES + " slides");
+    check(!processor.getParser().isEmpty(), name, "names no parser");
+    return new ProcessorSpec(
+        index,
+        name,
+        processor.getParser(),
+        processor.getJoin().getParser(),
+        List.copyOf(processor.getJoin().getFieldsList()),
+        List.copyOf(processor.getKeyList()),
+        processor.getValue().getField(),
+        difference.getEventField(),
+        Set.copyOf(difference.getStartList()),
+        Set.copyOf(difference.getEndList()),
+        processor.getValue().getUnit(),
+        aggregate,
+        rows(processor),
+        processor.getRanking().getAscending(),
+        size,
+        slide,
+        pane);
+  }
+
+  private static int rows(Processor processor) {
+    check(
+        !processor.hasRanking() || processor.getRanking().getK() > 0,
+        processor.getName(),
+        "ranks no rows: k must be 1 or more");
+    return processor.getRanking().getK();
+  }
+
+  private static Aggregate aggregate(Processor processor) {
+    Aggregate aggregate = processor.getAggregate();
+    check(aggregate != Aggregate.UNRECOGNIZED, processor.getName(), "has an unknown aggregate");
+    boolean counts =
+        processor.getValue().getKindCase() == Value.KindCase.COUNT
+            || processor.getValue().getKindCase() == Value.KindCase.KIND_NOT_SET;
+    check(
+        !counts || aggregate == Aggregate.COUNT || aggregate == Aggregate.SUM,
+        processor.getName(),
+        "asks for " + aggregate + " without a value");
+    return counts ? Aggregate.COUNT : aggregate;
+  }
+
+  private static long nanoseconds(String name, String part, com.google.protobuf.Duration duration) {
+    long limit = Long.MAX_VALUE / 4 / 1_000_000_000;
+    check(
+        duration.getSeconds() >= 0 && duration.getSeconds() < limit && duration.getNanos() >= 0,
+        name,
+        "has a window " + part + " out of range");
+    return duration.getSeconds() * 1_000_000_000 + duration.getNanos();
+  }
+
+  private static long gcd(long a, long b) {
+    return BigInteger.valueOf(a).gcd(BigInteger.valueOf(b)).max(BigInteger.ONE).longValueExact();
+  }
+
+  private static void check(boolean holds, String name, String fault) {
+    if (!holds) {
+      throw new IllegalArgumentException("plan: processor " + name + " " + fault);
+    }
+  }
+
+  public Shape shape() {
+    return Shape.of(aggregate);
+  }
+
+  public boolean isRanking() {
+    return rows > 0;
+  }
+
+  public boolean isWholeQuery() {
+    return sizeNs == 0;
+  }
+
+  public boolean isDifference() {
+    return !eventField.isEmpty();
+  }
+
+  public boolean isJoin() {
+    return !joinParser.isEmpty();
+  }
+
+  /** Whether tuples wait for others of their flow before they count. */
+  public boolean isPaired() {
+    return isDifference() || isJoin();
+  }
+
+  public long paneOf(long timeNs) {
+    return Math.floorDiv(timeNs, paneNs);
+  }
+}

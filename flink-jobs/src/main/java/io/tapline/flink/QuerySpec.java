@@ -1,0 +1,82 @@
+package io.tapline.flink;
+
+import io.tapline.schema.proto.Monitor;
+import io.tapline.schema.proto.Plan;
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+
+/**
+ * What the job needs of a plan, checked.
+ *
+ * @param monitors monitor IDs in the plan's order; everywhere in the job a monitor is its index
+ *     here
+ * @param partitions partition of each monitor
+ */
+public record QuerySpec(
+    String query,
+    String topic,
+    List<String> parsers,
+    List<String> monitors,
+    List<Integer> partitions,
+    List<ProcessorSpec> processors)
+    implements Serializable {
+
+  private static final int FORMAT = 1;
+  private static final Pattern NAME = Pattern.compile("[a-z0-9-]+");
+
+  /**
+   * @throws IllegalArgumentException if no job can run this plan; the message says why
+   */
+  public static QuerySpec of(Plan plan) {
+    check(plan.getFormat() == FORMAT, "format is " + plan.getFormat() + ", not " + FORMAT);
+    check(
+        NAME.matcher(plan.getQuery()).matches(),
+        "query ID '" + plan.getQuery() + "' is not lower case letters, digits and '-'");
+    check(!plan.getTopic().isEmpty(), "it names no topic");
+    check(plan.getMonitorsCount() > 0, "it names no monitor, so that nothing would end the job");
+    check(plan.getProcessorsCount() > 0, "it has no processor, so that there is no result");
+    List<String> monitors = plan.getMonitorsList().stream().map(Monitor::getId).toList();
+    check(new HashSet<>(monitors).size() == monitors.size(), "it names a monitor twice");
+    return new QuerySpec(
+        plan.getQuery(),
+        plan.getTopic(),
+        List.copyOf(plan.getParsersList()),
+        monitors,
+        plan.getMonitorsList().stream().map(Monitor::getPartition).toList(),
+        processors(plan));
+  }
+
+  private static List<ProcessorSpec> processors(Plan plan) {
+    List<ProcessorSpec> specs = new ArrayList<>();
+    for (int i = 0; i < plan.getProcessorsCount(); i++) {
+      ProcessorSpec spec = ProcessorSpec.of(i, plan.getProcessors(i));
+      check(
+          plan.getParsersList().contains(spec.parser()),
+          "processor " + spec.name() + " reads parser " + spec.parser() + ", which is not run");
+      check(
+          !spec.isJoin() || plan.getParsersList().contains(spec.joinParser()),
+          "processor " + spec.name() + " joins " + spec.joinParser() + ", which is not run");
+      check(
+          spec.key().containsAll(spec.joinFields()),
+          "processor " + spec.name() + " joins a field that is not in its key");
+      specs.add(spec);
+    }
+    return specs;
+  }
+
+  private static void check(boolean holds, String fault) {
+    if (!holds) {
+      throw new IllegalArgumentException("plan: " + fault);
+    }
+  }
+
+  /** Partitions that hold any monitor's tuples. */
+  public Set<Integer> usedPartitions() {
+    return new TreeSet<>(partitions);
+  }
+}

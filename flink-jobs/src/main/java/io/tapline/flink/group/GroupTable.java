@@ -1,0 +1,403 @@
+package io.tapline.flink.group;
+
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.Arrays;
+
+/**
+ * Groups by key with their aggregates, as parallel arrays behind an open-addressing index.
+ *
+ * <p>An entry is a number from 0 to below {@link #size}; entries never move and are never removed.
+ * Values are whole numbers ({@code long}) or, in a table of reals, the bits of doubles. Sums of
+ * whole numbers are exact and saturate at the ends of {@code long}. Not thread-safe.
+ */
+public final class GroupTable {
+  /** Doubles per entry that correct for sampling, see {@link #addSampled}. */
+  static final int CORRECTIONS = 5;
+
+  private final Shape shape;
+  private boolean real;
+  private int size;
+  private int[] index = new int[32];
+  private byte[][] keys = new byte[16][];
+  private long[] hashes = new long[16];
+  private long[] counts = new long[16];
+  private long[] sums;
+  private double[] realSums;
+  private long[] mins;
+  private long[] maxs;
+  private Distribution[] distributions;
+  private Exemplars[] exemplars;
+  private double[] corrections;
+
+  public GroupTable(Shape shape) {
+    this.shape = shape;
+    growTo(16);
+  }
+
+  public Shape shape() {
+    return shape;
+  }
+
+  public int size() {
+    return size;
+  }
+
+  /** Whether any tuple came with a sampling rate below 1. */
+  public boolean sampled() {
+    return corrections != null;
+  }
+
+  public boolean real() {
+    return real;
+  }
+
+  /** Says that values are doubles; must be called before any is added. */
+  public void holdReals() {
+    real = true;
+    if (realSums == null && shape.hasSums()) {
+      realSums = new double[counts.length];
+    }
+  }
+
+  /** Entry of {@code key}, or -1. */
+  public int find(byte[] key, long hash) {
+    int mask = index.length - 1;
+    for (int slot = (int) hash & mask; index[slot] != 0; slot = slot + 1 & mask) {
+      int entry = index[slot] - 1;
+      if (hashes[entry] == hash && Arrays.equals(keys[entry], key)) {
+        return entry;
+      }
+    }
+    return -1;
+  }
+
+  /** Entry of {@code key}, new if need be. The table keeps the array. */
+  public int findOrAdd(byte[] key, long hash) {
+    int entry = find(key, hash);
+    return entry >= 0 ? entry : add(key, hash);
+  }
+
+  private int add(byte[] key, long hash) {
+    if (size == counts.length) {
+      growTo(2 * size);
+    }
+    keys[size] = key;
+    hashes[size] = hash;
+    if (mins != null) {
+      mins[size] = Long.MAX_VALUE;
+      maxs[size] = Long.MIN_VALUE;
+    }
+    link(size);
+    return size++;
+  }
+
+  private void link(int entry) {
+    int mask = index.length - 1;
+    int slot = (int) hashes[entry] & mask;
+    while (index[slot] != 0) {
+      slot = slot + 1 & mask;
+    }
+    index[slot] = entry + 1;
+  }
+
+  private void growTo(int capacity) {
+    keys = Arrays.copyOf(keys, capacity);
+    hashes = Arrays.copyOf(hashes, capacity);
+    counts = Arrays.copyOf(counts, capacity);
+    if (shape.hasSums()) {
+      sums = sums == null ? new long[capacity] : Arrays.copyOf(sums, capacity);
+      realSums = realSums == null ? null : Arrays.copyOf(realSums, capacity);
+    }
+    if (shape.hasExtremes()) {
+      mins = mins == null ? new long[capacity] : Arrays.copyOf(mins, capacity);
+      maxs = maxs == null ? new long[capacity] : Arrays.copyOf(maxs, capacity);
+    }
+    if (shape == Shape.DISTRIBUTION) {
+      distributions =
+          distributions == null
+              ? new Distribution[capacity]
+              : Arrays.copyOf(distributions, capacity);
+    }
+    exemplars = exemplars == null ? null : Arrays.copyOf(exemplars, capacity);
+    corrections = corrections == null ? null : Arrays.copyOf(corrections, capacity * CORRECTIONS);
+    index = new int[2 * capacity];
+    for (int entry = 0; entry < size; entry++) {
+      link(entry);
+    }
+  }
+
+  /** Counts one tuple without a value. */
+  public void count(int entry) {
+    counts[entry]++;
+  }
+
+  /** Adds one tuple's value, in a table of reals the bits of a double. */
+  public void addValue(int entry, long value) {
+    counts[entry]++;
+    if (sums != null) {
+      addSum(entry, value);
+    }
+    if (mins != null) {
+      long ordered = real ? Key.sortable(value) : value;
+      mins[entry] = Math.min(mins[entry], ordered);
+      maxs[entry] = Math.max(maxs[entry], ordered);
+    }
+    if (distributions != null) {
+      distribution(entry).update(real ? Double.longBitsToDouble(value) : value);
+    }
+  }
+
+  private void addSum(int entry, long value) {
+    if (real) {
+      realSums[entry] += Double.longBitsToDouble(value);
+    } else {
+      sums[entry] = saturated(sums[entry], value);
+    }
+  }
+
+  private static long saturated(long a, long b) {
+    long sum = a + b;
+    return ((a ^ sum) & (b ^ sum)) < 0 ? (a < 0 ? Long.MIN_VALUE : Long.MAX_VALUE) : sum;
+  }
+
+  private Distribution distribution(int entry) {
+    if (distributions[entry] == null) {
+      distributions[entry] = new Distribution();
+    }
+    return distributions[entry];
+  }
+
+  /**
+   * Corrects for a tuple kept with probability {@code rate} below 1, which stands for w = 1/rate
+   * tuples of its value v (the Horvitz-Thompson estimator): sums of w-1, (w-1)v and, for the
+   * variance, w(w-1), w(w-1)v, w(w-1)v².
+   */
+  public void addSampled(int entry, double value, double rate) {
+    if (corrections == null) {
+      corrections = new double[counts.length * CORRECTIONS];
+    }
+    double more = 1 / rate - 1;
+    double spread = more / rate;
+    int at = entry * CORRECTIONS;
+    corrections[at] += more;
+    corrections[at + 1] += more * value;
+    corrections[at + 2] += spread;
+    corrections[at + 3] += spread * value;
+    corrections[at + 4] += spread * value * value;
+  }
+
+  /** Whether a flow that ended at {@code timeNs} could be an exemplar of this group. */
+  public boolean wantsExemplar(int entry, long timeNs) {
+    return exemplars == null || exemplars[entry] == null || exemplars[entry].wants(timeNs);
+  }
+
+  public void offerExemplar(int entry, Exemplar exemplar) {
+    if (exemplars == null) {
+      exemplars = new Exemplars[counts.length];
+    }
+    if (exemplars[entry] == null) {
+      exemplars[entry] = new Exemplars();
+    }
+    exemplars[entry].offer(exemplar);
+  }
+
+  /** Exemplars of a group; null if it has none. */
+  public Exemplars exemplars(int entry) {
+    return exemplars == null ? null : exemplars[entry];
+  }
+
+  public byte[] key(int entry) {
+    return keys[entry];
+  }
+
+  public long hash(int entry) {
+    return hashes[entry];
+  }
+
+  /** Tuples added, not scaled. */
+  public long tuples(int entry) {
+    return counts[entry];
+  }
+
+  public Estimate estimate() {
+    return new Estimate(this);
+  }
+
+  long sum(int entry) {
+    return sums[entry];
+  }
+
+  double realSum(int entry) {
+    return real ? realSums[entry] : sums[entry];
+  }
+
+  /** Bits of a double in a table of reals. */
+  long min(int entry) {
+    return real ? Key.sortable(mins[entry]) : mins[entry];
+  }
+
+  long max(int entry) {
+    return real ? Key.sortable(maxs[entry]) : maxs[entry];
+  }
+
+  public Distribution values(int entry) {
+    return distributions[entry];
+  }
+
+  double correction(int entry, int which) {
+    return corrections == null ? 0 : corrections[entry * CORRECTIONS + which];
+  }
+
+  /** Adds all of {@code other} but its exemplars, which a window looks up in its panes. */
+  public void add(GroupTable other) {
+    if (other.real) {
+      holdReals();
+    }
+    for (int entry = 0; entry < other.size; entry++) {
+      addEntry(findOrAdd(other.keys[entry], other.hashes[entry]), other, entry);
+    }
+  }
+
+  private void addEntry(int entry, GroupTable other, int from) {
+    counts[entry] += other.counts[from];
+    if (sums != null) {
+      sums[entry] = saturated(sums[entry], other.sums[from]);
+    }
+    if (realSums != null && other.realSums != null) {
+      realSums[entry] += other.realSums[from];
+    }
+    if (mins != null) {
+      mins[entry] = Math.min(mins[entry], other.mins[from]);
+      maxs[entry] = Math.max(maxs[entry], other.maxs[from]);
+    }
+    if (distributions != null && other.distributions[from] != null) {
+      distribution(entry).merge(other.distributions[from]);
+    }
+    if (other.corrections != null) {
+      addCorrections(entry, other.corrections, from * CORRECTIONS);
+    }
+  }
+
+  private void addCorrections(int entry, double[] from, int at) {
+    if (corrections == null) {
+      corrections = new double[counts.length * CORRECTIONS];
+    }
+    for (int i = 0; i < CORRECTIONS; i++) {
+      corrections[entry * CORRECTIONS + i] += from[at + i];
+    }
+  }
+
+  /** Adds the exemplars of {@code other}. REQUIRES: {@link #add} of it before. */
+  public void addExemplars(GroupTable other) {
+    for (int entry = 0; entry < other.size && other.exemplars != null; entry++) {
+      if (other.exemplars[entry] != null) {
+        int mine = find(other.keys[entry], other.hashes[entry]);
+        other.exemplars[entry].list().forEach(exemplar -> offerExemplar(mine, exemplar));
+      }
+    }
+  }
+
+  /**
+   * Takes away what {@link #add} of {@code other} added; entries stay. REQUIRES: subtractable,
+   * whole, not sampled.
+   */
+  public void subtract(GroupTable other) {
+    for (int i = 0; i < other.size; i++) {
+      int entry = find(other.keys[i], other.hashes[i]);
+      counts[entry] -= other.counts[i];
+      if (sums != null) {
+        sums[entry] -= other.sums[i];
+      }
+    }
+  }
+
+  /** Whether a sum is so large that it may have saturated, so that subtracting would be wrong. */
+  public boolean mayHaveSaturated() {
+    for (int entry = 0; sums != null && entry < size; entry++) {
+      if (sums[entry] == Long.MAX_VALUE || sums[entry] == Long.MIN_VALUE) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** What {@link #readEntry} reads. */
+  public void writeEntry(DataOutput out, int entry) throws IOException {
+    Wire.writeBytes(out, keys[entry]);
+    out.writeLong(hashes[entry]);
+    Wire.writeUnsigned(out, counts[entry]);
+    if (sums != null) {
+      if (real) {
+        out.writeDouble(realSums[entry]);
+      } else {
+        Wire.writeSigned(out, sums[entry]);
+      }
+    }
+    if (mins != null) {
+      Wire.writeSigned(out, mins[entry]);
+      Wire.writeSigned(out, maxs[entry]);
+    }
+    if (distributions != null) {
+      distributions[entry].write(out);
+    }
+    writeCorrections(out, entry);
+    Exemplars flows = exemplars(entry);
+    (flows == null ? new Exemplars() : flows).write(out);
+  }
+
+  private void writeCorrections(DataOutput out, int entry) throws IOException {
+    boolean some = correction(entry, 0) != 0;
+    out.writeBoolean(some);
+    for (int i = 0; some && i < CORRECTIONS; i++) {
+      out.writeDouble(correction(entry, i));
+    }
+  }
+
+  /**
+   * Adds an entry that {@link #writeEntry} of a table of the same shape wrote.
+   *
+   * @param room whether a key that is not there yet may be added
+   * @return the entry, or -1 - tuples if there was no room for it
+   */
+  public long readEntry(DataInput in, boolean room) throws IOException {
+    byte[] key = Wire.readBytes(in);
+    long hash = in.readLong();
+    int known = find(key, hash);
+    GroupTable target = known < 0 && !room ? new GroupTable(shape) : this;
+    if (real) {
+      target.holdReals();
+    }
+    int entry = target.findOrAdd(key, hash);
+    long tuples = Wire.readUnsigned(in);
+    target.counts[entry] += tuples;
+    target.readValues(in, entry);
+    return target == this ? entry : -1 - tuples;
+  }
+
+  private void readValues(DataInput in, int entry) throws IOException {
+    if (sums != null) {
+      if (real) {
+        realSums[entry] += in.readDouble();
+      } else {
+        sums[entry] = saturated(sums[entry], Wire.readSigned(in));
+      }
+    }
+    if (mins != null) {
+      mins[entry] = Math.min(mins[entry], Wire.readSigned(in));
+      maxs[entry] = Math.max(maxs[entry], Wire.readSigned(in));
+    }
+    if (distributions != null) {
+      distribution(entry).merge(Distribution.read(in));
+    }
+    if (in.readBoolean()) {
+      double[] read = new double[CORRECTIONS];
+      for (int i = 0; i < CORRECTIONS; i++) {
+        read[i] = in.readDouble();
+      }
+      addCorrections(entry, read, 0);
+    }
+    Exemplars.read(in).list().forEach(exemplar -> offerExemplar(entry, exemplar));
+  }
+}

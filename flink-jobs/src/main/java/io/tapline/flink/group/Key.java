@@ -1,0 +1,144 @@
+package io.tapline.flink.group;
+
+import io.tapline.schema.proto.Column;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+
+/**
+ * A group's key as bytes: for each field a type and its value, self-delimiting.
+ *
+ * <pre>
+ *   U64 I64 F64   type, 8 bytes big-endian, of which the order of unsigned bytes is the order of the numbers
+ *   BOOL          type, 0 or 1
+ *   STRING        type, 4 bytes length, the bytes
+ *   ADDRESS       type, 1 byte length (4 or 16), the bytes
+ * </pre>
+ */
+public final class Key {
+  static final byte U64 = 1;
+  static final byte I64 = 2;
+  static final byte F64 = 3;
+  static final byte BOOL = 4;
+  static final byte STRING = 5;
+  static final byte ADDRESS = 6;
+
+  /** The key of a processor without key fields. */
+  public static final byte[] EMPTY = {};
+
+  private Key() {}
+
+  /**
+   * One field of type U64, I64, F64 or BOOL from the bits that {@code TupleColumns.longs} gives.
+   */
+  public static byte[] number(Column.Type type, long bits) {
+    return switch (type) {
+      case I64 -> number(I64, bits ^ Long.MIN_VALUE);
+      case F64 -> number(F64, sortable(bits) ^ Long.MIN_VALUE);
+      case BOOL -> new byte[] {BOOL, (byte) bits};
+      default -> number(U64, bits);
+    };
+  }
+
+  private static byte[] number(byte type, long value) {
+    return ByteBuffer.allocate(9).put(type).putLong(value).array();
+  }
+
+  /** One field of type STRING or ADDRESS. */
+  public static byte[] bytes(Column.Type type, byte[] value) {
+    return type == Column.Type.ADDRESS
+        ? ByteBuffer.allocate(2 + value.length)
+            .put(ADDRESS)
+            .put((byte) value.length)
+            .put(value)
+            .array()
+        : ByteBuffer.allocate(5 + value.length).put(STRING).putInt(value.length).put(value).array();
+  }
+
+  public static byte[] concat(byte[]... fields) {
+    if (fields.length == 1) {
+      return fields[0];
+    }
+    int length = Arrays.stream(fields).mapToInt(field -> field.length).sum();
+    ByteBuffer key = ByteBuffer.allocate(length);
+    for (byte[] field : fields) {
+      key.put(field);
+    }
+    return key.array();
+  }
+
+  /** Bits of a double -> a number that compares (signed) as the doubles do; its own inverse. */
+  public static long sortable(long bits) {
+    return bits ^ bits >> 63 & Long.MAX_VALUE;
+  }
+
+  /** 64 well-mixed bits. */
+  public static long hash(byte[] key) {
+    long hash = 0x9e3779b97f4a7c15L ^ key.length;
+    int i = 0;
+    for (; i + 8 <= key.length; i += 8) {
+      hash = mix(hash ^ (long) LONG.get(key, i));
+    }
+    long tail = 0;
+    for (; i < key.length; i++) {
+      tail = tail << 8 | key[i] & 0xff;
+    }
+    return mix(hash ^ tail);
+  }
+
+  private static final java.lang.invoke.VarHandle LONG =
+      java.lang.invoke.MethodHandles.byteArrayViewVarHandle(
+          long[].class, java.nio.ByteOrder.LITTLE_ENDIAN);
+
+  /** Multiply and fold, as in MurmurHash3's finaliser. */
+  private static long mix(long value) {
+    value ^= value >>> 33;
+    value *= 0xff51afd7ed558ccdL;
+    value ^= value >>> 33;
+    value *= 0xc4ceb9fe1a85ec53L;
+    return value ^ value >>> 33;
+  }
+
+  /**
+   * Order by field: numbers by value, false before true, texts by their bytes, addresses of four
+   * bytes before those of sixteen.
+   */
+  public static int compare(byte[] left, byte[] right) {
+    ByteBuffer a = ByteBuffer.wrap(left);
+    ByteBuffer b = ByteBuffer.wrap(right);
+    while (a.hasRemaining() && b.hasRemaining()) {
+      int order = compareField(a, b);
+      if (order != 0) {
+        return order;
+      }
+    }
+    return a.remaining() - b.remaining();
+  }
+
+  private static int compareField(ByteBuffer a, ByteBuffer b) {
+    byte type = a.get();
+    byte other = b.get();
+    if (type != other) {
+      return type - other;
+    }
+    return switch (type) {
+      case U64, I64, F64 -> Long.compareUnsigned(a.getLong(), b.getLong());
+      case BOOL -> a.get() - b.get();
+      case STRING -> compareBytes(take(a, a.getInt()), take(b, b.getInt()));
+      default -> compareAddress(take(a, a.get()), take(b, b.get()));
+    };
+  }
+
+  private static int compareBytes(byte[] a, byte[] b) {
+    return Arrays.compareUnsigned(a, b);
+  }
+
+  private static int compareAddress(byte[] a, byte[] b) {
+    return a.length != b.length ? a.length - b.length : Arrays.compareUnsigned(a, b);
+  }
+
+  static byte[] take(ByteBuffer from, int length) {
+    byte[] bytes = new byte[length];
+    from.get(bytes);
+    return bytes;
+  }
+}

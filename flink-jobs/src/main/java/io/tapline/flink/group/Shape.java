@@ -1,0 +1,34 @@
+package io.tapline.flink.group;
+
+import io.tapline.schema.proto.Aggregate;
+
+/** What is kept of each group, from what is asked of it. */
+public enum Shape {
+  COUNT,
+  /** Counts and sums: AVG is their quotient. */
+  SUM,
+  EXTREMES,
+  DISTRIBUTION;
+
+  public static Shape of(Aggregate aggregate) {
+    return switch (aggregate) {
+      case SUM, AVG -> SUM;
+      case MIN, MAX -> EXTREMES;
+      case DISTRIBUTION -> DISTRIBUTION;
+      default -> COUNT;
+    };
+  }
+
+  boolean hasSums() {
+    return this == SUM || this == DISTRIBUTION;
+  }
+
+  boolean hasExtremes() {
+    return this == EXTREMES || this == DISTRIBUTION;
+  }
+
+  /** Whether a pane that leaves a window can be subtracted from its sums. */
+  public boolean subtractable() {
+    return this == COUNT || this == SUM;
+  }
+}

@@ -1,0 +1,49 @@
+package io.tapline.flink.group;
+
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+
+/**
+ * A result with its bounds.
+ *
+ * @param number the value
+ * @param exact the same if {@code whole}: sums of nanoseconds do not fit a double
+ * @param whole whether the value is a whole number known exactly
+ * @param low lower bound; NaN if there is none
+ * @param high upper bound; NaN if there is none
+ */
+public record Value(double number, long exact, boolean whole, double low, double high)
+    implements Comparable<Value> {
+
+  public static Value whole(long value) {
+    return new Value(value, value, true, value, value);
+  }
+
+  public static Value real(double value) {
+    return new Value(value, 0, false, value, value);
+  }
+
+  @Override
+  public int compareTo(Value other) {
+    return whole && other.whole
+        ? Long.compare(exact, other.exact)
+        : Double.compare(number, other.number);
+  }
+
+  public void write(DataOutput out) throws IOException {
+    out.writeBoolean(whole);
+    out.writeDouble(number);
+    out.writeLong(exact);
+    out.writeDouble(low);
+    out.writeDouble(high);
+  }
+
+  public static Value read(DataInput in) throws IOException {
+    boolean whole = in.readBoolean();
+    double number = in.readDouble();
+    long exact = in.readLong();
+    double low = in.readDouble();
+    return new Value(number, exact, whole, low, in.readDouble());
+  }
+}

@@ -1,0 +1,54 @@
+package io.tapline.flink.ingest;
+
+import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
+
+/**
+ * The job's unit of parallel state: a group belongs to the bucket that its key's hash says. Their
+ * number never changes, so that a job can be restored with another parallelism.
+ */
+public final class Buckets {
+  public static final int COUNT = 32;
+
+  /** Key groups of the job: the bound on parallelism of keyed operators. */
+  public static final int MAX_PARALLELISM = 128;
+
+  private static final int[] KEYS = keys();
+
+  private Buckets() {}
+
+  /** The bucket of a key's hash; uses bits that a table's index does not. */
+  static int of(long hash) {
+    return (int) (hash >>> 59);
+  }
+
+  /**
+   * The number that stands for a bucket in keyBy: so chosen that buckets spread evenly over key
+   * groups.
+   */
+  static int key(int bucket) {
+    return KEYS[bucket];
+  }
+
+  /** The bucket that {@link #key} gives this number for. */
+  public static int ofKey(int key) {
+    for (int bucket = 0; bucket < COUNT; bucket++) {
+      if (KEYS[bucket] == key) {
+        return bucket;
+      }
+    }
+    throw new IllegalArgumentException(key + " is no bucket's key");
+  }
+
+  private static int[] keys() {
+    int[] keys = new int[COUNT];
+    for (int bucket = 0; bucket < COUNT; bucket++) {
+      int group = bucket * MAX_PARALLELISM / COUNT;
+      int key = 0;
+      while (KeyGroupRangeAssignment.assignToKeyGroup(key, MAX_PARALLELISM) != group) {
+        key++;
+      }
+      keys[bucket] = key;
+    }
+    return keys;
+  }
+}

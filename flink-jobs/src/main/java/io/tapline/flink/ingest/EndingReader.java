@@ -1,0 +1,183 @@
+package io.tapline.flink.ingest;
+
+import io.tapline.flink.QuerySpec;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.apache.flink.api.common.eventtime.Watermark;
+import org.apache.flink.api.connector.source.ReaderOutput;
+import org.apache.flink.api.connector.source.SourceEvent;
+import org.apache.flink.api.connector.source.SourceOutput;
+import org.apache.flink.api.connector.source.SourceReader;
+import org.apache.flink.connector.kafka.source.split.KafkaPartitionSplit;
+import org.apache.flink.core.io.InputStatus;
+import org.apache.flink.core.memory.DataInputDeserializer;
+import org.apache.flink.core.memory.DataOutputSerializer;
+
+/**
+ * A Kafka reader that ends once every monitor in each of its partitions has ended its stream.
+ *
+ * <p>What is remembered of a partition (lanes, open flows) lives here and is saved with the split,
+ * so that it goes wherever the partition goes. The {@link IngestOperator}, chained behind, brings
+ * it up to date while a record is collected; source and operator are saved between the same two
+ * records.
+ */
+final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
+  private final QuerySpec query;
+  private final int maxFlows;
+  private final SourceReader<Record, KafkaPartitionSplit> kafka;
+  private final Map<Integer, PartitionState> partitions = new HashMap<>();
+  private boolean hasAllSplits;
+  private ReaderOutput<Record> lastOutput;
+  private ReaderOutput<Record> statefulOutput;
+
+  EndingReader(QuerySpec query, int maxFlows, SourceReader<Record, KafkaPartitionSplit> kafka) {
+    this.query = query;
+    this.maxFlows = maxFlows;
+    this.kafka = kafka;
+  }
+
+  @Override
+  public void start() {
+    kafka.start();
+  }
+
+  @Override
+  public InputStatus pollNext(ReaderOutput<Record> output) throws Exception {
+    if (ended()) {
+      return InputStatus.END_OF_INPUT;
+    }
+    if (output != lastOutput) {
+      lastOutput = output;
+      statefulOutput = new StatefulOutput(output);
+    }
+    InputStatus status = kafka.pollNext(statefulOutput);
+    return ended() ? InputStatus.END_OF_INPUT : status;
+  }
+
+  private boolean ended() {
+    return hasAllSplits && partitions.values().stream().allMatch(PartitionState::allEnded);
+  }
+
+  @Override
+  public void addSplits(List<KafkaPartitionSplit> splits) {
+    for (KafkaPartitionSplit split : splits) {
+      partitions.put(split.getPartition(), state(split));
+    }
+    kafka.addSplits(splits);
+  }
+
+  private PartitionState state(KafkaPartitionSplit split) {
+    PartitionState state = new PartitionState(query, split.getPartition(), maxFlows);
+    if (!(split instanceof KnownSplit known)) {
+      return state;
+    }
+    try {
+      state.read(new DataInputDeserializer(known.memory()));
+      return state;
+    } catch (IOException e) {
+      throw new UncheckedIOException("checkpoint of " + split.splitId() + " can't be read", e);
+    }
+  }
+
+  @Override
+  public List<KafkaPartitionSplit> snapshotState(long checkpointId) {
+    return kafka.snapshotState(checkpointId).stream().map(this::withMemory).toList();
+  }
+
+  private KafkaPartitionSplit withMemory(KafkaPartitionSplit split) {
+    DataOutputSerializer out = new DataOutputSerializer(256);
+    try {
+      partitions.get(split.getPartition()).write(out);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return new KnownSplit(
+        split.getTopicPartition(), split.getStartingOffset(), out.getCopyOfBuffer());
+  }
+
+  @Override
+  public CompletableFuture<Void> isAvailable() {
+    return ended() ? CompletableFuture.completedFuture(null) : kafka.isAvailable();
+  }
+
+  @Override
+  public void notifyNoMoreSplits() {
+    hasAllSplits = true;
+    kafka.notifyNoMoreSplits();
+  }
+
+  @Override
+  public void handleSourceEvents(SourceEvent event) {
+    kafka.handleSourceEvents(event);
+  }
+
+  @Override
+  public void notifyCheckpointComplete(long checkpointId) throws Exception {
+    kafka.notifyCheckpointComplete(checkpointId);
+  }
+
+  @Override
+  public void notifyCheckpointAborted(long checkpointId) throws Exception {
+    kafka.notifyCheckpointAborted(checkpointId);
+  }
+
+  @Override
+  public void pauseOrResumeSplits(Collection<String> pause, Collection<String> resume) {
+    kafka.pauseOrResumeSplits(pause, resume);
+  }
+
+  @Override
+  public void close() throws Exception {
+    kafka.close();
+  }
+
+  /**
+   * Gives each record its partition's state on its way; splits have no watermarks of their own
+   * here.
+   */
+  private final class StatefulOutput implements ReaderOutput<Record> {
+    private final ReaderOutput<Record> output;
+
+    private StatefulOutput(ReaderOutput<Record> output) {
+      this.output = output;
+    }
+
+    @Override
+    public void collect(Record record) {
+      output.collect(record.with(partitions.get(record.partition())));
+    }
+
+    @Override
+    public void collect(Record record, long timestamp) {
+      output.collect(record.with(partitions.get(record.partition())), timestamp);
+    }
+
+    @Override
+    public void emitWatermark(Watermark watermark) {
+      output.emitWatermark(watermark);
+    }
+
+    @Override
+    public void markIdle() {
+      output.markIdle();
+    }
+
+    @Override
+    public void markActive() {
+      output.markActive();
+    }
+
+    @Override
+    public SourceOutput<Record> createOutputForSplit(String splitId) {
+      return this;
+    }
+
+    @Override
+    public void releaseOutputForSplit(String splitId) {}
+  }
+}

@@ -1,0 +1,82 @@
+package io.tapline.flink.ingest;
+
+import io.tapline.flink.group.Wire;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+
+/** What is remembered of a flow until its value counts. */
+final class Flow {
+  static final long NONE = Long.MIN_VALUE;
+  private static final int OVERHEAD_BYTES = 16;
+
+  long startNs = NONE;
+  long touchedNs;
+  boolean ended;
+
+  /** The least of its tuples' rates: they all had to be kept. */
+  double rate = 1;
+
+  /** Tuples of the joined parser. */
+  int joined;
+
+  /** Key fields of the first of them. */
+  byte[][] keyParts;
+
+  void touch(Rows rows, int row) {
+    touchedNs = Math.max(touchedNs, rows.timeNs(row));
+    rate = Math.min(rate, rows.samplingRate());
+  }
+
+  long keyBytes() {
+    long bytes = 0;
+    for (int i = 0; keyParts != null && i < keyParts.length; i++) {
+      bytes += OVERHEAD_BYTES + (keyParts[i] == null ? 0 : keyParts[i].length);
+    }
+    return bytes;
+  }
+
+  void write(DataOutput out) throws IOException {
+    out.writeLong(startNs);
+    out.writeLong(touchedNs);
+    out.writeBoolean(ended);
+    out.writeDouble(rate);
+    out.writeInt(joined);
+    writeParts(out, keyParts);
+  }
+
+  static Flow read(DataInput in) throws IOException {
+    Flow flow = new Flow();
+    flow.startNs = in.readLong();
+    flow.touchedNs = in.readLong();
+    flow.ended = in.readBoolean();
+    flow.rate = in.readDouble();
+    flow.joined = in.readInt();
+    flow.keyParts = readParts(in);
+    return flow;
+  }
+
+  /** Null and empty parts are told apart by a length that is one more. */
+  static void writeParts(DataOutput out, byte[][] parts) throws IOException {
+    Wire.writeUnsigned(out, parts == null ? 0 : parts.length + 1);
+    for (int i = 0; parts != null && i < parts.length; i++) {
+      Wire.writeUnsigned(out, parts[i] == null ? 0 : parts[i].length + 1);
+      if (parts[i] != null) {
+        out.write(parts[i]);
+      }
+    }
+  }
+
+  static byte[][] readParts(DataInput in) throws IOException {
+    int count = (int) Wire.readUnsigned(in) - 1;
+    byte[][] parts = count < 0 ? null : new byte[count][];
+    for (int i = 0; i < count; i++) {
+      int length = (int) Wire.readUnsigned(in) - 1;
+      if (length >= 0) {
+        parts[i] = new byte[length];
+        in.readFully(parts[i]);
+      }
+    }
+    return parts;
+  }
+}

@@ -1,0 +1,304 @@
+package io.tapline.flink.ingest;
+
+import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.group.Key;
+import io.tapline.flink.results.Accounts;
+import io.tapline.schema.BatchReaderException;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
+import java.util.Set;
+
+/**
+ * Brings together the tuples of a flow: start and end events of one parser (diff), and key fields
+ * of a second parser (join), by flow ID within one partition, which all parsers of a flow share.
+ *
+ * <pre>
+ *   start ──▶ flow{start}            joined tuple ──▶ flow{key, how many}
+ *   end   ──▶ value = end - start, waits until the watermark has passed it
+ *             0 joined: "unjoined"   1: counted under its key   more: "reused", no key is the right one
+ * </pre>
+ *
+ * <p>Without a join an end counts at once. A value waits because a joined tuple may come in a later
+ * batch than the end though it is earlier in packet time; a joined tuple later than that is not
+ * waited for. Flows are bounded in number, in bytes and in the time since they were last heard of;
+ * each that is given up is counted. Not thread-safe.
+ */
+final class FlowPairing {
+  /** A monitor reports the end of every connection much sooner. */
+  private static final long LONGEST_SILENCE_NS = 3_600_000_000_000L;
+
+  private static final long MOST_KEY_BYTES = 64 << 20;
+  private static final String CERTAIN_AFTER = "certain_after_ns";
+
+  private final ProcessorSpec spec;
+  private final int maxFlows;
+  private final Set<String> joinFields;
+  private final Map<FlowId, Flow> flows = new LinkedHashMap<>(16, 0.75f, true);
+  private final PriorityQueue<Waiting> waiting = new PriorityQueue<>();
+  private long keyBytes;
+
+  FlowPairing(ProcessorSpec spec, int maxFlows) {
+    this.spec = spec;
+    this.maxFlows = maxFlows;
+    this.joinFields = new HashSet<>(spec.joinFields());
+  }
+
+  void require(Rows rows, String parser) throws BatchReaderException {
+    rows.requireNumber("flow_hash");
+    rows.requireNumber("flow_incarnation");
+    boolean own = parser.equals(spec.parser());
+    for (String field : spec.key()) {
+      if (own != joinFields.contains(field)) {
+        rows.require(field);
+      }
+    }
+    if (own) {
+      requireValue(rows);
+    }
+  }
+
+  private void requireValue(Rows rows) throws BatchReaderException {
+    if (spec.isDifference()) {
+      rows.require(spec.eventField());
+      if (rows.entries(spec.eventField()) == null) {
+        throw BatchReaderException.malformed("column " + spec.eventField() + " holds no texts");
+      }
+      if (rows.has(CERTAIN_AFTER)) {
+        rows.requireNumber(CERTAIN_AFTER);
+      }
+    } else if (!spec.valueField().isEmpty()) {
+      rows.requireNumber(spec.valueField());
+      if (rows.isReal(spec.valueField())) {
+        throw BatchReaderException.malformed("column " + spec.valueField() + " is no whole number");
+      }
+    }
+  }
+
+  /**
+   * Adds tuples of the processor's parser or of the joined one. REQUIRES: {@link #require} of the
+   * rows.
+   */
+  void add(Rows rows, String parser, Combiner out, Accounts.OfProcessor accounts) {
+    if (!parser.equals(spec.parser())) {
+      addJoined(rows, accounts);
+    } else if (spec.isDifference()) {
+      addEvents(rows, out, accounts);
+    } else {
+      addValues(rows, accounts);
+    }
+    shrink(accounts);
+  }
+
+  private void addEvents(Rows rows, Combiner out, Accounts.OfProcessor accounts) {
+    int[] events = rows.entries(spec.eventField());
+    boolean[] starts = rows.entriesAmong(spec.eventField(), spec.starts());
+    boolean[] ends = rows.entriesAmong(spec.eventField(), spec.ends());
+    long[] certainAfter = rows.has(CERTAIN_AFTER) ? rows.numbers(CERTAIN_AFTER) : null;
+    for (int row = 0; row < rows.count(); row++) {
+      long time = rows.timeNs(row) - (certainAfter == null ? 0 : certainAfter[row]);
+      if (starts[events[row]]) {
+        start(rows, row, time);
+      } else if (ends[events[row]]) {
+        end(rows, row, time, out, accounts);
+      }
+    }
+  }
+
+  private void start(Rows rows, int row, long timeNs) {
+    Flow flow = flow(rows, row);
+    if (flow.startNs == Flow.NONE) {
+      flow.startNs = timeNs;
+    }
+  }
+
+  private void end(Rows rows, int row, long timeNs, Combiner out, Accounts.OfProcessor accounts) {
+    FlowId id = id(rows, row);
+    Flow flow = flows.get(id);
+    if (flow == null || flow.startNs == Flow.NONE || flow.ended) {
+      accounts.drop("without_start", 1);
+      return;
+    }
+    flow.touch(rows, row);
+    flow.ended = true;
+    Waiting value =
+        new Waiting(
+            rows.timeNs(row),
+            id,
+            keyParts(rows, row, false),
+            timeNs - flow.startNs,
+            flow.rate,
+            rows.exemplar(row).startingAt(flow.startNs));
+    if (spec.isJoin()) {
+      waiting.add(value);
+    } else {
+      flows.remove(id);
+      emit(value, value.keyParts(), flow.rate, out);
+    }
+  }
+
+  private void addValues(Rows rows, Accounts.OfProcessor accounts) {
+    long[] values = spec.valueField().isEmpty() ? null : rows.values(spec.valueField());
+    for (int row = 0; row < rows.count(); row++) {
+      if (waiting.size() >= maxFlows) {
+        accounts.drop("flow_state_full", 1);
+        continue;
+      }
+      waiting.add(
+          new Waiting(
+              rows.timeNs(row),
+              id(rows, row),
+              keyParts(rows, row, false),
+              values == null ? 1 : values[row],
+              rows.samplingRate(),
+              rows.exemplar(row)));
+    }
+  }
+
+  private void addJoined(Rows rows, Accounts.OfProcessor accounts) {
+    for (int row = 0; row < rows.count(); row++) {
+      Flow flow = flow(rows, row);
+      if (flow.joined++ == 0) {
+        flow.keyParts = keyParts(rows, row, true);
+        keyBytes += flow.keyBytes();
+        shrink(accounts);
+      }
+    }
+  }
+
+  private static FlowId id(Rows rows, int row) {
+    return new FlowId(rows.numbers("flow_hash")[row], rows.numbers("flow_incarnation")[row]);
+  }
+
+  private Flow flow(Rows rows, int row) {
+    Flow flow = flows.computeIfAbsent(id(rows, row), id -> new Flow());
+    flow.touch(rows, row);
+    return flow;
+  }
+
+  /** The key's fields from one of the two parsers, at their places; null where the other has it. */
+  private byte[][] keyParts(Rows rows, int row, boolean joined) {
+    List<String> fields = spec.key();
+    byte[][] parts = new byte[fields.size()][];
+    for (int i = 0; i < parts.length; i++) {
+      if (joined == joinFields.contains(fields.get(i))) {
+        parts[i] = rows.keyPart(fields.get(i), row);
+      }
+    }
+    return parts;
+  }
+
+  /**
+   * Lets values count that no earlier tuple can follow any more, and gives up flows that were
+   * silent for long.
+   */
+  void advance(long watermarkNs, Combiner out, Accounts.OfProcessor accounts) {
+    while (!waiting.isEmpty() && waiting.peek().timeNs() < watermarkNs) {
+      resolve(waiting.poll(), out, accounts);
+    }
+    if (watermarkNs > LONGEST_SILENCE_NS && watermarkNs < Long.MAX_VALUE) {
+      giveUpBefore(watermarkNs - LONGEST_SILENCE_NS, accounts);
+    }
+  }
+
+  private void giveUpBefore(long timeNs, Accounts.OfProcessor accounts) {
+    var eldest = flows.values().iterator();
+    while (eldest.hasNext()) {
+      Flow flow = eldest.next();
+      if (flow.touchedNs >= timeNs) {
+        return;
+      }
+      eldest.remove();
+      giveUp(flow, flow.startNs == Flow.NONE ? "without_start" : "without_end", accounts);
+    }
+  }
+
+  private void resolve(Waiting value, Combiner out, Accounts.OfProcessor accounts) {
+    Flow flow = spec.isDifference() ? flows.remove(value.id()) : flows.get(value.id());
+    if (flow == null && spec.isDifference()) {
+      return; // Counted when it was given up.
+    }
+    if (flow == null || flow.joined == 0) {
+      accounts.drop("unjoined", 1);
+    } else if (flow.joined > 1) {
+      accounts.addReused(1);
+    } else {
+      emit(value, merged(value.keyParts(), flow.keyParts), Math.min(value.rate(), flow.rate), out);
+    }
+    if (flow != null && spec.isDifference()) {
+      keyBytes -= flow.keyBytes();
+    }
+  }
+
+  private static byte[][] merged(byte[][] own, byte[][] joined) {
+    byte[][] parts = own.clone();
+    for (int i = 0; i < parts.length; i++) {
+      parts[i] = parts[i] == null ? joined[i] : parts[i];
+    }
+    return parts;
+  }
+
+  private void emit(Waiting value, byte[][] parts, double rate, Combiner out) {
+    boolean counted = !spec.isDifference() && spec.valueField().isEmpty();
+    byte[] key = parts.length == 0 ? Key.EMPTY : Key.concat(parts);
+    out.add(key, value.timeNs(), value.value(), counted, rate, value.exemplar());
+  }
+
+  /** The stream has ended: what is still open has no end. */
+  void finish(Combiner out, Accounts.OfProcessor accounts) {
+    advance(Long.MAX_VALUE, out, accounts);
+    for (Flow flow : flows.values()) {
+      giveUp(flow, flow.startNs == Flow.NONE ? "without_start" : "without_end", accounts);
+    }
+    flows.clear();
+  }
+
+  private void shrink(Accounts.OfProcessor accounts) {
+    var eldest = flows.values().iterator();
+    int surplus = flows.size() - maxFlows;
+    while (eldest.hasNext() && (surplus > 0 || keyBytes > MOST_KEY_BYTES)) {
+      giveUp(eldest.next(), "flow_state_full", accounts);
+      eldest.remove();
+      surplus--;
+    }
+  }
+
+  /**
+   * Flows of a processor without differences are only memories of a key: nothing is lost with them.
+   */
+  private void giveUp(Flow flow, String reason, Accounts.OfProcessor accounts) {
+    keyBytes -= flow.keyBytes();
+    if (spec.isDifference()) {
+      accounts.drop(reason, 1);
+    }
+  }
+
+  void write(DataOutput out) throws IOException {
+    out.writeInt(flows.size());
+    for (var entry : flows.entrySet()) {
+      entry.getKey().write(out);
+      entry.getValue().write(out);
+    }
+    out.writeInt(waiting.size());
+    for (Waiting value : waiting) {
+      value.write(out);
+    }
+  }
+
+  void read(DataInput in) throws IOException {
+    for (int i = in.readInt(); i > 0; i--) {
+      FlowId id = FlowId.read(in);
+      Flow flow = Flow.read(in);
+      flows.put(id, flow);
+      keyBytes += flow.keyBytes();
+    }
+    for (int i = in.readInt(); i > 0; i--) {
+      waiting.add(Waiting.read(in));
+    }
+  }
+}

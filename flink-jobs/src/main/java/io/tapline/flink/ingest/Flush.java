@@ -1,0 +1,114 @@
+package io.tapline.flink.ingest;
+
+import io.tapline.flink.QuerySpec;
+import io.tapline.flink.group.GroupTable;
+import io.tapline.flink.group.Wire;
+import io.tapline.flink.results.Accounts;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.Collection;
+import org.apache.flink.api.java.tuple.Tuple2;
+import org.apache.flink.core.memory.DataOutputSerializer;
+import org.apache.flink.streaming.api.operators.Output;
+import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
+
+/**
+ * Sends what was combined, one record per bucket. The record carries everything that a bucket must
+ * see in order, since records of one channel don't overtake each other and records of two do:
+ *
+ * <pre>
+ *   marks      count, then of each monitor of this subtask that moved: index, watermark_ns, ended
+ *   accounts   flag; only bucket 0 gets them, and passes them on
+ *   parts      until the end: processor, pane, real, count, that many groups
+ * </pre>
+ *
+ * <p>The marks come first but count last: the parts are what the watermark promises to be complete.
+ */
+final class Flush {
+  private final QuerySpec query;
+  private final Output<StreamRecord<Tuple2<Integer, byte[]>>> output;
+  private final DataOutputSerializer[] buckets = new DataOutputSerializer[Buckets.COUNT];
+  private final long[] sentMarksNs;
+  private final boolean[] sentEnds;
+
+  Flush(QuerySpec query, Output<StreamRecord<Tuple2<Integer, byte[]>>> output) {
+    this.query = query;
+    this.output = output;
+    Arrays.setAll(buckets, bucket -> new DataOutputSerializer(256));
+    sentMarksNs = new long[query.monitors().size()];
+    sentEnds = new boolean[query.monitors().size()];
+    Arrays.fill(sentMarksNs, Long.MIN_VALUE);
+  }
+
+  void send(Collection<PartitionState> partitions, Combiner[] combiners, Accounts accounts)
+      throws IOException {
+    byte[] marks = marks(partitions);
+    boolean moved = marks.length > 1;
+    int headerLength = marks.length + 1;
+    for (int bucket = 0; bucket < buckets.length; bucket++) {
+      buckets[bucket].clear();
+      buckets[bucket].write(marks);
+      buckets[bucket].writeBoolean(bucket == 0);
+    }
+    accounts.write(buckets[0]);
+    for (int processor = 0; processor < combiners.length; processor++) {
+      writePanes(processor, combiners[processor]);
+    }
+    for (int bucket = 0; bucket < buckets.length; bucket++) {
+      boolean news = moved || bucket == 0 && !accounts.isEmpty();
+      if (news || buckets[bucket].length() > headerLength && bucket > 0) {
+        byte[] bytes = buckets[bucket].getCopyOfBuffer();
+        output.collect(new StreamRecord<>(Tuple2.of(Buckets.key(bucket), bytes)));
+      }
+    }
+  }
+
+  /** Encoded marks of the monitors that moved since the last call; a single byte if none did. */
+  private byte[] marks(Collection<PartitionState> partitions) throws IOException {
+    DataOutputSerializer moved = new DataOutputSerializer(64);
+    int count = 0;
+    for (PartitionState partition : partitions) {
+      for (int monitor = 0; monitor < sentMarksNs.length; monitor++) {
+        long mark = partition.lanes.markNs(monitor);
+        boolean ended = partition.lanes.ended(monitor);
+        if (mark > sentMarksNs[monitor] || ended && !sentEnds[monitor]) {
+          Wire.writeUnsigned(moved, monitor);
+          moved.writeLong(mark);
+          moved.writeBoolean(ended);
+          sentMarksNs[monitor] = mark;
+          sentEnds[monitor] = ended;
+          count++;
+        }
+      }
+    }
+    DataOutputSerializer out = new DataOutputSerializer(64);
+    Wire.writeUnsigned(out, count);
+    out.write(moved.getCopyOfBuffer());
+    return out.getCopyOfBuffer();
+  }
+
+  private void writePanes(int processor, Combiner combiner) throws IOException {
+    for (var pane : combiner.panes().entrySet()) {
+      writePane(processor, pane.getKey(), pane.getValue());
+    }
+    combiner.clear();
+  }
+
+  private void writePane(int processor, long pane, GroupTable table) throws IOException {
+    int[] groups = new int[buckets.length];
+    for (int entry = 0; entry < table.size(); entry++) {
+      groups[Buckets.of(table.hash(entry))]++;
+    }
+    for (int bucket = 0; bucket < buckets.length; bucket++) {
+      if (groups[bucket] > 0) {
+        Wire.writeUnsigned(buckets[bucket], processor);
+        Wire.writeSigned(buckets[bucket], pane);
+        buckets[bucket].writeBoolean(table.real());
+        Wire.writeUnsigned(buckets[bucket], groups[bucket]);
+      }
+    }
+    for (int entry = 0; entry < table.size(); entry++) {
+      table.writeEntry(buckets[Buckets.of(table.hash(entry))], entry);
+    }
+  }
+}

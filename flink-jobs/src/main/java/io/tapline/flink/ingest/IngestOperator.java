@@ -1,0 +1,163 @@
+package io.tapline.flink.ingest;
+
+import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.QuerySpec;
+import io.tapline.flink.results.Accounts;
+import io.tapline.schema.BatchReaderException;
+import io.tapline.schema.proto.TupleBatch;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.flink.api.java.tuple.Tuple2;
+import org.apache.flink.streaming.api.operators.AbstractStreamOperator;
+import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
+import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
+
+/**
+ * Batches in, one record per bucket out (see {@link Flush}): drops repeats, pairs tuples of a flow,
+ * combines per pane.
+ *
+ * <p>Chained to the source. What it has combined it sends on when the watermark of its partitions
+ * enters another pane, before each checkpoint, when there is too much of it, and at the end; so it
+ * has no state of its own. What must be remembered of a partition comes with each record and is
+ * saved by the source (see {@link EndingReader}).
+ */
+public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer, byte[]>>
+    implements OneInputStreamOperator<Record, Tuple2<Integer, byte[]>> {
+
+  /** Groups that are combined before they are sent on at the latest. */
+  private static final int MOST_GROUPS = 1 << 17;
+
+  private final QuerySpec query;
+
+  private transient Map<Integer, PartitionState> partitions;
+  private transient Combiner[] combiners;
+  private transient Accounts accounts;
+  private transient Flush flush;
+  private transient long[] paneOfWatermark;
+
+  public IngestOperator(QuerySpec query) {
+    this.query = query;
+  }
+
+  @Override
+  public void open() throws Exception {
+    super.open();
+    partitions = new HashMap<>();
+    combiners = query.processors().stream().map(Combiner::new).toArray(Combiner[]::new);
+    accounts = new Accounts(combiners.length);
+    flush = new Flush(query, output);
+    paneOfWatermark = new long[combiners.length];
+  }
+
+  @Override
+  public void processElement(StreamRecord<Record> element) throws Exception {
+    Record record = element.getValue();
+    PartitionState partition = record.state();
+    partitions.put(record.partition(), partition);
+    accounts.addRecord();
+    if (record.fault() != null) {
+      accounts.drop(record.fault(), 1);
+      return;
+    }
+    admit(partition, record.batch());
+    accounts.drop("missing_batch", partition.lanes.takeMissing());
+    if (watermarkEnteredPane() || groups() > MOST_GROUPS) {
+      sendOn();
+    }
+  }
+
+  private void admit(PartitionState partition, TupleBatch batch) {
+    PartitionLanes.Verdict verdict = partition.lanes.admit(batch);
+    switch (verdict) {
+      case DUPLICATE -> accounts.addDuplicate();
+      case SUPERSEDED -> accounts.drop("superseded_batch", 1);
+      case FOREIGN -> accounts.drop("foreign_batch", 1);
+      default -> {
+        accounts.add(batch.getAccounting());
+        addRows(partition, batch);
+        partition.advance(combiners, accounts);
+      }
+    }
+  }
+
+  /** A batch counts wholly or not at all; its header counted already. */
+  private void addRows(PartitionState partition, TupleBatch batch) {
+    if (batch.getRows() == 0) {
+      return;
+    }
+    try {
+      Rows rows = new Rows(batch);
+      for (ProcessorSpec spec : query.processors()) {
+        require(partition, spec, rows, batch.getParser());
+      }
+      accounts.addRows(rows.count(), rows.samplingRate());
+      for (ProcessorSpec spec : query.processors()) {
+        add(partition, spec, rows, batch.getParser());
+      }
+    } catch (BatchReaderException e) {
+      LOG.debug("batch {} of {}: {}", batch.getSequence(), batch.getMonitor(), e.getMessage());
+      accounts.drop("malformed_batch", 1);
+    }
+  }
+
+  private void require(PartitionState partition, ProcessorSpec spec, Rows rows, String parser)
+      throws BatchReaderException {
+    if (!spec.isPaired() && parser.equals(spec.parser())) {
+      combiners[spec.index()].require(rows);
+    } else if (spec.isPaired() && reads(spec, parser)) {
+      partition.pairing(spec).require(rows, parser);
+    }
+  }
+
+  private void add(PartitionState partition, ProcessorSpec spec, Rows rows, String parser) {
+    Combiner combiner = combiners[spec.index()];
+    if (!spec.isPaired() && parser.equals(spec.parser())) {
+      combiner.add(rows);
+    } else if (spec.isPaired() && reads(spec, parser)) {
+      partition.pairing(spec).add(rows, parser, combiner, accounts.processor(spec.index()));
+    }
+  }
+
+  private static boolean reads(ProcessorSpec spec, String parser) {
+    return parser.equals(spec.parser()) || parser.equals(spec.joinParser());
+  }
+
+  /** Only then can a window close. A subtask ahead of the others sends no more often for it. */
+  private boolean watermarkEnteredPane() {
+    long watermark = Long.MAX_VALUE;
+    for (PartitionState partition : partitions.values()) {
+      watermark = Math.min(watermark, partition.lanes.watermarkNs(partition.partition));
+    }
+    boolean entered = false;
+    for (ProcessorSpec spec : query.processors()) {
+      long pane = spec.paneOf(watermark);
+      entered |= pane != paneOfWatermark[spec.index()];
+      paneOfWatermark[spec.index()] = pane;
+    }
+    return entered;
+  }
+
+  private int groups() {
+    int groups = 0;
+    for (Combiner combiner : combiners) {
+      groups += combiner.groups();
+    }
+    return groups;
+  }
+
+  private void sendOn() throws Exception {
+    flush.send(partitions.values(), combiners, accounts);
+    accounts = new Accounts(combiners.length);
+  }
+
+  @Override
+  public void prepareSnapshotPreBarrier(long checkpointId) throws Exception {
+    sendOn();
+  }
+
+  @Override
+  public void finish() throws Exception {
+    sendOn();
+    super.finish();
+  }
+}

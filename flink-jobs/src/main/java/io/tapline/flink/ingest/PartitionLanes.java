@@ -1,0 +1,216 @@
+package io.tapline.flink.ingest;
+
+import io.tapline.flink.QuerySpec;
+import io.tapline.flink.group.Wire;
+import io.tapline.schema.proto.TupleBatch;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+
+/**
+ * What is known of the streams of batches in one partition: per monitor, incarnation and lane the
+ * next sequence number, the watermark and whether it ended, and the newest epoch.
+ *
+ * <p>Watermark and end of a monitor are those of its newest incarnation's lanes. How many lanes it
+ * has no batch says, so a monitor must let each of its lanes be heard before any of them ends. Not
+ * thread-safe.
+ */
+public final class PartitionLanes {
+  /** What to do with a batch. */
+  public enum Verdict {
+    ACCEPTED,
+    /** Its sequence number was seen. */
+    DUPLICATE,
+    /** Its epoch, or its monitor's life, has a successor. */
+    SUPERSEDED,
+    /** Another query's, or from a monitor that the plan does not name. */
+    FOREIGN
+  }
+
+  private static final int MOST_INCARNATIONS = 8;
+  private static final int MOST_LANES = 1024;
+
+  private static final class Lane {
+    private long nextSequence;
+    private long watermarkNs = Long.MIN_VALUE;
+    private boolean ended;
+  }
+
+  private static final class MonitorLives {
+    private final NavigableMap<Long, Map<Integer, Lane>> lives =
+        new TreeMap<>(Long::compareUnsigned);
+    private long markNs = Long.MIN_VALUE;
+    private boolean ended;
+  }
+
+  private final QuerySpec query;
+  private final Map<Integer, MonitorLives> monitors = new HashMap<>();
+  private int epoch;
+  private long missing;
+
+  public PartitionLanes(QuerySpec query) {
+    this.query = query;
+  }
+
+  /** Takes note of a batch's header. */
+  public Verdict admit(TupleBatch batch) {
+    int monitor = query.monitors().indexOf(batch.getMonitor());
+    if (monitor < 0 || !batch.getQuery().equals(query.query())) {
+      return Verdict.FOREIGN;
+    }
+    if (Integer.compareUnsigned(batch.getEpoch(), epoch) < 0) {
+      return Verdict.SUPERSEDED;
+    }
+    epoch = batch.getEpoch();
+    MonitorLives lives = monitors.computeIfAbsent(monitor, id -> new MonitorLives());
+    Lane lane = lane(lives, batch);
+    return lane == null ? Verdict.SUPERSEDED : admit(lives, lane, batch);
+  }
+
+  private static Lane lane(MonitorLives monitor, TupleBatch batch) {
+    var lives = monitor.lives;
+    Map<Integer, Lane> lanes = lives.get(batch.getIncarnation());
+    if (lanes == null) {
+      boolean full = lives.size() == MOST_INCARNATIONS;
+      if (full && Long.compareUnsigned(batch.getIncarnation(), lives.firstKey()) < 0) {
+        return null;
+      }
+      if (full) {
+        lives.pollFirstEntry();
+      }
+      lanes = lives.computeIfAbsent(batch.getIncarnation(), life -> new HashMap<>());
+    }
+    Lane lane = lanes.get(batch.getLane());
+    if (lane == null && lanes.size() < MOST_LANES) {
+      lane = new Lane();
+      lanes.put(batch.getLane(), lane);
+    }
+    return lane;
+  }
+
+  private Verdict admit(MonitorLives monitor, Lane lane, TupleBatch batch) {
+    if (Long.compareUnsigned(batch.getSequence(), lane.nextSequence) < 0) {
+      return Verdict.DUPLICATE;
+    }
+    missing += batch.getSequence() - lane.nextSequence;
+    lane.nextSequence = batch.getSequence() + 1;
+    lane.watermarkNs = Math.max(lane.watermarkNs, batch.getWatermarkNs());
+    lane.ended |= batch.getEndOfStream();
+    refresh(monitor);
+    return Verdict.ACCEPTED;
+  }
+
+  private static void refresh(MonitorLives monitor) {
+    long mark = Long.MAX_VALUE;
+    boolean ended = true;
+    for (Lane lane : monitor.lives.lastEntry().getValue().values()) {
+      mark = Math.min(mark, lane.watermarkNs);
+      ended &= lane.ended;
+    }
+    monitor.markNs = Math.max(monitor.markNs, mark);
+    monitor.ended |= ended;
+  }
+
+  /** Batches that never came though later ones did, since the last call. */
+  public long takeMissing() {
+    long taken = missing;
+    missing = 0;
+    return taken;
+  }
+
+  /** No later tuple of this monitor is earlier; {@link Long#MIN_VALUE} before it is heard. */
+  public long markNs(int monitor) {
+    MonitorLives lives = monitors.get(monitor);
+    return lives == null ? Long.MIN_VALUE : lives.markNs;
+  }
+
+  public boolean ended(int monitor) {
+    MonitorLives lives = monitors.get(monitor);
+    return lives != null && lives.ended;
+  }
+
+  /** Whether every monitor that the plan puts into {@code partition} has ended. */
+  public boolean allEnded(int partition) {
+    for (int i = 0; i < query.monitors().size(); i++) {
+      if (query.partitions().get(i) == partition && !ended(i)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Least watermark of the monitors that the plan puts into {@code partition}; ended ones hold
+   * nothing back.
+   */
+  public long watermarkNs(int partition) {
+    long least = Long.MAX_VALUE;
+    for (int i = 0; i < query.monitors().size(); i++) {
+      if (query.partitions().get(i) == partition && !ended(i)) {
+        least = Math.min(least, markNs(i));
+      }
+    }
+    return least;
+  }
+
+  public void write(DataOutput out) throws IOException {
+    out.writeInt(epoch);
+    Wire.writeUnsigned(out, missing);
+    Wire.writeUnsigned(out, monitors.size());
+    for (var entry : monitors.entrySet()) {
+      Wire.writeText(out, query.monitors().get(entry.getKey()));
+      writeMonitor(out, entry.getValue());
+    }
+  }
+
+  private static void writeMonitor(DataOutput out, MonitorLives monitor) throws IOException {
+    out.writeLong(monitor.markNs);
+    out.writeBoolean(monitor.ended);
+    Wire.writeUnsigned(out, monitor.lives.size());
+    for (var life : monitor.lives.entrySet()) {
+      out.writeLong(life.getKey());
+      Wire.writeUnsigned(out, life.getValue().size());
+      for (var lane : life.getValue().entrySet()) {
+        out.writeInt(lane.getKey());
+        out.writeLong(lane.getValue().nextSequence);
+        out.writeLong(lane.getValue().watermarkNs);
+        out.writeBoolean(lane.getValue().ended);
+      }
+    }
+  }
+
+  /** Monitors that the plan no longer names are left out. */
+  public void read(DataInput in) throws IOException {
+    epoch = in.readInt();
+    missing = Wire.readUnsigned(in);
+    for (long i = Wire.readUnsigned(in); i > 0; i--) {
+      int monitor = query.monitors().indexOf(Wire.readText(in));
+      MonitorLives lives = readMonitor(in);
+      if (monitor >= 0) {
+        monitors.put(monitor, lives);
+      }
+    }
+  }
+
+  private static MonitorLives readMonitor(DataInput in) throws IOException {
+    MonitorLives monitor = new MonitorLives();
+    monitor.markNs = in.readLong();
+    monitor.ended = in.readBoolean();
+    for (long lives = Wire.readUnsigned(in); lives > 0; lives--) {
+      Map<Integer, Lane> lanes = new HashMap<>();
+      monitor.lives.put(in.readLong(), lanes);
+      for (long i = Wire.readUnsigned(in); i > 0; i--) {
+        Lane lane = new Lane();
+        lanes.put(in.readInt(), lane);
+        lane.nextSequence = in.readLong();
+        lane.watermarkNs = in.readLong();
+        lane.ended = in.readBoolean();
+      }
+    }
+    return monitor;
+  }
+}

@@ -1,0 +1,38 @@
+package io.tapline.flink.ingest;
+
+import io.tapline.schema.BatchReader;
+import io.tapline.schema.BatchReaderException;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.connector.kafka.source.reader.deserializer.KafkaRecordDeserializationSchema;
+import org.apache.flink.util.Collector;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+
+/** Opens the envelope of each Kafka record; never fails on one. */
+final class RecordReader implements KafkaRecordDeserializationSchema<Record> {
+  @Override
+  public void deserialize(ConsumerRecord<byte[], byte[]> record, Collector<Record> out) {
+    out.collect(read(record.partition(), record.value()));
+  }
+
+  static Record read(int partition, byte[] value) {
+    if (value == null) {
+      return new Record(partition, null, null, "malformed_batch");
+    }
+    try {
+      return new Record(partition, null, BatchReader.read(value), null);
+    } catch (BatchReaderException e) {
+      return new Record(
+          partition,
+          null,
+          null,
+          e.reason() == BatchReaderException.Reason.UNKNOWN_FORMAT
+              ? "unknown_format"
+              : "malformed_batch");
+    }
+  }
+
+  @Override
+  public TypeInformation<Record> getProducedType() {
+    return TypeInformation.of(Record.class);
+  }
+}

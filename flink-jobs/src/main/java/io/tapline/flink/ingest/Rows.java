@@ -1,0 +1,153 @@
+package io.tapline.flink.ingest;
+
+import io.tapline.flink.group.Exemplar;
+import io.tapline.flink.group.Key;
+import io.tapline.schema.BatchReaderException;
+import io.tapline.schema.TupleColumns;
+import io.tapline.schema.proto.Column;
+import io.tapline.schema.proto.TupleBatch;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * One batch's columns, decoded once however many processors read them.
+ *
+ * <p>Everything that processors need is asked for first ({@link #require}), which may find the
+ * batch malformed; reading what was required then can't fail, so that a batch counts wholly or not
+ * at all.
+ */
+final class Rows {
+  /** The year 2043; keeps sums of times and windows from overflowing. */
+  private static final long LATEST_NS = 1L << 61;
+
+  private final TupleBatch batch;
+  private final TupleColumns columns;
+  private final Map<String, long[]> numbers = new HashMap<>();
+  private final Map<String, int[]> entries = new HashMap<>();
+  private final long[] timesNs;
+  private FlowColumns flow;
+
+  Rows(TupleBatch batch) throws BatchReaderException {
+    this.batch = batch;
+    this.columns = TupleColumns.of(batch);
+    require("time_ns");
+    timesNs = numbers("time_ns");
+    for (long time : timesNs) {
+      if (time < 0 || time > LATEST_NS) {
+        throw BatchReaderException.malformed("time_ns " + time);
+      }
+    }
+  }
+
+  /** Decodes a column; a batch without it is malformed. */
+  void require(String field) throws BatchReaderException {
+    int column = columns.index(field);
+    if (column < 0) {
+      throw BatchReaderException.malformed("no column " + field);
+    }
+    if (numbers.containsKey(field) || entries.containsKey(field)) {
+      return;
+    }
+    if (columns.hasDictionary(column)) {
+      entries.put(field, columns.entryOfRows(column));
+    } else {
+      numbers.put(field, columns.longs(column));
+    }
+  }
+
+  /** The same for a column that must hold numbers. */
+  void requireNumber(String field) throws BatchReaderException {
+    require(field);
+    if (!numbers.containsKey(field)) {
+      throw BatchReaderException.malformed("column " + field + " holds no numbers");
+    }
+  }
+
+  boolean has(String field) {
+    return columns.index(field) >= 0;
+  }
+
+  int count() {
+    return columns.rows();
+  }
+
+  double samplingRate() {
+    return batch.getSamplingRate();
+  }
+
+  long timeNs(int row) {
+    return timesNs[row];
+  }
+
+  /** REQUIRES: {@link #requireNumber} of it. */
+  long[] numbers(String field) {
+    return numbers.get(field);
+  }
+
+  boolean isReal(String field) {
+    return columns.type(columns.index(field)) == Column.Type.F64;
+  }
+
+  /**
+   * Values to aggregate: bits of doubles, or whole numbers of which unsigned ones beyond 2^63-1 are
+   * cut to that.
+   */
+  long[] values(String field) {
+    long[] values = numbers.get(field);
+    if (columns.type(columns.index(field)) != Column.Type.U64) {
+      return values;
+    }
+    for (int i = 0; i < values.length; i++) {
+      if (values[i] < 0) {
+        values = values.clone();
+        break;
+      }
+    }
+    for (int i = 0; i < values.length && values != numbers.get(field); i++) {
+      values[i] = values[i] < 0 ? Long.MAX_VALUE : values[i];
+    }
+    return values;
+  }
+
+  /**
+   * Dictionary entry of each row; null if the column holds numbers. REQUIRES: {@link #require} of
+   * it.
+   */
+  int[] entries(String field) {
+    return entries.get(field);
+  }
+
+  int entryCount(String field) {
+    return columns.entries(columns.index(field));
+  }
+
+  /** One field of a row as part of a key. REQUIRES: {@link #require} of it. */
+  byte[] keyPart(String field, int row) {
+    int column = columns.index(field);
+    int[] dictionary = entries.get(field);
+    return dictionary == null
+        ? Key.number(columns.type(column), numbers.get(field)[row])
+        : Key.bytes(columns.type(column), columns.entry(column, dictionary[row]));
+  }
+
+  /** Which texts of a STRING column are among some given ones, by dictionary entry. */
+  boolean[] entriesAmong(String field, Set<String> texts) {
+    boolean[] among = new boolean[entryCount(field)];
+    int column = columns.index(field);
+    for (int entry = 0; entry < among.length; entry++) {
+      String text = new String(columns.entry(column, entry), StandardCharsets.UTF_8);
+      among[entry] = texts.contains(text);
+    }
+    return among;
+  }
+
+  /** The flow behind a row; columns that the parser lacks, or that are damaged, are left empty. */
+  Exemplar exemplar(int row) {
+    if (flow == null) {
+      flow = new FlowColumns(columns);
+    }
+    return flow.exemplar(row, timesNs[row], batch.getMonitor());
+  }
+}

@@ -1,0 +1,101 @@
+package io.tapline.flink.ingest;
+
+import io.tapline.flink.QuerySpec;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.api.connector.source.Boundedness;
+import org.apache.flink.api.connector.source.Source;
+import org.apache.flink.api.connector.source.SourceReader;
+import org.apache.flink.api.connector.source.SourceReaderContext;
+import org.apache.flink.api.connector.source.SplitEnumerator;
+import org.apache.flink.api.connector.source.SplitEnumeratorContext;
+import org.apache.flink.api.java.typeutils.ResultTypeQueryable;
+import org.apache.flink.connector.kafka.source.KafkaSource;
+import org.apache.flink.connector.kafka.source.enumerator.KafkaSourceEnumState;
+import org.apache.flink.connector.kafka.source.enumerator.initializer.NoStoppingOffsetsInitializer;
+import org.apache.flink.connector.kafka.source.enumerator.initializer.OffsetsInitializer;
+import org.apache.flink.connector.kafka.source.split.KafkaPartitionSplit;
+import org.apache.flink.core.io.SimpleVersionedSerializer;
+import org.apache.kafka.common.TopicPartition;
+
+/**
+ * A query's partitions from their beginning until every monitor of the plan has ended its stream.
+ *
+ * <p>Kafka has no end of its own, and the connector ends a partition only at an offset known
+ * beforehand. So this is a {@link KafkaSource} declared bounded but without stopping offsets, which
+ * makes its enumerator tell readers when they have all their partitions, around whose readers an
+ * {@link EndingReader} watches for the ends of streams.
+ */
+public final class TupleSource
+    implements Source<Record, KafkaPartitionSplit, KafkaSourceEnumState>,
+        ResultTypeQueryable<Record> {
+  private final QuerySpec query;
+  private final int maxFlows;
+  private final KafkaSource<Record> kafka;
+
+  /**
+   * @param maxFlows connections per processor and partition that are remembered
+   */
+  public TupleSource(QuerySpec query, String brokers, int maxFlows) {
+    this.query = query;
+    this.maxFlows = maxFlows;
+    this.kafka =
+        KafkaSource.<Record>builder()
+            .setBootstrapServers(brokers)
+            .setPartitions(partitions(query))
+            .setClientIdPrefix("tapline-" + query.query())
+            .setStartingOffsets(OffsetsInitializer.earliest())
+            .setBounded(new NoStoppingOffsetsInitializer())
+            .setDeserializer(new RecordReader())
+            // Checkpoints hold the offsets; a group would only be left behind on the broker.
+            .setProperty("commit.offsets.on.checkpoint", "false")
+            .setProperty("partition.discovery.interval.ms", "-1")
+            .build();
+  }
+
+  private static Set<TopicPartition> partitions(QuerySpec query) {
+    return query.usedPartitions().stream()
+        .map(partition -> new TopicPartition(query.topic(), partition))
+        .collect(Collectors.toSet());
+  }
+
+  @Override
+  public Boundedness getBoundedness() {
+    return kafka.getBoundedness();
+  }
+
+  @Override
+  public SourceReader<Record, KafkaPartitionSplit> createReader(SourceReaderContext context)
+      throws Exception {
+    return new EndingReader(query, maxFlows, kafka.createReader(context));
+  }
+
+  @Override
+  public SplitEnumerator<KafkaPartitionSplit, KafkaSourceEnumState> createEnumerator(
+      SplitEnumeratorContext<KafkaPartitionSplit> context) {
+    return kafka.createEnumerator(context);
+  }
+
+  @Override
+  public SplitEnumerator<KafkaPartitionSplit, KafkaSourceEnumState> restoreEnumerator(
+      SplitEnumeratorContext<KafkaPartitionSplit> context, KafkaSourceEnumState state)
+      throws Exception {
+    return kafka.restoreEnumerator(context, state);
+  }
+
+  @Override
+  public SimpleVersionedSerializer<KafkaPartitionSplit> getSplitSerializer() {
+    return new KnownSplitSerializer();
+  }
+
+  @Override
+  public SimpleVersionedSerializer<KafkaSourceEnumState> getEnumeratorCheckpointSerializer() {
+    return kafka.getEnumeratorCheckpointSerializer();
+  }
+
+  @Override
+  public TypeInformation<Record> getProducedType() {
+    return kafka.getProducedType();
+  }
+}

@@ -1,0 +1,86 @@
+package io.tapline.flink.panes;
+
+import io.tapline.flink.JobOptions;
+import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.QuerySpec;
+import io.tapline.flink.group.Shape;
+import io.tapline.flink.group.Wire;
+import io.tapline.flink.results.Accounts;
+import io.tapline.flink.results.BucketReport;
+import io.tapline.flink.results.WindowRows;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.flink.core.memory.DataInputDeserializer;
+
+/** One bucket's groups of all processors, and how far the monitors are as it has been told. */
+final class Bucket {
+  /** A distribution takes about as much memory as this many counts. */
+  private static final int COUNTS_PER_DISTRIBUTION = 16;
+
+  final ProcessorPanes[] processors;
+  private final Progress progress;
+  private long reportedWatermarkNs = Long.MIN_VALUE;
+
+  Bucket(QuerySpec query, JobOptions options, int buckets) {
+    progress = new Progress(query.monitors().size());
+    processors = new ProcessorPanes[query.processors().size()];
+    for (ProcessorSpec spec : query.processors()) {
+      int share = spec.shape() == Shape.DISTRIBUTION ? COUNTS_PER_DISTRIBUTION : 1;
+      int groups = Math.max(1, options.maxGroups() / buckets / share);
+      processors[spec.index()] = new ProcessorPanes(spec, groups, options.maxRows());
+    }
+  }
+
+  /**
+   * Takes one record of a flush.
+   *
+   * @return what the results must know; null if nothing
+   */
+  BucketReport take(int bucket, DataInputDeserializer in) throws IOException {
+    Progress told = new Progress(progress.monitors());
+    for (long i = Wire.readUnsigned(in); i > 0; i--) {
+      int monitor = (int) Wire.readUnsigned(in);
+      long mark = in.readLong();
+      told.move(monitor, mark, in.readBoolean());
+    }
+    Accounts accounts =
+        in.readBoolean() ? Accounts.read(in, processors.length) : new Accounts(processors.length);
+    while (in.available() > 0) {
+      int processor = (int) Wire.readUnsigned(in);
+      processors[processor].add(in, progress.watermarkNs(), accounts.processor(processor));
+    }
+    progress.move(told);
+    return report(bucket, accounts);
+  }
+
+  private BucketReport report(int bucket, Accounts accounts) {
+    List<WindowRows> closed = new ArrayList<>();
+    for (int i = 0; i < processors.length; i++) {
+      processors[i].advance(progress, closed, accounts.processor(i));
+    }
+    long watermark = progress.watermarkNs();
+    if (closed.isEmpty() && accounts.isEmpty() && watermark == reportedWatermarkNs) {
+      return null;
+    }
+    reportedWatermarkNs = watermark;
+    return new BucketReport(bucket, watermark, accounts, closed);
+  }
+
+  void writeHeader(DataOutput out) throws IOException {
+    progress.write(out);
+    for (ProcessorPanes panes : processors) {
+      panes.writeHeader(out);
+    }
+  }
+
+  void readHeader(DataInput in) throws IOException {
+    progress.read(in);
+    for (ProcessorPanes panes : processors) {
+      panes.readHeader(in);
+    }
+    reportedWatermarkNs = progress.watermarkNs();
+  }
+}

@@ -1,0 +1,286 @@
+package io.tapline.flink.panes;
+
+import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.group.GroupTable;
+import io.tapline.flink.group.Wire;
+import io.tapline.flink.results.Accounts;
+import io.tapline.flink.results.WindowRows;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * One processor's groups in one bucket, by pane, and the running sums of the window that closes
+ * next.
+ *
+ * <pre>
+ *   panes     |  p  |     | p+2 | p+3 | p+4 |        those that hold a tuple
+ *   window          [── size ─────────)              sum = sum + entering pane - leaving pane
+ *   next                  [── size ─────────)        slide later; stretches without tuples are skipped
+ * </pre>
+ *
+ * <p>Where a pane can't be subtracted (extremes, distributions, sampled tuples) the window is
+ * summed anew. The whole query as one window only ever adds. Not thread-safe.
+ */
+final class ProcessorPanes {
+  /** Place of the whole query's sums in the state, which no pane has. */
+  static final long WHOLE = Long.MIN_VALUE;
+
+  private final ProcessorSpec spec;
+  private final int maxGroups;
+  private final Rows rows;
+  private final NavigableMap<Long, GroupTable> panes = new TreeMap<>();
+  private final Set<Long> changed = new HashSet<>();
+  private final Set<Long> removed = new HashSet<>();
+  private GroupTable window;
+  private NavigableMap<Long, GroupTable> inWindow = new TreeMap<>();
+  private long lastEndNs = Long.MIN_VALUE;
+  private long firstPane = Long.MAX_VALUE;
+  private boolean finished;
+  private long groups;
+
+  ProcessorPanes(ProcessorSpec spec, int maxGroups, int maxRows) {
+    this.spec = spec;
+    this.maxGroups = maxGroups;
+    this.rows = new Rows(spec, maxRows);
+    this.window = new GroupTable(spec.shape());
+  }
+
+  /** Takes one part of a flush: pane, real, count and the groups themselves. */
+  void add(DataInput in, long watermarkNs, Accounts.OfProcessor accounts) throws IOException {
+    long pane = Wire.readSigned(in);
+    boolean real = in.readBoolean();
+    long count = Wire.readUnsigned(in);
+    GroupTable known = panes.get(pane);
+    boolean late = (pane + 1) * spec.paneNs() <= watermarkNs;
+    boolean mixed = known != null && known.real() != real;
+    if (late || mixed) {
+      long tuples = skip(in, real, count);
+      accounts.addLate(late ? tuples : 0);
+      accounts.drop("mixed_types", late ? 0 : tuples);
+      return;
+    }
+    accounts.drop("key_overflow", merge(in, pane, real, count));
+  }
+
+  private long skip(DataInput in, boolean real, long count) throws IOException {
+    GroupTable scratch = table(real);
+    long tuples = 0;
+    for (long i = 0; i < count; i++) {
+      tuples -= 1 + scratch.readEntry(in, false);
+    }
+    return tuples;
+  }
+
+  /** Returns the tuples of groups for which there was no room. */
+  private long merge(DataInput in, long pane, boolean real, long count) throws IOException {
+    GroupTable table = panes.computeIfAbsent(pane, index -> table(real));
+    int before = table.size();
+    long overflow = 0;
+    for (long i = 0; i < count; i++) {
+      boolean room = groups + table.size() - before < maxGroups;
+      long entry = table.readEntry(in, room);
+      overflow += entry < 0 ? -1 - entry : 0;
+    }
+    groups += table.size() - before;
+    changed.add(pane);
+    return overflow;
+  }
+
+  private GroupTable table(boolean real) {
+    GroupTable table = new GroupTable(spec.shape());
+    if (real) {
+      table.holdReals();
+    }
+    return table;
+  }
+
+  /** Appends the windows that the progress has closed since the last call. */
+  void advance(Progress progress, List<WindowRows> closed, Accounts.OfProcessor accounts) {
+    if (spec.isWholeQuery()) {
+      advanceWhole(progress, closed, accounts);
+    } else {
+      advanceSliding(progress, closed, accounts);
+    }
+  }
+
+  private void advanceSliding(
+      Progress progress, List<WindowRows> closed, Accounts.OfProcessor accounts) {
+    long watermark = progress.watermarkNs();
+    while (!panes.isEmpty()) {
+      long end = nextEndNs();
+      if (end > watermark) {
+        return;
+      }
+      slideTo(end);
+      if (!inWindow.isEmpty()) {
+        closed.add(
+            new WindowRows(
+                spec.index(),
+                end - spec.sizeNs(),
+                end,
+                progress.cuts(end),
+                rows.of(window, inWindow, accounts)));
+      }
+    }
+  }
+
+  /**
+   * The next multiple of the slide, or the first one behind a stretch without tuples. REQUIRES:
+   * some pane.
+   */
+  private long nextEndNs() {
+    long firstPaneEnd = (panes.firstKey() + 1) * spec.paneNs();
+    long first = Math.floorDiv(firstPaneEnd + spec.slideNs() - 1, spec.slideNs()) * spec.slideNs();
+    return lastEndNs == Long.MIN_VALUE ? first : Math.max(first, lastEndNs + spec.slideNs());
+  }
+
+  private void slideTo(long endNs) {
+    long start = Math.floorDiv(endNs - spec.sizeNs(), spec.paneNs());
+    long end = Math.floorDiv(endNs, spec.paneNs());
+    NavigableMap<Long, GroupTable> now =
+        new TreeMap<>(panes.headMap(end, false).tailMap(start, true));
+    boolean sampled = now.values().stream().anyMatch(pane -> pane.sampled() || pane.real());
+    if (!spec.shape().subtractable() || sampled || window.sampled() || window.mayHaveSaturated()) {
+      window = new GroupTable(spec.shape());
+      now.values().forEach(window::add);
+    } else {
+      slideSums(now);
+    }
+    inWindow = now;
+    lastEndNs = endNs;
+    // A pane is done with once no later window reaches it.
+    panes
+        .headMap(Math.floorDiv(endNs + spec.slideNs() - spec.sizeNs(), spec.paneNs()), false)
+        .entrySet()
+        .removeIf(this::forget);
+  }
+
+  private boolean forget(Map.Entry<Long, GroupTable> pane) {
+    groups -= pane.getValue().size();
+    removed.add(pane.getKey());
+    return true;
+  }
+
+  private void slideSums(NavigableMap<Long, GroupTable> now) {
+    inWindow.forEach(
+        (pane, table) -> {
+          if (!now.containsKey(pane)) {
+            window.subtract(table);
+          }
+        });
+    boolean mostlyLeft = window.size() > 1024 && window.size() > 4 * groupsOf(now);
+    if (now.isEmpty() || mostlyLeft) {
+      window = new GroupTable(spec.shape());
+      now.values().forEach(window::add);
+      return;
+    }
+    now.forEach(
+        (pane, table) -> {
+          if (!inWindow.containsKey(pane)) {
+            window.add(table);
+          }
+        });
+  }
+
+  private static long groupsOf(NavigableMap<Long, GroupTable> panes) {
+    return panes.values().stream().mapToLong(GroupTable::size).sum();
+  }
+
+  /**
+   * Snapshots at multiples of the slide where something changed, then the result once all have
+   * ended.
+   */
+  private void advanceWhole(
+      Progress progress, List<WindowRows> closed, Accounts.OfProcessor accounts) {
+    long observedNs = progress.allEnded() ? progress.lastMarkNs() : progress.watermarkNs();
+    while (!panes.isEmpty() && (panes.firstKey() + 1) * spec.paneNs() <= observedNs) {
+      long end = (panes.firstKey() + 1) * spec.paneNs();
+      addFirstPaneToWhole();
+      closed.add(whole(end, true, accounts));
+    }
+    if (progress.allEnded() && !finished) {
+      while (!panes.isEmpty()) {
+        addFirstPaneToWhole();
+      }
+      finished = true;
+      if (window.size() > 0) {
+        closed.add(whole(progress.lastMarkNs() + 1, false, accounts));
+      }
+    }
+  }
+
+  private void addFirstPaneToWhole() {
+    var first = panes.pollFirstEntry();
+    firstPane = Math.min(firstPane, first.getKey());
+    int before = window.size();
+    window.add(first.getValue());
+    window.addExemplars(first.getValue());
+    groups += window.size() - before - first.getValue().size();
+    removed.add(first.getKey());
+    changed.add(WHOLE);
+  }
+
+  private WindowRows whole(long endNs, boolean partial, Accounts.OfProcessor accounts) {
+    NavigableMap<Long, GroupTable> all = new TreeMap<>();
+    all.put(firstPane, window);
+    return new WindowRows(
+        spec.index(), firstPane * spec.paneNs(), endNs, partial, rows.of(window, all, accounts));
+  }
+
+  /** What must be removed from the state since the last call. */
+  Set<Long> takeRemoved() {
+    Set<Long> taken = Set.copyOf(removed);
+    removed.clear();
+    return taken;
+  }
+
+  /** What must be written to the state since the last call. */
+  Set<Long> takeChanged() {
+    changed.removeIf(pane -> pane != WHOLE && !panes.containsKey(pane));
+    Set<Long> taken = Set.copyOf(changed);
+    changed.clear();
+    return taken;
+  }
+
+  void writeHeader(DataOutput out) throws IOException {
+    out.writeLong(lastEndNs);
+    out.writeLong(firstPane);
+    out.writeBoolean(finished);
+  }
+
+  void readHeader(DataInput in) throws IOException {
+    lastEndNs = in.readLong();
+    firstPane = in.readLong();
+    finished = in.readBoolean();
+  }
+
+  void writePane(DataOutput out, long pane) throws IOException {
+    GroupTable table = pane == WHOLE ? window : panes.get(pane);
+    out.writeBoolean(table.real());
+    Wire.writeUnsigned(out, table.size());
+    for (int entry = 0; entry < table.size(); entry++) {
+      table.writeEntry(out, entry);
+    }
+  }
+
+  void readPane(DataInput in, long pane) throws IOException {
+    GroupTable table = table(in.readBoolean());
+    for (long i = Wire.readUnsigned(in); i > 0; i--) {
+      table.readEntry(in, true);
+    }
+    groups += table.size();
+    // A sliding window is summed anew from its panes when it next closes.
+    if (pane == WHOLE) {
+      window = table;
+    } else {
+      panes.put(pane, table);
+    }
+  }
+}

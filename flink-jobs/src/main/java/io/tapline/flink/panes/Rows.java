@@ -1,0 +1,115 @@
+package io.tapline.flink.panes;
+
+import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.group.Distribution;
+import io.tapline.flink.group.Estimate;
+import io.tapline.flink.group.Exemplars;
+import io.tapline.flink.group.GroupTable;
+import io.tapline.flink.group.Value;
+import io.tapline.flink.results.Accounts;
+import io.tapline.flink.results.ResultRow;
+import io.tapline.schema.proto.Aggregate;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.PriorityQueue;
+
+/**
+ * Chooses and makes the rows of a closed window: the best of a ranking, or every group up to a
+ * bound.
+ */
+final class Rows {
+  private final ProcessorSpec spec;
+  private final int most;
+  private final Comparator<ResultRow> order;
+
+  Rows(ProcessorSpec spec, int maxRows) {
+    this.spec = spec;
+    this.most = spec.isRanking() ? Math.min(spec.rows(), maxRows) : maxRows;
+    this.order = ResultRow.order(spec.isRanking() && spec.ascending());
+  }
+
+  /** A row with the entry that it is made of. */
+  private record Candidate(ResultRow row, int entry) {}
+
+  /**
+   * Rows of a bucket, best first.
+   *
+   * @param window sums of all panes; entries without tuples are groups that have left
+   * @param panes the window's panes, where its exemplars are looked up
+   */
+  List<ResultRow> of(
+      GroupTable window, NavigableMap<Long, GroupTable> panes, Accounts.OfProcessor accounts) {
+    PriorityQueue<Candidate> best =
+        new PriorityQueue<>(Comparator.comparing(Candidate::row, order.reversed()));
+    Estimate estimate = window.estimate();
+    long omitted = 0;
+    for (int entry = 0; entry < window.size(); entry++) {
+      if (window.tuples(entry) > 0) {
+        best.add(
+            new Candidate(
+                new ResultRow(window.key(entry), estimate.of(entry, spec.aggregate()), null, null),
+                entry));
+      }
+      if (best.size() > most) {
+        best.poll();
+        omitted++;
+      }
+    }
+    accounts.drop("rows_omitted", spec.isRanking() ? 0 : omitted);
+    return rows(best, window, panes);
+  }
+
+  /** Most groups end here: no row is made of them. Equal values are left to the order of keys. */
+  private boolean isWorse(Value value, Value worstKept) {
+    int order = value.compareTo(worstKept);
+    return spec.isRanking() && spec.ascending() ? order > 0 : order < 0;
+  }
+
+  private List<ResultRow> rows(
+      PriorityQueue<Candidate> best, GroupTable window, NavigableMap<Long, GroupTable> panes) {
+    List<ResultRow> rows = new ArrayList<>(best.size());
+    for (Candidate candidate : best) {
+      ResultRow row = candidate.row();
+      rows.add(
+          new ResultRow(
+              row.key(),
+              row.value(),
+              spec.aggregate() == Aggregate.DISTRIBUTION ? spread(window, candidate.entry()) : null,
+              exemplars(panes, row.key(), window.hash(candidate.entry()))));
+    }
+    rows.sort(order);
+    return rows;
+  }
+
+  private static ResultRow.Spread spread(GroupTable window, int entry) {
+    Distribution values = window.values(entry);
+    Estimate estimate = window.estimate();
+    return new ResultRow.Spread(
+        estimate.count(entry),
+        estimate.of(entry, Aggregate.MIN),
+        estimate.of(entry, Aggregate.MAX),
+        values.quantiles(ResultRow.Spread.SHARES),
+        values.histogram());
+  }
+
+  /**
+   * The earliest flows: panes are in order of time, so that the first ones that have enough will
+   * do.
+   */
+  private static Exemplars exemplars(NavigableMap<Long, GroupTable> panes, byte[] key, long hash) {
+    Exemplars earliest = new Exemplars();
+    for (GroupTable pane : panes.values()) {
+      int entry = pane.find(key, hash);
+      Exemplars some = entry < 0 ? null : pane.exemplars(entry);
+      if (some != null) {
+        some.list().forEach(earliest::offer);
+      }
+      if (earliest.list().size() == Exemplars.MOST) {
+        break;
+      }
+    }
+    return earliest;
+  }
+}

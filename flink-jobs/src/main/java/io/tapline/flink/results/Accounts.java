@@ -1,0 +1,217 @@
+package io.tapline.flink.results;
+
+import io.tapline.flink.group.Wire;
+import io.tapline.schema.proto.Accounting;
+import io.tapline.schema.proto.Dropped;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+
+/**
+ * What a query's completeness is made of; additive, so that parts can be sent on and merged. Not
+ * thread-safe.
+ */
+public final class Accounts {
+  /** Completeness of one processor beyond the query's. */
+  public static final class OfProcessor {
+    private long late;
+    private long reused;
+    private final Counters dropped = new Counters();
+
+    public void addLate(long tuples) {
+      late += tuples;
+    }
+
+    public void addReused(long flows) {
+      reused += flows;
+    }
+
+    public void drop(String reason, long count) {
+      dropped.add(reason, count);
+    }
+
+    public long late() {
+      return late;
+    }
+
+    public long reused() {
+      return reused;
+    }
+
+    public Counters dropped() {
+      return dropped;
+    }
+
+    private boolean isEmpty() {
+      return late == 0 && reused == 0 && dropped.isEmpty();
+    }
+  }
+
+  private long packetsIn;
+  private long packetsOut;
+  private long bytesIn;
+  private long tuplesIn;
+  private long tuples;
+  private long records;
+  private long duplicates;
+  private double samplingRate = 1;
+  private final Counters dropped = new Counters();
+  private final OfProcessor[] processors;
+
+  public Accounts(int processors) {
+    this.processors = new OfProcessor[processors];
+    for (int i = 0; i < processors; i++) {
+      this.processors[i] = new OfProcessor();
+    }
+  }
+
+  public OfProcessor processor(int index) {
+    return processors[index];
+  }
+
+  /** Adds what a monitor reports with a batch. */
+  public void add(Accounting monitor) {
+    packetsIn += monitor.getPacketsIn();
+    packetsOut += monitor.getPacketsOut();
+    bytesIn += monitor.getBytesIn();
+    tuplesIn += monitor.getTuplesIn();
+    for (Dropped loss : monitor.getDroppedList()) {
+      drop(reason(loss), loss.getCount());
+    }
+  }
+
+  /**
+   * Packets and tuples are told apart by their reasons; what is in neither identity says its unit.
+   */
+  private static String reason(Dropped loss) {
+    return switch (loss.getUnit()) {
+      case STREAM_BYTES -> loss.getReason() + "_stream_bytes";
+      case FLOWS -> loss.getReason() + "_flows";
+      default -> loss.getReason();
+    };
+  }
+
+  public void drop(String reason, long count) {
+    dropped.add(reason, count);
+  }
+
+  /** The rows of one batch. */
+  public void addRows(int rows, double rate) {
+    tuples += rows;
+    if (rows > 0) {
+      samplingRate = Math.min(samplingRate, rate);
+    }
+  }
+
+  /** Any record at all, so that later totals can be told from earlier ones. */
+  public void addRecord() {
+    records++;
+  }
+
+  public void addDuplicate() {
+    duplicates++;
+  }
+
+  public void add(Accounts other) {
+    packetsIn += other.packetsIn;
+    packetsOut += other.packetsOut;
+    bytesIn += other.bytesIn;
+    tuplesIn += other.tuplesIn;
+    tuples += other.tuples;
+    records += other.records;
+    duplicates += other.duplicates;
+    samplingRate = Math.min(samplingRate, other.samplingRate);
+    dropped.add(other.dropped);
+    for (int i = 0; i < processors.length; i++) {
+      processors[i].late += other.processors[i].late;
+      processors[i].reused += other.processors[i].reused;
+      processors[i].dropped.add(other.processors[i].dropped);
+    }
+  }
+
+  public boolean isEmpty() {
+    for (OfProcessor processor : processors) {
+      if (!processor.isEmpty()) {
+        return false;
+      }
+    }
+    return records == 0 && duplicates == 0 && dropped.isEmpty();
+  }
+
+  public long packetsIn() {
+    return packetsIn;
+  }
+
+  public long packetsOut() {
+    return packetsOut;
+  }
+
+  public long bytesIn() {
+    return bytesIn;
+  }
+
+  /** Tuples that parsers emitted. */
+  public long tuplesIn() {
+    return tuplesIn;
+  }
+
+  /** Tuples that arrived. */
+  public long tuples() {
+    return tuples;
+  }
+
+  /** Kafka records read, whatever they were. */
+  public long records() {
+    return records;
+  }
+
+  public long duplicates() {
+    return duplicates;
+  }
+
+  /** The lowest rate of any batch. */
+  public double samplingRate() {
+    return samplingRate;
+  }
+
+  public Counters dropped() {
+    return dropped;
+  }
+
+  public int processors() {
+    return processors.length;
+  }
+
+  public void write(DataOutput out) throws IOException {
+    for (long count :
+        new long[] {packetsIn, packetsOut, bytesIn, tuplesIn, tuples, records, duplicates}) {
+      Wire.writeUnsigned(out, count);
+    }
+    out.writeDouble(samplingRate);
+    dropped.write(out);
+    for (OfProcessor processor : processors) {
+      Wire.writeUnsigned(out, processor.late);
+      Wire.writeUnsigned(out, processor.reused);
+      processor.dropped.write(out);
+    }
+  }
+
+  public static Accounts read(DataInput in, int processors) throws IOException {
+    Accounts accounts = new Accounts(processors);
+    accounts.packetsIn = Wire.readUnsigned(in);
+    accounts.packetsOut = Wire.readUnsigned(in);
+    accounts.bytesIn = Wire.readUnsigned(in);
+    accounts.tuplesIn = Wire.readUnsigned(in);
+    accounts.tuples = Wire.readUnsigned(in);
+    accounts.records = Wire.readUnsigned(in);
+    accounts.duplicates = Wire.readUnsigned(in);
+    accounts.samplingRate = in.readDouble();
+    accounts.dropped.read(in);
+    for (OfProcessor processor : accounts.processors) {
+      processor.late = Wire.readUnsigned(in);
+      processor.reused = Wire.readUnsigned(in);
+      processor.dropped.read(in);
+    }
+    return accounts;
+  }
+}

@@ -1,0 +1,46 @@
+package io.tapline.flink.results;
+
+import io.tapline.flink.group.Wire;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.flink.core.memory.DataInputDeserializer;
+import org.apache.flink.core.memory.DataOutputSerializer;
+
+/**
+ * What one bucket tells the results operator.
+ *
+ * @param watermarkNs every window of this bucket that ends up to here has been told
+ * @param accounts what came since its last report
+ */
+public record BucketReport(
+    int bucket, long watermarkNs, Accounts accounts, List<WindowRows> windows) {
+
+  public byte[] toBytes() throws IOException {
+    DataOutputSerializer out = new DataOutputSerializer(256);
+    Wire.writeUnsigned(out, bucket);
+    out.writeLong(watermarkNs);
+    out.writeBoolean(!accounts.isEmpty());
+    if (!accounts.isEmpty()) {
+      accounts.write(out);
+    }
+    Wire.writeUnsigned(out, windows.size());
+    for (WindowRows window : windows) {
+      window.write(out);
+    }
+    return out.getCopyOfBuffer();
+  }
+
+  static BucketReport read(byte[] bytes, int processors) throws IOException {
+    DataInputDeserializer in = new DataInputDeserializer(bytes);
+    int bucket = (int) Wire.readUnsigned(in);
+    long watermark = in.readLong();
+    Accounts accounts = in.readBoolean() ? Accounts.read(in, processors) : new Accounts(processors);
+    int count = (int) Wire.readUnsigned(in);
+    List<WindowRows> windows = new ArrayList<>(count);
+    for (int i = 0; i < count; i++) {
+      windows.add(WindowRows.read(in));
+    }
+    return new BucketReport(bucket, watermark, accounts, windows);
+  }
+}

@@ -1,0 +1,54 @@
+package io.tapline.flink.results;
+
+import io.tapline.flink.group.Wire;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Events by reason, with a bound on how many reasons a hostile sender can make up. */
+public final class Counters {
+  private static final int MOST_REASONS = 256;
+  private static final String OTHER = "other";
+
+  private final Map<String, Long> counts = new TreeMap<>();
+
+  public void add(String reason, long count) {
+    if (count != 0) {
+      boolean room = counts.size() < MOST_REASONS || counts.containsKey(reason);
+      counts.merge(room ? reason : OTHER, count, Long::sum);
+    }
+  }
+
+  public void add(Counters other) {
+    other.counts.forEach(this::add);
+  }
+
+  public long get(String reason) {
+    return counts.getOrDefault(reason, 0L);
+  }
+
+  public boolean isEmpty() {
+    return counts.isEmpty();
+  }
+
+  /** Reasons in alphabetical order. */
+  public Map<String, Long> byReason() {
+    return counts;
+  }
+
+  void write(DataOutput out) throws IOException {
+    Wire.writeUnsigned(out, counts.size());
+    for (var entry : counts.entrySet()) {
+      Wire.writeText(out, entry.getKey());
+      Wire.writeUnsigned(out, entry.getValue());
+    }
+  }
+
+  void read(DataInput in) throws IOException {
+    for (long i = Wire.readUnsigned(in); i > 0; i--) {
+      add(Wire.readText(in), Wire.readUnsigned(in));
+    }
+  }
+}

@@ -1,0 +1,196 @@
+package io.tapline.flink.results;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.tapline.flink.group.Distribution;
+import io.tapline.flink.group.Exemplar;
+import io.tapline.flink.group.KeyFields;
+import io.tapline.flink.group.Value;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.math.BigInteger;
+import java.util.List;
+
+/** Result rows and completeness as JSON, written as a stream. */
+final class Json {
+  static final JsonFactory FACTORY = new JsonFactory();
+
+  private final String query;
+  private final List<String> keyFields;
+  private final String processor;
+  private final boolean ranked;
+
+  /** Writes the rows of one processor. */
+  Json(String query, String processor, List<String> keyFields, boolean ranked) {
+    this.query = query;
+    this.processor = processor;
+    this.keyFields = keyFields;
+    this.ranked = ranked;
+  }
+
+  /** One result row. The completeness is JSON already: it is the same for all rows of a window. */
+  String row(WindowRows window, ResultRow row, int rank, String completeness) throws IOException {
+    StringWriter text = new StringWriter(512);
+    try (JsonGenerator json = FACTORY.createGenerator(text)) {
+      json.writeStartObject();
+      json.writeStringField("query", query);
+      json.writeStringField("processor", processor);
+      json.writeNumberField("window_start_ns", window.startNs());
+      json.writeNumberField("window_end_ns", window.endNs());
+      if (ranked) {
+        json.writeNumberField("rank", rank);
+      }
+      writeKey(json, row.key());
+      writeNumber(json, "value", row.value());
+      writeBound(json, "low", row.value(), row.value().low());
+      writeBound(json, "high", row.value(), row.value().high());
+      if (row.spread() != null) {
+        writeSpread(json, row);
+      }
+      if (window.partial()) {
+        json.writeBooleanField("partial", true);
+      }
+      json.writeFieldName("completeness");
+      json.writeRawValue(completeness);
+      writeExemplars(json, row.exemplars().list());
+      json.writeEndObject();
+    }
+    return text.toString();
+  }
+
+  private void writeKey(JsonGenerator json, byte[] key) throws IOException {
+    List<Object> values = KeyFields.read(key);
+    json.writeObjectFieldStart("key");
+    for (int i = 0; i < values.size() && i < keyFields.size(); i++) {
+      json.writeFieldName(keyFields.get(i));
+      write(json, values.get(i));
+    }
+    json.writeEndObject();
+  }
+
+  static void write(JsonGenerator json, Object field) throws IOException {
+    if (field instanceof Long number) {
+      json.writeNumber(number);
+    } else if (field instanceof BigInteger number) {
+      json.writeNumber(number);
+    } else if (field instanceof Double number) {
+      write(json, number.doubleValue());
+    } else if (field instanceof Boolean flag) {
+      json.writeBoolean(flag);
+    } else {
+      json.writeString((String) field);
+    }
+  }
+
+  /** JSON knows neither infinities nor NaN. */
+  private static void write(JsonGenerator json, double number) throws IOException {
+    if (Double.isFinite(number)) {
+      json.writeNumber(number);
+    } else {
+      json.writeNull();
+    }
+  }
+
+  private static void writeNumber(JsonGenerator json, String name, Value value) throws IOException {
+    json.writeFieldName(name);
+    if (value.whole()) {
+      json.writeNumber(value.exact());
+    } else {
+      write(json, value.number());
+    }
+  }
+
+  private static void writeBound(JsonGenerator json, String name, Value value, double bound)
+      throws IOException {
+    if (value.whole() && bound == value.number()) {
+      writeNumber(json, name, value);
+    } else {
+      json.writeFieldName(name);
+      write(json, bound);
+    }
+  }
+
+  private static void writeSpread(JsonGenerator json, ResultRow row) throws IOException {
+    ResultRow.Spread spread = row.spread();
+    json.writeObjectFieldStart("distribution");
+    writeNumber(json, "count", spread.count());
+    writeNumber(json, "mean", row.value());
+    writeNumber(json, "min", spread.min());
+    writeNumber(json, "max", spread.max());
+    String[] names = {"p50", "p90", "p95", "p99"};
+    for (int i = 0; i < names.length; i++) {
+      json.writeFieldName(names[i]);
+      write(json, spread.quantiles()[i]);
+    }
+    json.writeArrayFieldStart("histogram");
+    for (int i = 0; i < spread.histogram().length; i++) {
+      if (spread.histogram()[i] > 0) {
+        json.writeStartObject();
+        json.writeNumberField("le", Distribution.bound(i));
+        json.writeNumberField("count", spread.histogram()[i]);
+        json.writeEndObject();
+      }
+    }
+    json.writeEndArray();
+    json.writeEndObject();
+  }
+
+  private static void writeExemplars(JsonGenerator json, List<Exemplar> exemplars)
+      throws IOException {
+    json.writeArrayFieldStart("exemplars");
+    for (Exemplar flow : exemplars) {
+      json.writeStartObject();
+      json.writeStringField(
+          "flow_id", "%016x-%08x".formatted(flow.flowHash(), flow.flowIncarnation()));
+      json.writeStringField("src_ip", KeyFields.address(flow.source()));
+      json.writeNumberField("src_port", flow.sourcePort());
+      json.writeStringField("dst_ip", KeyFields.address(flow.destination()));
+      json.writeNumberField("dst_port", flow.destinationPort());
+      json.writeNumberField("start_ns", flow.startNs());
+      json.writeNumberField("end_ns", flow.endNs());
+      json.writeStringField("monitor", flow.monitor());
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+  }
+
+  /** How complete the results of a processor are so far. */
+  static String completeness(Accounts accounts, int processor) throws IOException {
+    Accounts.OfProcessor own = accounts.processor(processor);
+    Counters dropped = new Counters();
+    dropped.add(accounts.dropped());
+    dropped.add(own.dropped());
+    StringWriter text = new StringWriter();
+    try (JsonGenerator json = FACTORY.createGenerator(text)) {
+      json.writeStartObject();
+      json.writeNumberField("sampling_rate", accounts.samplingRate());
+      json.writeNumberField("packets_in", accounts.packetsIn());
+      json.writeNumberField("packets_out", accounts.packetsOut());
+      json.writeNumberField("tuples", accounts.tuples());
+      json.writeFieldName("dropped");
+      write(json, dropped);
+      json.writeNumberField("late", own.late());
+      json.writeNumberField("reused", own.reused());
+      json.writeNumberField("duplicates", accounts.duplicates());
+      json.writeEndObject();
+    }
+    return text.toString();
+  }
+
+  /** {@code {"reason": count}}. */
+  static String dropped(Counters dropped) throws IOException {
+    StringWriter text = new StringWriter();
+    try (JsonGenerator json = FACTORY.createGenerator(text)) {
+      write(json, dropped);
+    }
+    return text.toString();
+  }
+
+  private static void write(JsonGenerator json, Counters dropped) throws IOException {
+    json.writeStartObject();
+    for (var entry : dropped.byReason().entrySet()) {
+      json.writeNumberField(entry.getKey(), entry.getValue());
+    }
+    json.writeEndObject();
+  }
+}

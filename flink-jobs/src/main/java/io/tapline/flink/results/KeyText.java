@@ -1,0 +1,39 @@
+package io.tapline.flink.results;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.tapline.flink.group.KeyFields;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.util.List;
+
+/** Keys as people and JSON see them. */
+final class KeyText {
+  /** Member of a ranking that has no key fields. */
+  static final String ALL = "*";
+
+  private KeyText() {}
+
+  /** A single field's value as text; of several, a JSON array, so that no two keys look alike. */
+  static String of(byte[] key) {
+    List<Object> fields = KeyFields.read(key);
+    if (fields.isEmpty()) {
+      return ALL;
+    }
+    return fields.size() == 1 ? String.valueOf(fields.get(0)) : array(fields);
+  }
+
+  private static String array(List<Object> fields) {
+    StringWriter text = new StringWriter();
+    try (JsonGenerator json = Json.FACTORY.createGenerator(text)) {
+      json.writeStartArray();
+      for (Object field : fields) {
+        Json.write(json, field);
+      }
+      json.writeEndArray();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return text.toString();
+  }
+}

@@ -1,0 +1,67 @@
+package io.tapline.flink.results;
+
+import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.group.Wire;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Makes one list of rows of the buckets' lists. Of a whole-query window buckets report only
+ * changes, so the last rows of each are kept here.
+ */
+final class ProcessorMerge {
+  private final ProcessorSpec spec;
+  private final int most;
+  private final Map<Integer, WindowRows> lastOfBucket = new TreeMap<>();
+
+  ProcessorMerge(ProcessorSpec spec, int maxRows) {
+    this.spec = spec;
+    this.most = spec.isRanking() ? Math.min(spec.rows(), maxRows) : maxRows;
+  }
+
+  WindowRows merge(OpenWindows.Closed window, Accounts accounts) {
+    Map<Integer, WindowRows> parts = window.byBucket();
+    long end = parts.values().iterator().next().endNs();
+    boolean partial = parts.values().iterator().next().partial();
+    if (spec.isWholeQuery()) {
+      lastOfBucket.putAll(parts);
+      parts = lastOfBucket;
+    }
+    long start = parts.values().stream().mapToLong(WindowRows::startNs).min().orElseThrow();
+    return new WindowRows(spec.index(), start, end, partial, best(parts.values(), accounts));
+  }
+
+  private List<ResultRow> best(Collection<WindowRows> parts, Accounts accounts) {
+    List<ResultRow> rows =
+        parts.stream()
+            .flatMap(part -> part.rows().stream())
+            .sorted(ResultRow.order(spec.isRanking() && spec.ascending()))
+            .toList();
+    if (rows.size() <= most) {
+      return rows;
+    }
+    long omitted = spec.isRanking() ? 0 : rows.size() - most;
+    accounts.processor(spec.index()).drop("rows_omitted", omitted);
+    return rows.subList(0, most);
+  }
+
+  void write(DataOutput out) throws IOException {
+    Wire.writeUnsigned(out, lastOfBucket.size());
+    for (var entry : lastOfBucket.entrySet()) {
+      Wire.writeUnsigned(out, entry.getKey());
+      entry.getValue().write(out);
+    }
+  }
+
+  void read(DataInput in) throws IOException {
+    for (long i = Wire.readUnsigned(in); i > 0; i--) {
+      int bucket = (int) Wire.readUnsigned(in);
+      lastOfBucket.put(bucket, WindowRows.read(in));
+    }
+  }
+}

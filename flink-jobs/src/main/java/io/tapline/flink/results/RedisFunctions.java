@@ -1,0 +1,111 @@
+package io.tapline.flink.results;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * A connection to Redis that loads the library of functions and outlives short outages. Not
+ * thread-safe.
+ */
+final class RedisFunctions {
+  private static final int TIMEOUT_MS = 5_000;
+  private static final long FIRST_PAUSE_MS = 50;
+  private static final long LONGEST_PAUSE_MS = 2_000;
+
+  private final String host;
+  private final int port;
+  private Jedis jedis;
+
+  RedisFunctions(String host, int port) {
+    this.host = host;
+    this.port = port;
+  }
+
+  /**
+   * @param patience how long to try
+   * @throws IOException if Redis can't be reached for so long, or is none that has functions
+   */
+  void connect(Duration patience) throws IOException, InterruptedException {
+    retry(patience, () -> {});
+  }
+
+  /**
+   * Calls a function until it was called once.
+   *
+   * @param call function, number of keys, keys, arguments
+   */
+  void call(String[] call, Duration patience) throws IOException, InterruptedException {
+    int keys = Integer.parseInt(call[1]);
+    List<String> keyList = Arrays.asList(call).subList(2, 2 + keys);
+    List<String> arguments = Arrays.asList(call).subList(2 + keys, call.length);
+    retry(patience, () -> jedis.fcall(call[0], keyList, arguments));
+  }
+
+  private void retry(Duration patience, Runnable action) throws IOException, InterruptedException {
+    long deadline = System.nanoTime() + patience.toNanos();
+    long pause = FIRST_PAUSE_MS;
+    while (true) {
+      try {
+        open();
+        action.run();
+        return;
+      } catch (JedisException e) {
+        close();
+        if (!passes(e) || System.nanoTime() > deadline) {
+          throw failure(e);
+        }
+      }
+      Thread.sleep(pause);
+      pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
+    }
+  }
+
+  private void open() throws IOException {
+    if (jedis == null) {
+      jedis = new Jedis(host, port, TIMEOUT_MS);
+      jedis.functionLoadReplace(library());
+    }
+  }
+
+  /**
+   * Outages, start-up, and a server that came back without its functions; opening anew loads them.
+   */
+  private static boolean passes(JedisException e) {
+    String message = String.valueOf(e.getMessage());
+    return e instanceof JedisConnectionException
+        || message.startsWith("LOADING")
+        || message.startsWith("BUSY")
+        || message.startsWith("MASTERDOWN")
+        || message.startsWith("ERR Function not found");
+  }
+
+  private IOException failure(JedisException e) {
+    String where = "Redis at " + host + ":" + port;
+    if (e instanceof JedisDataException) {
+      return new IOException(
+          where + " refused a write: " + e.getMessage() + " (version 7.0 or later is needed)", e);
+    }
+    return new IOException(where + " can't be reached: start it there, or give another address", e);
+  }
+
+  private static String library() throws IOException {
+    try (InputStream lua = RedisFunctions.class.getResourceAsStream("tapline.lua")) {
+      return new String(lua.readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+
+  void close() {
+    if (jedis != null) {
+      jedis.close();
+      jedis = null;
+    }
+  }
+}

@@ -1,0 +1,64 @@
+package io.tapline.flink.results;
+
+import io.tapline.flink.Endpoints;
+import java.io.IOException;
+import java.time.Duration;
+import org.apache.flink.api.connector.sink2.Sink;
+import org.apache.flink.api.connector.sink2.SinkWriter;
+import org.apache.flink.api.connector.sink2.WriterInitContext;
+import org.apache.flink.runtime.execution.SuppressRestartsException;
+
+/**
+ * Calls the Redis Functions that the results operator asks for, one after another.
+ *
+ * <p>A write is done when {@code write} returns, so that a checkpoint has nothing to wait for;
+ * after a failure calls come again and change nothing. A lost connection is tried again for a
+ * while; then the job fails and starts again from its last checkpoint. A Redis that is not there at
+ * the very start is taken for a mistake: the job fails for good.
+ */
+public final class RedisSink implements Sink<String[]> {
+  private static final Duration PATIENCE_AT_START = Duration.ofSeconds(5);
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  private final Endpoints endpoints;
+
+  public RedisSink(Endpoints endpoints) {
+    this.endpoints = endpoints;
+  }
+
+  @Override
+  public SinkWriter<String[]> createWriter(WriterInitContext context) throws IOException {
+    boolean first =
+        context.getRestoredCheckpointId().isEmpty()
+            && context.getTaskInfo().getAttemptNumber() == 0;
+    RedisFunctions redis = new RedisFunctions(endpoints.redisHost(), endpoints.redisPort());
+    try {
+      redis.connect(first ? PATIENCE_AT_START : PATIENCE);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("stopped while waiting for Redis", e);
+    } catch (IOException e) {
+      redis.close();
+      if (first) {
+        throw new SuppressRestartsException(e);
+      }
+      throw e;
+    }
+    return new Writer(redis);
+  }
+
+  private record Writer(RedisFunctions redis) implements SinkWriter<String[]> {
+    @Override
+    public void write(String[] call, Context context) throws IOException, InterruptedException {
+      redis.call(call, PATIENCE);
+    }
+
+    @Override
+    public void flush(boolean endOfInput) {}
+
+    @Override
+    public void close() {
+      redis.close();
+    }
+  }
+}

@@ -1,0 +1,99 @@
+package io.tapline.flink.results;
+
+import io.tapline.flink.JobOptions;
+import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.QuerySpec;
+import io.tapline.flink.ingest.Buckets;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.flink.api.common.state.ListState;
+import org.apache.flink.api.common.state.ListStateDescriptor;
+import org.apache.flink.api.common.typeinfo.PrimitiveArrayTypeInfo;
+import org.apache.flink.core.memory.DataInputDeserializer;
+import org.apache.flink.core.memory.DataOutputSerializer;
+import org.apache.flink.runtime.state.StateInitializationContext;
+import org.apache.flink.runtime.state.StateSnapshotContext;
+import org.apache.flink.streaming.api.operators.AbstractStreamOperator;
+import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
+import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
+
+/**
+ * Reports of all buckets in, calls of Redis Functions out: merges the buckets' rows of a window
+ * into one ranking once every bucket has passed the window's end. One subtask, since a ranking is
+ * one thing; what reaches it is small.
+ */
+public final class ResultsOperator extends AbstractStreamOperator<String[]>
+    implements OneInputStreamOperator<byte[], String[]> {
+
+  private final QuerySpec query;
+  private final JobOptions options;
+
+  private transient ListState<byte[]> state;
+  private transient OpenWindows windows;
+  private transient Accounts accounts;
+  private transient List<ProcessorMerge> merges;
+  private transient RedisCalls calls;
+
+  public ResultsOperator(QuerySpec query, JobOptions options) {
+    this.query = query;
+    this.options = options;
+  }
+
+  @Override
+  public void initializeState(StateInitializationContext context) throws Exception {
+    super.initializeState(context);
+    windows = new OpenWindows(Buckets.COUNT);
+    accounts = new Accounts(query.processors().size());
+    calls = new RedisCalls(query, options.windowsKept());
+    merges = new ArrayList<>();
+    for (ProcessorSpec spec : query.processors()) {
+      merges.add(new ProcessorMerge(spec, options.maxRows()));
+    }
+    state =
+        context
+            .getOperatorStateStore()
+            .getListState(
+                new ListStateDescriptor<>(
+                    "results", PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO));
+    for (byte[] bytes : state.get()) {
+      read(new DataInputDeserializer(bytes));
+    }
+  }
+
+  @Override
+  public void processElement(StreamRecord<byte[]> element) throws Exception {
+    BucketReport report = BucketReport.read(element.getValue(), query.processors().size());
+    accounts.add(report.accounts());
+    long before = windows.watermarkNs();
+    windows.add(report);
+    List<OpenWindows.Closed> closed = windows.close();
+    for (OpenWindows.Closed window : closed) {
+      WindowRows merged = merges.get(window.processor()).merge(window, accounts);
+      output.collect(new StreamRecord<>(calls.window(merged, accounts)));
+    }
+    if (windows.watermarkNs() != before || report.watermarkNs() == Long.MAX_VALUE) {
+      output.collect(new StreamRecord<>(calls.totals(accounts)));
+    }
+  }
+
+  @Override
+  public void snapshotState(StateSnapshotContext context) throws Exception {
+    super.snapshotState(context);
+    DataOutputSerializer out = new DataOutputSerializer(1024);
+    accounts.write(out);
+    windows.write(out);
+    for (ProcessorMerge merge : merges) {
+      merge.write(out);
+    }
+    state.clear();
+    state.add(out.getCopyOfBuffer());
+  }
+
+  private void read(DataInputDeserializer in) throws Exception {
+    accounts = Accounts.read(in, query.processors().size());
+    windows.read(in);
+    for (ProcessorMerge merge : merges) {
+      merge.read(in);
+    }
+  }
+}

@@ -1,0 +1,49 @@
+#!lua name=tapline
+
+-- Writes of the stream job, each atomic and each without effect if it or a later one was there before.
+-- Keys, types and fields: schema/redis.md.
+
+-- Moves the guard in `key` on to `position` (digits of one length, so that text order is the order of numbers).
+local function is_news(key, position)
+  local last = redis.call('GET', key)
+  if last and last >= position then
+    return false
+  end
+  redis.call('SET', key, position)
+  return true
+end
+
+-- KEYS last, ranking, groups, windows
+-- ARGS position, windows kept, channel, processor, name, start, end, completeness, then key text, score and row of each row
+local function window(keys, args)
+  if not is_news(keys[1], args[1]) then
+    return 0
+  end
+  redis.call('DEL', keys[2], keys[3])
+  local rows = {}
+  for i = 9, #args, 3 do
+    redis.call('ZADD', keys[2], args[i + 1], args[i])
+    redis.call('HSET', keys[3], args[i], args[i + 2])
+    rows[#rows + 1] = args[i + 2]
+  end
+  redis.call('XADD', keys[4], 'MAXLEN', '=', args[2], '*',
+    'processor', args[4], 'name', args[5], 'window_start_ns', args[6], 'window_end_ns', args[7],
+    'rows', '[' .. table.concat(rows, ',') .. ']', 'completeness', args[8])
+  redis.call('PUBLISH', args[3],
+    '{"type":"window","processor":' .. args[4] .. ',"window_end_ns":' .. args[7] .. '}')
+  return 1
+end
+
+-- KEYS totals
+-- ARGS position, then field and value of each total
+local function totals(keys, args)
+  local last = redis.call('HGET', keys[1], 'position')
+  if last and last > args[1] then
+    return 0
+  end
+  redis.call('HSET', keys[1], 'position', unpack(args))
+  return 1
+end
+
+redis.register_function('tapline_window', window)
+redis.register_function('tapline_totals', totals)

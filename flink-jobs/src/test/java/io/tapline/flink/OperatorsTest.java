@@ -1,0 +1,334 @@
+package io.tapline.flink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.flink.ingest.Pipeline;
+import io.tapline.flink.support.MonitorStream;
+import io.tapline.flink.support.Oracle;
+import io.tapline.flink.support.Plans;
+import io.tapline.flink.support.Tuple;
+import io.tapline.flink.support.Workload;
+import io.tapline.schema.proto.Column;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.TupleBatch;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * The operators together, record by record: random plans against the plain evaluator, and each loss
+ * by itself.
+ */
+class OperatorsTest {
+  private static final long SECOND = 1_000_000_000L;
+  private static final String[] AGGREGATES = {"COUNT", "SUM", "AVG", "MIN", "MAX", "DISTRIBUTION"};
+  private static final String[] KEYS = {
+    "", "\"url\"", "\"dst_ip\"", "\"src_port\"", "\"url\",\"src_port\""
+  };
+  private static final String[] WINDOWS = {
+    "\"size\":\"10s\",\"slide\":\"1s\"",
+    "\"size\":\"4s\",\"slide\":\"4s\"",
+    "\"size\":\"5s\",\"slide\":\"3s\"",
+    "\"size\":\"2s\",\"slide\":\"7s\"",
+    "\"size\":\"0.300s\",\"slide\":\"0.100s\"",
+    "\"slide\":\"10s\"",
+    "\"slide\":\"1s\""
+  };
+
+  static IntStream seeds() {
+    return IntStream.range(0, 80);
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void randomPlansGiveWhatThePlainEvaluatorGives(int seed) throws Exception {
+    Random random = new Random(seed);
+    Plan plan = Plans.plan("q", 1 + random.nextInt(3), processors(random));
+    Workload workload =
+        new Workload(
+            "q", plan.getMonitorsCount(), 20 + random.nextInt(20), 1 + random.nextInt(200), seed);
+    JobOptions options = JobOptions.defaults().withParallelism(1 + random.nextInt(3));
+    try (Pipeline pipeline = new Pipeline(plan, options)) {
+      feedInRandomOrder(pipeline, workload, random);
+      for (int i = 0; i < plan.getProcessorsCount(); i++) {
+        Oracle oracle = new Oracle(plan, i, workload.tuples, workload.endsNs);
+        assertThat(Oracle.actual(pipeline.windows(i)))
+            .as(plan.getProcessors(i).toString())
+            .isEqualTo(oracle.windows());
+      }
+      assertThat(pipeline.totals())
+          .containsEntry("tuples", Integer.toString(workload.tuples.size()))
+          .containsEntry("duplicates", Long.toString(workload.repeats))
+          .containsEntry("late", "0");
+    }
+  }
+
+  private static String processors(Random random) {
+    List<String> processors = new ArrayList<>();
+    for (int i = random.nextInt(1, 4); i > 0; i--) {
+      String aggregate = AGGREGATES[random.nextInt(AGGREGATES.length)];
+      String window = WINDOWS[random.nextInt(WINDOWS.length)];
+      processors.add(
+          switch (random.nextInt(4)) {
+            case 0 -> Plans.topK(1 + random.nextInt(5), "10s", "2s");
+            case 1 -> Plans.diff(aggregate, random.nextBoolean() ? "\"dst_ip\"" : "", window);
+            case 2 -> Plans.join(aggregate, window);
+            default -> Plans.group(aggregate, KEYS[random.nextInt(KEYS.length)], window);
+          });
+    }
+    return String.join(",", processors);
+  }
+
+  /**
+   * Order within a partition stays; between them anything goes, and now and then a restart with
+   * other subtasks.
+   */
+  private static void feedInRandomOrder(Pipeline pipeline, Workload workload, Random random)
+      throws Exception {
+    int[] next = new int[workload.partitions.size()];
+    int left = workload.partitions.stream().mapToInt(List::size).sum();
+    for (; left > 0; left--) {
+      int partition = random.nextInt(next.length);
+      while (next[partition] == workload.partitions.get(partition).size()) {
+        partition = (partition + 1) % next.length;
+      }
+      pipeline.feed(partition, workload.partitions.get(partition).get(next[partition]++));
+      if (random.nextInt(40) == 0) {
+        pipeline.restart(1 + random.nextInt(3));
+      }
+    }
+    for (int partition = 0; partition < next.length; partition++) {
+      assertThat(pipeline.ended(partition)).isTrue();
+    }
+  }
+
+  @Test
+  void tuplesOfAClosedWindowAreCountedAsLate() throws Exception {
+    try (Pipeline pipeline = pipeline(1, Plans.topK(3, "2s", "1s"))) {
+      MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
+      pipeline.feed(0, bytes(monitor.batch(10 * SECOND, List.of(get(5 * SECOND, "/a")))));
+      pipeline.feed(
+          0,
+          bytes(
+              monitor.batch(
+                  10 * SECOND, List.of(get(6 * SECOND, "/late"), get(11 * SECOND, "/b")))));
+      pipeline.feed(0, bytes(monitor.end(12 * SECOND)));
+      assertThat(Oracle.actual(pipeline.windows(0)))
+          .containsExactly(
+              "[4000000000,6000000000)\n  [/a] = 1", "[5000000000,7000000000)\n  [/a] = 1",
+              "[10000000000,12000000000)\n  [/b] = 1",
+                  "[11000000000,13000000000) partial\n  [/b] = 1");
+      assertThat(last(pipeline, 0).get("completeness").get("late").asLong()).isEqualTo(1);
+      assertThat(pipeline.totals()).containsEntry("late", "1").containsEntry("tuples", "3");
+    }
+  }
+
+  @Test
+  void aMonitorThatWasNotHeardHoldsWindowsBack() throws Exception {
+    try (Pipeline pipeline = pipeline(2, Plans.topK(3, "1s", "1s"))) {
+      MonitorStream heard = new MonitorStream("q", "m0", 0, 1);
+      MonitorStream silent = new MonitorStream("q", "m1", 0, 1);
+      pipeline.feed(0, bytes(heard.batch(50 * SECOND, List.of(get(5 * SECOND, "/a")))));
+      pipeline.feed(0, bytes(heard.end(60 * SECOND)));
+      assertThat(pipeline.windows(0)).isEmpty();
+      pipeline.feed(1, bytes(silent.batch(6 * SECOND, List.of(get(5 * SECOND, "/a")))));
+      assertThat(Oracle.actual(pipeline.windows(0)))
+          .containsExactly("[5000000000,6000000000)\n  [/a] = 2");
+    }
+  }
+
+  @Test
+  void aStreamEndsWhenAllItsLanesHave() throws Exception {
+    try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
+      MonitorStream first = new MonitorStream("q", "m0", 0, 1);
+      MonitorStream second = new MonitorStream("q", "m0", 1, 1);
+      pipeline.feed(0, bytes(second.batch(1, List.of())));
+      pipeline.feed(0, bytes(first.batch(SECOND, List.of(get(0, "/a")))));
+      pipeline.feed(0, bytes(first.end(2 * SECOND)));
+      assertThat(pipeline.ended(0)).isFalse();
+      assertThat(pipeline.windows(0)).isEmpty();
+      pipeline.restart(1);
+      pipeline.feed(0, bytes(second.end(2 * SECOND)));
+      assertThat(pipeline.ended(0)).isTrue();
+      assertThat(pipeline.windows(0)).hasSize(1);
+    }
+  }
+
+  @Test
+  void batchesOfAnOlderEpochAreFenced() throws Exception {
+    try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
+      MonitorStream old = new MonitorStream("q", "m0", 0, 1);
+      MonitorStream now = new MonitorStream("q", "m0", 0, 1).restart().epoch(2);
+      pipeline.feed(0, bytes(old.batch(0, List.of(get(1, "/a")))));
+      pipeline.feed(0, bytes(now.batch(0, List.of(get(2, "/a")))));
+      pipeline.feed(0, bytes(old.batch(0, List.of(get(3, "/a")))));
+      pipeline.feed(0, bytes(old.end(3)));
+      assertThat(pipeline.ended(0)).isFalse();
+      pipeline.feed(0, bytes(now.end(SECOND)));
+      assertThat(Oracle.actual(pipeline.windows(0))).containsExactly("[0,1000000000)\n  [/a] = 2");
+      assertThat(pipeline.dropped("superseded_batch")).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void aRestartedMonitorGoesOnAndBatchesThatNeverCameAreCounted() throws Exception {
+    try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
+      MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
+      pipeline.feed(0, bytes(monitor.batch(0, List.of(get(1, "/a")))));
+      monitor.lose();
+      monitor.lose();
+      pipeline.feed(0, bytes(monitor.batch(0, List.of(get(2, "/a")))));
+      monitor.restart();
+      pipeline.feed(0, bytes(monitor.batch(0, List.of(get(3, "/a")))));
+      pipeline.feed(0, bytes(monitor.end(SECOND)));
+      assertThat(Oracle.actual(pipeline.windows(0))).containsExactly("[0,1000000000)\n  [/a] = 3");
+      assertThat(pipeline.dropped("missing_batch")).isEqualTo(2);
+      assertThat(pipeline.totals()).containsEntry("duplicates", "0");
+    }
+  }
+
+  @Test
+  void aBatchThatContradictsItselfCountsInNothingButItsHeader() throws Exception {
+    try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
+      MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
+      TupleBatch good = monitor.batch(0, List.of(get(1, "/a")));
+      int url =
+          IntStream.range(0, good.getColumnsCount())
+              .filter(i -> good.getColumns(i).getName().equals("url"))
+              .findFirst()
+              .orElseThrow();
+      Column outside = good.getColumns(url).toBuilder().setBase(7).build();
+      pipeline.feed(0, bytes(good.toBuilder().setColumns(url, outside).build()));
+      pipeline.feed(
+          0, bytes(monitor.batch(0, List.of(get(2, "/b"))).toBuilder().removeColumns(url).build()));
+      pipeline.feed(0, bytes(monitor.batch(0, List.of(get(-5, "/b")))));
+      pipeline.feed(0, bytes(monitor.batch(0, List.of(get(3, "/c")))));
+      pipeline.feed(0, bytes(monitor.end(SECOND)));
+      assertThat(Oracle.actual(pipeline.windows(0))).containsExactly("[0,1000000000)\n  [/c] = 1");
+      assertThat(pipeline.dropped("malformed_batch")).isEqualTo(3);
+      assertThat(pipeline.totals()).containsEntry("tuples", "1").containsEntry("packets_in", "44");
+    }
+  }
+
+  @Test
+  void sampledCountsAreScaledAndTheirBoundsHoldTheTruthMostOfTheTime() throws Exception {
+    int held = 0;
+    for (int seed = 0; seed < 40; seed++) {
+      Random random = new Random(seed);
+      try (Pipeline pipeline =
+          pipeline(
+              1,
+              Plans.topK(1, "1s", "1s")
+                  + ","
+                  + Plans.group("SUM", "", "\"size\":\"1s\",\"slide\":\"1s\""))) {
+        MonitorStream monitor = new MonitorStream("q", "m0", 0, 0.25);
+        List<Tuple> kept = new ArrayList<>();
+        long sum = 0;
+        for (int i = 0; i < 400; i++) {
+          Tuple tuple = Tuple.http(i, i, "/a", 1000 + i);
+          sum += 1000 + i;
+          if (random.nextInt(4) == 0) {
+            kept.add(tuple);
+          }
+        }
+        pipeline.feed(0, bytes(monitor.batch(0, kept)));
+        pipeline.feed(0, bytes(monitor.end(SECOND)));
+        JsonNode count = last(pipeline, 0).get("rows").get(0);
+        JsonNode total = last(pipeline, 1).get("rows").get(0);
+        assertThat(count.get("value").asDouble()).isEqualTo(4.0 * kept.size());
+        assertThat(count.get("completeness").get("sampling_rate").asDouble()).isEqualTo(0.25);
+        held += holds(count, 400) ? 1 : 0;
+        held += holds(total, sum) ? 1 : 0;
+      }
+    }
+    assertThat(held).isBetween(70, 80);
+  }
+
+  private static boolean holds(JsonNode row, double truth) {
+    return row.get("low").asDouble() <= truth && truth <= row.get("high").asDouble();
+  }
+
+  @Test
+  void groupsAndRowsBeyondTheBoundsAreCounted() throws Exception {
+    Plan plan =
+        Plans.plan("q", 1, Plans.group("COUNT", "\"url\"", "\"size\":\"1s\",\"slide\":\"1s\""));
+    try (Pipeline pipeline = new Pipeline(plan, JobOptions.defaults().withBounds(32, 10, 20))) {
+      MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
+      List<Tuple> tuples = IntStream.range(0, 1000).mapToObj(i -> get(i, "/" + i)).toList();
+      pipeline.feed(0, bytes(monitor.batch(0, tuples)));
+      pipeline.feed(0, bytes(monitor.end(SECOND)));
+      int rows = last(pipeline, 0).get("rows").size();
+      assertThat(rows).isEqualTo(20);
+      assertThat(pipeline.dropped("key_overflow") + pipeline.dropped("rows_omitted"))
+          .isEqualTo(980);
+      assertThat(pipeline.dropped("key_overflow")).isEqualTo(1000 - 32);
+    }
+  }
+
+  @Test
+  void openConnectionsBeyondTheBoundAreGivenUpAndCounted() throws Exception {
+    Plan plan = Plans.plan("q", 1, Plans.diff("COUNT", "", "\"slide\":\"1s\""));
+    try (Pipeline pipeline = new Pipeline(plan, JobOptions.defaults().withBounds(1000, 10, 20))) {
+      MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
+      List<Tuple> tuples = new ArrayList<>();
+      IntStream.range(0, 100).forEach(i -> tuples.add(Tuple.event(i, i, "syn")));
+      pipeline.feed(0, bytes(monitor.batch(0, List.copyOf(tuples))));
+      pipeline.feed(
+          0,
+          bytes(
+              monitor.batch(0, List.of(Tuple.event(200, 1, "fin"), Tuple.event(201, 99, "fin")))));
+      pipeline.feed(0, bytes(monitor.end(SECOND)));
+      assertThat(last(pipeline, 0).get("rows").get(0).get("value").asLong()).isEqualTo(1);
+      assertThat(pipeline.dropped("flow_state_full")).isEqualTo(90);
+      assertThat(pipeline.dropped("without_start")).isEqualTo(1);
+      assertThat(pipeline.dropped("without_end")).isEqualTo(9);
+    }
+  }
+
+  @Test
+  void exemplarsAreTheEarliestFlows() throws Exception {
+    try (Pipeline pipeline = pipeline(1, Plans.topK(1, "10s", "1s"))) {
+      MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
+      for (int second = 1; second < 6; second++) {
+        List<Tuple> two =
+            List.of(
+                Tuple.http(second * SECOND, 2 * second, "/a", 7),
+                Tuple.http(second * SECOND + 5, 2 * second + 1, "/a", 7));
+        pipeline.feed(0, bytes(monitor.batch((second + 1) * SECOND, two)));
+      }
+      pipeline.feed(0, bytes(monitor.end(6 * SECOND)));
+      JsonNode exemplars = pipeline.windows(0).get(4).get("rows").get(0).get("exemplars");
+      assertThat(exemplars.findValuesAsText("flow_id"))
+          .containsExactly(
+              "0000000000000002-00000007",
+              "0000000000000003-00000007",
+              "0000000000000004-00000007");
+      assertThat(exemplars.get(0).toString())
+          .isEqualTo(
+              "{\"flow_id\":\"0000000000000002-00000007\",\"src_ip\":\"10.0.0.1\",\"src_port\":1026,\"dst_ip\":\"10.0.1.2\","
+                  + "\"dst_port\":80,\"start_ns\":999999993,\"end_ns\":1000000000,\"monitor\":\"m0\"}");
+    }
+  }
+
+  private static Pipeline pipeline(int monitors, String processors) throws Exception {
+    return new Pipeline(Plans.plan("q", monitors, processors), JobOptions.defaults());
+  }
+
+  private static Tuple get(long timeNs, String url) {
+    return Tuple.http(timeNs, timeNs, url, 0);
+  }
+
+  private static JsonNode last(Pipeline pipeline, int processor) {
+    List<JsonNode> windows = pipeline.windows(processor);
+    return windows.get(windows.size() - 1);
+  }
+
+  private static byte[] bytes(TupleBatch batch) {
+    return batch.toByteArray();
+  }
+}

@@ -1,0 +1,288 @@
+package io.tapline.flink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.flink.support.Deadline;
+import io.tapline.flink.support.EmbeddedKafka;
+import io.tapline.flink.support.FreePort;
+import io.tapline.flink.support.JobRun;
+import io.tapline.flink.support.MonitorStream;
+import io.tapline.flink.support.Oracle;
+import io.tapline.flink.support.Plans;
+import io.tapline.flink.support.RedisServer;
+import io.tapline.flink.support.Workload;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.TupleBatch;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.runtime.checkpoint.CheckpointStatsCounts;
+import org.apache.flink.runtime.jobmaster.JobResult;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import redis.clients.jedis.Jedis;
+
+/** The whole job between a real broker and a real Redis, in a mini cluster. */
+class QueryJobTest {
+  @TempDir static Path directory;
+  private static EmbeddedKafka kafka;
+  private static RedisServer redis;
+  private static MiniCluster cluster;
+
+  @BeforeAll
+  static void start() throws Exception {
+    kafka = new EmbeddedKafka(directory.resolve("kafka"));
+    redis = new RedisServer();
+    cluster =
+        new MiniCluster(
+            new MiniClusterConfiguration.Builder()
+                .setNumTaskManagers(1)
+                .setNumSlotsPerTaskManager(4)
+                .withRandomPorts()
+                .build());
+    cluster.start();
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    cluster.close();
+    redis.close();
+    kafka.close();
+  }
+
+  static final String PROCESSORS =
+      String.join(
+          ",",
+          Plans.topK(5, "10s", "1s"),
+          Plans.group("SUM", "\"dst_ip\"", "\"size\":\"6s\",\"slide\":\"4s\""),
+          Plans.group("MAX", "\"url\",\"dst_ip\"", "\"size\":\"5s\",\"slide\":\"5s\""),
+          Plans.group("AVG", "", "\"slide\":\"10s\""),
+          Plans.diff("DISTRIBUTION", "\"dst_ip\"", "\"slide\":\"10s\""),
+          Plans.join("AVG", "\"size\":\"10s\",\"slide\":\"2s\""));
+
+  /** So that one that failed leaves its slots to the next. */
+  @AfterEach
+  void cancelAll() throws Exception {
+    for (var job : cluster.listJobs().get()) {
+      if (!job.getJobState().isGloballyTerminalState()) {
+        cluster.cancelJob(job.getJobId()).get();
+        cluster.requestJobResult(job.getJobId()).get(30, TimeUnit.SECONDS);
+      }
+    }
+  }
+
+  @Test
+  void resultsEqualThoseOfThePlainEvaluatorAndARepeatOfTheWholeJobChangesNothing()
+      throws Exception {
+    Plan plan = Plans.plan("q-plain", 3, PROCESSORS);
+    Workload workload = new Workload("q-plain", 3, 40, 1000, 1);
+    send(plan, workload);
+    await(submit(plan, JobOptions.defaults().withParallelism(2)));
+    assertEqualsPlain(plan, workload);
+    assertAccounting(plan, workload);
+
+    Map<String, String> before = everything();
+    await(submit(plan, JobOptions.defaults().withParallelism(1)));
+    assertThat(everything()).isEqualTo(before);
+  }
+
+  @Test
+  void aKilledTaskManagerChangesNoResultAndTheJobStillEnds() throws Exception {
+    Plan plan = Plans.plan("q-killed", 2, PROCESSORS);
+    Workload workload = new Workload("q-killed", 2, 40, 800, 2);
+    kafka.createTopic(plan.getTopic(), 2);
+    String checkpoints = directory.resolve("checkpoints").toUri().toString();
+    JobOptions options =
+        JobOptions.defaults()
+            .withParallelism(3)
+            .withCheckpoints(Duration.ofMillis(100), checkpoints);
+    // The first monitor ends before the failure: a restored source must remember that.
+    send(plan, 0, workload.partitions.get(0));
+    List<byte[]> second = workload.partitions.get(1);
+    send(plan, 1, second.subList(0, second.size() / 2));
+    JobID id = submit(plan, options);
+    awaitWindows(plan, 3);
+    awaitCheckpoint(id);
+
+    cluster.terminateTaskManager(0).get();
+    cluster.startTaskManager();
+    send(plan, 1, second.subList(second.size() / 2, second.size()));
+    await(id);
+    assertThat(restoredCheckpoints(id)).isEqualTo(1);
+    assertEqualsPlain(plan, workload);
+    assertAccounting(plan, workload);
+  }
+
+  @Test
+  void foreignAndDamagedRecordsAreCountedAndChangeNothing() throws Exception {
+    Plan plan = Plans.plan("q-damaged", 1, Plans.topK(10, "10s", "10s"));
+    Workload workload = new Workload("q-damaged", 1, 30, 300, 3);
+    kafka.createTopic(plan.getTopic(), 1);
+    MonitorStream stranger = new MonitorStream("q-damaged", "stranger", 0, 1);
+    MonitorStream otherQuery = new MonitorStream("q-other", "m0", 0, 1);
+    kafka.send(plan.getTopic(), 0, "GET / HTTP/1.1".getBytes(StandardCharsets.UTF_8));
+    kafka.send(plan.getTopic(), 0, TupleBatch.newBuilder().setFormat(9).build().toByteArray());
+    kafka.send(plan.getTopic(), 0, stranger.end(1).toByteArray());
+    kafka.send(plan.getTopic(), 0, otherQuery.end(1).toByteArray());
+    send(plan, 0, workload.partitions.get(0));
+    await(submit(plan, JobOptions.defaults()));
+
+    assertEqualsPlain(plan, workload);
+    assertThat(dropped(plan, "malformed_batch")).isEqualTo(1);
+    assertThat(dropped(plan, "unknown_format")).isEqualTo(1);
+    assertThat(dropped(plan, "foreign_batch")).isEqualTo(2);
+  }
+
+  @Test
+  void redisOutageIsWaitedFor() throws Exception {
+    Plan plan = Plans.plan("q-outage", 1, Plans.topK(10, "10s", "10s"));
+    Workload workload = new Workload("q-outage", 1, 30, 300, 4);
+    kafka.createTopic(plan.getTopic(), 1);
+    List<byte[]> records = workload.partitions.get(0);
+    try (RedisServer own = new RedisServer()) {
+      Endpoints endpoints = new Endpoints(kafka.brokers(), "127.0.0.1", own.port());
+      JobID id = JobID.generate();
+      cluster.submitJob(QueryJob.graph(plan, endpoints, JobOptions.defaults(), id)).get();
+      send(plan, 0, records.subList(0, records.size() / 4));
+      Deadline.await("the first totals", () -> !own.keys("tapline:*").isEmpty());
+      own.kill();
+      send(plan, 0, records.subList(records.size() / 4, records.size()));
+      own.start();
+      await(id);
+      try (Jedis jedis = own.client()) {
+        List<String> after = Oracle.actual(JobRun.windows(jedis, "q-outage", 0));
+        List<String> all = new Oracle(plan, 0, workload.tuples, workload.endsNs).windows();
+        assertThat(all).endsWith(after.toArray(String[]::new));
+        assertThat(after).hasSizeGreaterThan(1);
+      }
+    }
+  }
+
+  @Test
+  void aRedisThatIsNotThereFailsTheJobWithAClearMessage() throws Exception {
+    Plan plan = Plans.plan("q-no-redis", 1, Plans.topK(10, "10s", "10s"));
+    kafka.createTopic(plan.getTopic(), 1);
+    int nobody = FreePort.choose();
+    Endpoints endpoints = new Endpoints(kafka.brokers(), "127.0.0.1", nobody);
+    JobID id = JobID.generate();
+    cluster.submitJob(QueryJob.graph(plan, endpoints, JobOptions.defaults(), id)).get();
+    assertThatThrownBy(() -> await(id))
+        .hasStackTraceContaining(
+            "Redis at 127.0.0.1:"
+                + nobody
+                + " can't be reached: start it there, or give another address");
+  }
+
+  private static void send(Plan plan, Workload workload) throws Exception {
+    // One partition more than there are monitors: nobody may wait for it.
+    kafka.createTopic(plan.getTopic(), workload.partitions.size() + 1);
+    for (int partition = 0; partition < workload.partitions.size(); partition++) {
+      send(plan, partition, workload.partitions.get(partition));
+    }
+  }
+
+  private static void send(Plan plan, int partition, List<byte[]> records) throws Exception {
+    for (byte[] record : records) {
+      kafka.send(plan.getTopic(), partition, record);
+    }
+  }
+
+  private static JobID submit(Plan plan, JobOptions options) throws Exception {
+    JobID id = JobID.generate();
+    Endpoints endpoints = new Endpoints(kafka.brokers(), "127.0.0.1", redis.port());
+    cluster.submitJob(QueryJob.graph(plan, endpoints, options, id)).get();
+    return id;
+  }
+
+  private static void await(JobID id) throws Exception {
+    JobResult result = cluster.requestJobResult(id).get(90, TimeUnit.SECONDS);
+    result.toJobExecutionResult(QueryJobTest.class.getClassLoader());
+  }
+
+  private static void awaitWindows(Plan plan, int windows) throws Exception {
+    try (Jedis jedis = redis.client()) {
+      String key = "tapline:query:" + plan.getQuery() + ":windows";
+      Deadline.await("the first windows", () -> jedis.xlen(key) >= windows);
+    }
+  }
+
+  /** One that began after now, and so holds what has been read by now. */
+  private static void awaitCheckpoint(JobID id) throws Exception {
+    long before = completedCheckpoints(id);
+    Deadline.await("a checkpoint", () -> completedCheckpoints(id) >= before + 2);
+  }
+
+  private static long completedCheckpoints(JobID id) throws Exception {
+    return checkpointCounts(id).getNumberOfCompletedCheckpoints();
+  }
+
+  private static long restoredCheckpoints(JobID id) throws Exception {
+    return checkpointCounts(id).getNumberOfRestoredCheckpoints();
+  }
+
+  private static CheckpointStatsCounts checkpointCounts(JobID id) throws Exception {
+    return cluster.getExecutionGraph(id).get().getCheckpointStatsSnapshot().getCounts();
+  }
+
+  private static void assertEqualsPlain(Plan plan, Workload workload) throws Exception {
+    try (Jedis jedis = redis.client()) {
+      for (int i = 0; i < plan.getProcessorsCount(); i++) {
+        Oracle oracle = new Oracle(plan, i, workload.tuples, workload.endsNs);
+        List<JsonNode> windows = JobRun.windows(jedis, plan.getQuery(), i);
+        assertThat(Oracle.actual(windows)).as("processor " + i).isEqualTo(oracle.windows());
+        JsonNode completeness = windows.get(windows.size() - 1).get("completeness");
+        assertThat(completeness.get("reused").asLong()).isEqualTo(oracle.reused);
+        assertThat(completeness.get("dropped").path("unjoined").asLong())
+            .isEqualTo(oracle.unjoined);
+        assertThat(completeness.get("late").asLong()).isZero();
+      }
+    }
+  }
+
+  private static void assertAccounting(Plan plan, Workload workload) throws Exception {
+    Map<String, String> totals = totals(plan);
+    int tuples = workload.tuples.size();
+    assertThat(totals)
+        .containsEntry("packets_in", Long.toString(11L * tuples))
+        .containsEntry("packets_out", Long.toString(10L * tuples))
+        .containsEntry("bytes_in", Long.toString(100L * tuples))
+        .containsEntry("tuples_in", Integer.toString(tuples))
+        .containsEntry("tuples", Integer.toString(tuples))
+        .containsEntry("duplicates", Long.toString(workload.repeats))
+        .containsEntry("late", "0")
+        .containsEntry("sampling_rate", "1.0");
+    assertThat(dropped(plan, "nic_missed")).isEqualTo(tuples);
+  }
+
+  private static Map<String, String> totals(Plan plan) {
+    try (Jedis jedis = redis.client()) {
+      return jedis.hgetAll("tapline:query:" + plan.getQuery() + ":totals");
+    }
+  }
+
+  private static long dropped(Plan plan, String reason) throws Exception {
+    return new ObjectMapper().readTree(totals(plan).get("dropped")).path(reason).asLong();
+  }
+
+  /** Every key of the server with its content. */
+  private static Map<String, String> everything() {
+    try (Jedis jedis = redis.client()) {
+      return jedis.keys("*").stream()
+          .collect(Collectors.toMap(key -> key, key -> Arrays.toString(jedis.dump(key))));
+    }
+  }
+}

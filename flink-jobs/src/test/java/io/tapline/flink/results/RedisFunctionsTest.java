@@ -1,0 +1,121 @@
+package io.tapline.flink.results;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.flink.support.Deadline;
+import io.tapline.flink.support.RedisServer;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.JedisPubSub;
+
+/** The Lua library in a real Redis. */
+class RedisFunctionsTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static RedisServer redis;
+
+  @BeforeAll
+  static void start() throws Exception {
+    redis = new RedisServer();
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    redis.close();
+  }
+
+  private static String[] window(String id, long end, String... rows) {
+    List<String> call = new java.util.ArrayList<>(List.of("tapline_window", "4"));
+    for (String key : List.of("last:0", "ranking:0", "groups:0", "windows")) {
+      call.add(id + ":" + key);
+    }
+    call.addAll(List.of("%020d".formatted(end), "3", id + ":events", "0", "top-k"));
+    call.addAll(List.of(Long.toString(end - 10), Long.toString(end), "{}"));
+    call.addAll(List.of(rows));
+    return call.toArray(String[]::new);
+  }
+
+  @Test
+  void aWindowReplacesTheLastOneAndRepeatsOrOlderOnesChangeNothing() throws Exception {
+    RedisFunctions functions = new RedisFunctions("127.0.0.1", redis.port());
+    functions.call(window("a", 999, "/x", "5", "{\"v\":5}", "/y", "3", "{\"v\":3}"), PATIENCE);
+    functions.call(window("a", 1000, "/z", "9007199254740991", "{\"v\":1}"), PATIENCE);
+    functions.call(window("a", 1000, "/other", "1", "{}"), PATIENCE);
+    functions.call(window("a", 999, "/other", "1", "{}"), PATIENCE);
+    try (Jedis jedis = redis.client()) {
+      assertThat(jedis.zrevrange("a:ranking:0", 0, -1)).containsExactly("/z");
+      assertThat(jedis.zscore("a:ranking:0", "/z")).isEqualTo(9007199254740991d);
+      assertThat(jedis.hgetAll("a:groups:0")).hasSize(1).containsEntry("/z", "{\"v\":1}");
+      assertThat(jedis.xlen("a:windows")).isEqualTo(2);
+      assertThat(jedis.get("a:last:0")).isEqualTo("00000000000000001000");
+      String rows = jedis.xrange("a:windows", "-", "+").get(0).getFields().get("rows");
+      assertThat(rows).isEqualTo("[{\"v\":5},{\"v\":3}]");
+    } finally {
+      functions.close();
+    }
+  }
+
+  @Test
+  void theStreamKeepsTheLatestWindowsOnly() throws Exception {
+    RedisFunctions functions = new RedisFunctions("127.0.0.1", redis.port());
+    for (int end = 10; end <= 100; end += 10) {
+      functions.call(window("b", end, "/x", "5", "{}"), PATIENCE);
+    }
+    functions.close();
+    try (Jedis jedis = redis.client()) {
+      assertThat(jedis.xlen("b:windows")).isEqualTo(3);
+    }
+  }
+
+  @Test
+  void olderTotalsDoNotReplaceNewerOnes() throws Exception {
+    RedisFunctions functions = new RedisFunctions("127.0.0.1", redis.port());
+    for (String position : List.of("09", "10", "08")) {
+      functions.call(
+          new String[] {"tapline_totals", "1", "c:totals", position, "tuples", position}, PATIENCE);
+    }
+    functions.close();
+    try (Jedis jedis = redis.client()) {
+      assertThat(jedis.hgetAll("c:totals"))
+          .containsEntry("tuples", "10")
+          .containsEntry("position", "10");
+    }
+  }
+
+  @Test
+  void subscribersHearOfEachWindowOnce() throws Exception {
+    BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+    JedisPubSub listener =
+        new JedisPubSub() {
+          @Override
+          public void onMessage(String channel, String message) {
+            heard.add(message);
+          }
+        };
+    Thread thread =
+        new Thread(
+            () -> {
+              try (Jedis jedis = redis.client()) {
+                jedis.subscribe(listener, "d:events");
+              }
+            });
+    thread.start();
+    Deadline.await("the subscription", listener::isSubscribed);
+    RedisFunctions functions = new RedisFunctions("127.0.0.1", redis.port());
+    functions.call(window("d", 10), PATIENCE);
+    functions.call(window("d", 10), PATIENCE);
+    functions.call(window("d", 20), PATIENCE);
+    functions.close();
+    assertThat(heard.poll(10, TimeUnit.SECONDS))
+        .isEqualTo("{\"type\":\"window\",\"processor\":0,\"window_end_ns\":10}");
+    assertThat(heard.poll(10, TimeUnit.SECONDS)).contains("\"window_end_ns\":20");
+    listener.unsubscribe();
+    thread.join();
+  }
+}

@@ -1,0 +1,21 @@
+package io.tapline.flink.support;
+
+import java.time.Duration;
+import java.util.concurrent.Callable;
+
+/** Waits for conditions. */
+public final class Deadline {
+  private static final Duration PATIENCE = Duration.ofSeconds(90);
+
+  private Deadline() {}
+
+  public static void await(String what, Callable<Boolean> condition) throws Exception {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    while (!condition.call()) {
+      if (System.nanoTime() > end) {
+        throw new AssertionError("waited " + PATIENCE.toSeconds() + " s for " + what);
+      }
+      Thread.sleep(20);
+    }
+  }
+}

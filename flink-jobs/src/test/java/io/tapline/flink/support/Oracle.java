@@ -1,0 +1,246 @@
+package io.tapline.flink.support;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Processor;
+import io.tapline.schema.proto.Value;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * The plain evaluator: keeps every tuple, looks at each window by itself, shares no code with the
+ * job. A result is a text a row, so that a difference reads well.
+ */
+public final class Oracle {
+  /** One thing to aggregate. */
+  private record Sample(long timeNs, List<Object> key, long value) {}
+
+  /** Beyond that many values quantiles are estimates, see DistributionTest. */
+  private static final int EXACT_QUANTILES = 256;
+
+  private final Processor processor;
+  private final List<Sample> samples;
+  private final long firstEndNs;
+  private final long lastEndNs;
+  public long reused;
+  public long unjoined;
+
+  /** Tuples of all monitors that count, and when each monitor ended. */
+  public Oracle(Plan plan, int index, List<Tuple> tuples, List<Long> endsNs) {
+    processor = plan.getProcessors(index);
+    samples =
+        processor.getValue().getKindCase() == Value.KindCase.DIFFERENCE
+            ? differences(tuples)
+            : fields(tuples);
+    firstEndNs = endsNs.stream().mapToLong(Long::longValue).min().orElseThrow();
+    lastEndNs = endsNs.stream().mapToLong(Long::longValue).max().orElseThrow();
+  }
+
+  private List<Sample> fields(List<Tuple> tuples) {
+    List<Sample> found = new ArrayList<>();
+    for (Tuple tuple : tuples) {
+      if (tuple.parser().equals(processor.getParser())) {
+        Object value = tuple.fields().get(processor.getValue().getField());
+        found.add(new Sample(tuple.timeNs(), key(tuple, null), value == null ? 1 : (long) value));
+      }
+    }
+    return found;
+  }
+
+  private List<Sample> differences(List<Tuple> tuples) {
+    List<Sample> found = new ArrayList<>();
+    Set<Long> flows = new TreeSet<>();
+    tuples.forEach(tuple -> flows.add(tuple.flow()));
+    for (long flow : flows) {
+      List<Tuple> own = tuples.stream().filter(tuple -> tuple.flow() == flow).toList();
+      Tuple start = event(own, Set.of("syn"));
+      Tuple end = event(own, Set.of("fin", "rst"));
+      if (start == null || end == null) {
+        continue;
+      }
+      List<Tuple> joined = own.stream().filter(tuple -> tuple.parser().equals("http_get")).toList();
+      if (processor.hasJoin() && joined.size() != 1) {
+        reused += joined.size() > 1 ? 1 : 0;
+        unjoined += joined.isEmpty() ? 1 : 0;
+        continue;
+      }
+      long value = end.timeNs() - (long) end.fields().get("certain_after_ns") - start.timeNs();
+      found.add(
+          new Sample(end.timeNs(), key(end, processor.hasJoin() ? joined.get(0) : null), value));
+    }
+    return found;
+  }
+
+  private static Tuple event(List<Tuple> tuples, Set<String> events) {
+    return tuples.stream()
+        .filter(tuple -> events.contains(tuple.fields().getOrDefault("event", "")))
+        .findFirst()
+        .orElse(null);
+  }
+
+  private List<Object> key(Tuple own, Tuple joined) {
+    List<Object> key = new ArrayList<>();
+    for (String field : processor.getKeyList()) {
+      boolean other = processor.getJoin().getFieldsList().contains(field);
+      key.add((other ? joined : own).field(field));
+    }
+    return key;
+  }
+
+  /** Every window that holds a sample, in order. */
+  public List<String> windows() {
+    List<String> windows = new ArrayList<>();
+    long slide = nanoseconds(processor.getWindow().getSlide());
+    if (!processor.getWindow().hasSize()) {
+      return wholeQuery(slide);
+    }
+    long size = nanoseconds(processor.getWindow().getSize());
+    Set<Long> ends = new TreeSet<>();
+    for (Sample sample : samples) {
+      for (long end = (sample.timeNs() / slide + 1) * slide;
+          end - size <= sample.timeNs();
+          end += slide) {
+        ends.add(end);
+      }
+    }
+    for (long end : ends) {
+      windows.add(window(end - size, end, end - size, end > firstEndNs));
+    }
+    return windows;
+  }
+
+  private List<String> wholeQuery(long slide) {
+    Set<Long> ends = new TreeSet<>();
+    samples.forEach(sample -> ends.add((sample.timeNs() / slide + 1) * slide));
+    if (ends.isEmpty()) {
+      return List.of();
+    }
+    long start = ends.iterator().next() - slide;
+    List<String> windows = new ArrayList<>();
+    for (long end : ends) {
+      if (end <= lastEndNs) {
+        windows.add(window(0, end, start, true));
+      }
+    }
+    windows.add(window(0, lastEndNs + 1, start, false));
+    return windows;
+  }
+
+  private String window(long from, long to, long start, boolean partial) {
+    Map<List<Object>, List<Long>> groups = new HashMap<>();
+    for (Sample sample : samples) {
+      if (sample.timeNs() >= from && sample.timeNs() < to) {
+        groups.computeIfAbsent(sample.key(), key -> new ArrayList<>()).add(sample.value());
+      }
+    }
+    List<Map.Entry<List<Object>, Number>> rows = new ArrayList<>();
+    groups.forEach((key, values) -> rows.add(Map.entry(key, aggregate(values))));
+    Comparator<Map.Entry<List<Object>, Number>> order =
+        Comparator.comparingDouble(row -> row.getValue().doubleValue());
+    order = processor.getRanking().getAscending() ? order : order.reversed();
+    rows.sort(order.thenComparing(Map.Entry::getKey, Oracle::compareKeys));
+    int most = processor.hasRanking() ? processor.getRanking().getK() : rows.size();
+    StringBuilder text =
+        new StringBuilder("[%d,%d)%s".formatted(start, to, partial ? " partial" : ""));
+    for (var row : rows.subList(0, Math.min(most, rows.size()))) {
+      text.append("\n  ").append(row.getKey()).append(" = ").append(row.getValue());
+      if (processor.getAggregate().name().equals("DISTRIBUTION")) {
+        text.append(distribution(groups.get(row.getKey())));
+      }
+    }
+    return text.toString();
+  }
+
+  private static String distribution(List<Long> values) {
+    List<Long> sorted = values.stream().sorted().toList();
+    int n = sorted.size();
+    if (n > EXACT_QUANTILES) {
+      return " n=%d min=%d max=%d".formatted(n, sorted.get(0), sorted.get(n - 1));
+    }
+    return " n=%d min=%d max=%d p50=%d p90=%d p95=%d p99=%d"
+        .formatted(
+            n,
+            sorted.get(0),
+            sorted.get(n - 1),
+            sorted.get((n * 50 + 99) / 100 - 1),
+            sorted.get((n * 90 + 99) / 100 - 1),
+            sorted.get((n * 95 + 99) / 100 - 1),
+            sorted.get((n * 99 + 99) / 100 - 1));
+  }
+
+  private Number aggregate(List<Long> values) {
+    long sum = values.stream().mapToLong(Long::longValue).sum();
+    return switch (processor.getAggregate()) {
+      case SUM -> sum;
+      case MIN -> values.stream().mapToLong(Long::longValue).min().orElseThrow();
+      case MAX -> values.stream().mapToLong(Long::longValue).max().orElseThrow();
+      case AVG, DISTRIBUTION -> (double) sum / values.size();
+      default -> (long) values.size();
+    };
+  }
+
+  @SuppressWarnings({"unchecked", "rawtypes"})
+  private static int compareKeys(List<Object> a, List<Object> b) {
+    for (int i = 0; i < a.size(); i++) {
+      int order = ((Comparable) a.get(i)).compareTo(b.get(i));
+      if (order != 0) {
+        return order;
+      }
+    }
+    return 0;
+  }
+
+  private static long nanoseconds(com.google.protobuf.Duration duration) {
+    return duration.getSeconds() * 1_000_000_000 + duration.getNanos();
+  }
+
+  /** What the job wrote, in the same form. */
+  public static List<String> actual(List<JsonNode> windows) {
+    List<String> texts = new ArrayList<>();
+    for (JsonNode window : windows) {
+      JsonNode rows = window.get("rows");
+      StringBuilder text =
+          new StringBuilder(
+              "[%d,%d)%s"
+                  .formatted(
+                      window.get("start").asLong(),
+                      window.get("end").asLong(),
+                      rows.get(0).path("partial").asBoolean() ? " partial" : ""));
+      for (JsonNode row : rows) {
+        List<Object> key = new ArrayList<>();
+        row.get("key")
+            .forEach(field -> key.add(field.isNumber() ? field.asLong() : field.asText()));
+        JsonNode value = row.get("value");
+        text.append("\n  ").append(key).append(" = ");
+        text.append(
+            value.isFloatingPointNumber() ? (Object) value.asDouble() : (Object) value.asLong());
+        if (row.has("distribution")) {
+          text.append(distribution(row.get("distribution")));
+        }
+      }
+      texts.add(text.toString());
+    }
+    return texts;
+  }
+
+  private static String distribution(JsonNode d) {
+    if (d.get("count").asLong() > EXACT_QUANTILES) {
+      return " n=%d min=%d max=%d"
+          .formatted(d.get("count").asLong(), d.get("min").asLong(), d.get("max").asLong());
+    }
+    return " n=%d min=%d max=%d p50=%d p90=%d p95=%d p99=%d"
+        .formatted(
+            d.get("count").asLong(),
+            d.get("min").asLong(),
+            d.get("max").asLong(),
+            d.get("p50").asLong(),
+            d.get("p90").asLong(),
+            d.get("p95").asLong(),
+            d.get("p99").asLong());
+  }
+}

@@ -1,0 +1,72 @@
+package io.tapline.flink.support;
+
+import com.google.protobuf.util.JsonFormat;
+import io.tapline.schema.proto.Plan;
+
+/** Plans for tests. */
+public final class Plans {
+  private Plans() {}
+
+  /**
+   * A plan over monitors m0, m1… in partitions 0, 1… with processors given as JSON, parted by
+   * commas.
+   */
+  public static Plan plan(String query, int monitors, String processors) {
+    StringBuilder monitorList = new StringBuilder();
+    for (int i = 0; i < monitors; i++) {
+      monitorList
+          .append(i == 0 ? "" : ",")
+          .append("{\"id\":\"m%d\",\"partition\":%d}".formatted(i, i));
+    }
+    return parse(
+        """
+        {"format":1,"query":"%s","epoch":1,"parsers":["tcp_conn_time","http_get"],
+         "topic":"tapline.tuples.%s","monitors":[%s],"processors":[%s]}"""
+            .formatted(query, query, monitorList, processors));
+  }
+
+  public static Plan parse(String json) {
+    Plan.Builder plan = Plan.newBuilder();
+    try {
+      JsonFormat.parser().merge(json, plan);
+    } catch (com.google.protobuf.InvalidProtocolBufferException e) {
+      throw new IllegalArgumentException(json, e);
+    }
+    return plan.build();
+  }
+
+  /** Most frequent URLs. */
+  public static String topK(int k, String size, String slide) {
+    return """
+        {"name":"top-k","parser":"http_get","key":["url"],"value":{"count":{},"unit":"count"},
+         "ranking":{"k":%d},"window":{"size":"%s","slide":"%s"}}"""
+        .formatted(k, size, slide);
+  }
+
+  /** An aggregate of response times by some fields. */
+  public static String group(String aggregate, String key, String window) {
+    return """
+        {"name":"group-%s","parser":"http_get","key":[%s],
+         "value":{"field":"response_time_ns","unit":"ns"},"aggregate":"%s","window":{%s}}"""
+        .formatted(aggregate.toLowerCase(), key, aggregate, window);
+  }
+
+  /** Connection times by destination. */
+  public static String diff(String aggregate, String key, String window) {
+    return """
+        {"name":"diff-group","parser":"tcp_conn_time","key":[%s],
+         "value":{"difference":{"event_field":"event","start":["syn"],"end":["fin","rst"]},"unit":"ns"},
+         "aggregate":"%s","window":{%s}}"""
+        .formatted(key, aggregate, window);
+  }
+
+  /** Connection times by URL, joined from http_get. */
+  public static String join(String aggregate, String window) {
+    return """
+        {"name":"diff-group","parser":"tcp_conn_time","join":{"parser":"http_get","fields":["url"]},
+         "key":["dst_ip","url"],
+         "value":{"difference":{"event_field":"event","start":["syn"],"end":["fin","rst"]},"unit":"ns"},
+         "aggregate":"%s","window":{%s}}"""
+        .formatted(aggregate, window);
+  }
+}

@@ -1,0 +1,100 @@
+package io.tapline.flink.support;
+
+import io.tapline.schema.proto.TupleBatch;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Random;
+
+/**
+ * Seeded random traffic of several monitors: connections with requests, as tuples and as batches.
+ */
+public final class Workload {
+  private static final long BASE_NS = 1_795_204_788_000_000_000L;
+  private static final long SECOND_NS = 1_000_000_000L;
+
+  /** Tuples that count. */
+  public final List<Tuple> tuples = new ArrayList<>();
+
+  /** Records of each partition, in order; the last ends the stream. */
+  public final List<List<byte[]>> partitions = new ArrayList<>();
+
+  /** End of each monitor's stream. */
+  public final List<Long> endsNs = new ArrayList<>();
+
+  public long repeats;
+
+  public Workload(String query, int monitors, int seconds, int connections, long seed) {
+    Random random = new Random(seed);
+    for (int monitor = 0; monitor < monitors; monitor++) {
+      List<Tuple> own = connections(monitor, seconds, connections, random);
+      tuples.addAll(own);
+      long end = BASE_NS + (seconds + monitor * 3L) * SECOND_NS + random.nextInt(1_000_000);
+      endsNs.add(end);
+      MonitorStream stream = new MonitorStream(query, "m" + monitor, 0, 1);
+      partitions.add(batches(stream, own, end, random));
+    }
+  }
+
+  private static List<Tuple> connections(int monitor, int seconds, int count, Random random) {
+    List<Tuple> tuples = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      long flow = monitor * 1_000_000L + i + 1;
+      long start = BASE_NS + (long) (random.nextDouble() * (seconds - 1) * SECOND_NS);
+      long end = start + 1 + random.nextInt(900_000_000);
+      tuples.add(Tuple.event(start, flow, "syn"));
+      for (int requests = random.nextInt(8) == 0 ? random.nextInt(4) : 1;
+          requests > 0;
+          requests--) {
+        long time = start + 1 + random.nextLong(end - start);
+        int rank = (int) Math.abs(random.nextGaussian() * 4);
+        tuples.add(Tuple.http(time, flow, "/page" + rank, time - start));
+      }
+      if (random.nextInt(20) > 0) {
+        tuples.add(Tuple.event(end, flow, random.nextInt(4) == 0 ? "rst" : "fin"));
+      }
+    }
+    tuples.sort(Comparator.comparingLong(Tuple::timeNs));
+    return tuples;
+  }
+
+  /**
+   * Per interval one batch of each parser, in random order, now and then a heartbeat, and some
+   * batches twice.
+   */
+  private List<byte[]> batches(
+      MonitorStream stream, List<Tuple> tuples, long endNs, Random random) {
+    List<byte[]> records = new ArrayList<>();
+    int next = 0;
+    while (next < tuples.size()) {
+      int end = Math.min(tuples.size(), next + 1 + random.nextInt(60));
+      List<Tuple> interval = tuples.subList(next, end);
+      long before = next == 0 ? Long.MIN_VALUE : interval.get(0).timeNs();
+      long after = interval.get(interval.size() - 1).timeNs();
+      List<String> parsers =
+          random.nextBoolean()
+              ? List.of("tcp_conn_time", "http_get")
+              : List.of("http_get", "tcp_conn_time");
+      for (int i = 0; i < 2; i++) {
+        String parser = parsers.get(i);
+        List<Tuple> own =
+            new ArrayList<>(interval.stream().filter(t -> t.parser().equals(parser)).toList());
+        add(records, stream.batch(i == 0 ? before : after, own), random);
+      }
+      if (random.nextInt(4) == 0) {
+        add(records, stream.batch(after, List.of()), random);
+      }
+      next = end;
+    }
+    records.add(stream.end(endNs).toByteArray());
+    return records;
+  }
+
+  private void add(List<byte[]> records, TupleBatch batch, Random random) {
+    records.add(batch.toByteArray());
+    if (random.nextInt(5) == 0) {
+      records.add(records.get(random.nextInt(records.size())));
+      repeats++;
+    }
+  }
+}
