@@ -1,0 +1,155 @@
+package io.tapline.control.cli;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+
+/** Talks to a server's REST interface; problems become errors for people. */
+final class ApiClient {
+  static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final Duration CONNECT = Duration.ofSeconds(5);
+  private static final Duration ANSWER = Duration.ofSeconds(30);
+
+  private final String base;
+  private final HttpClient http =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(CONNECT).build();
+
+  ApiClient(String server) {
+    this.base = checked(server.endsWith("/") ? server.substring(0, server.length() - 1) : server);
+  }
+
+  private static String checked(String server) {
+    try {
+      URI uri = URI.create(server);
+      if (uri.getHost() != null && String.valueOf(uri.getScheme()).matches("https?")) {
+        return server;
+      }
+    } catch (IllegalArgumentException e) {
+      // Said below.
+    }
+    throw new UsageException(
+        "'" + server + "' is not a server's URL: give one like http://127.0.0.1:8480");
+  }
+
+  /** The path of a query, or of something of it. */
+  static String query(String id, String rest) {
+    return "/api/v1/queries/" + URLEncoder.encode(id, StandardCharsets.UTF_8) + rest;
+  }
+
+  JsonNode get(String path) {
+    return json(send(request(path).timeout(ANSWER).GET().build(), BodyHandlers.ofString()));
+  }
+
+  JsonNode post(String path, JsonNode body) {
+    HttpRequest request =
+        request(path)
+            .timeout(ANSWER)
+            .header("Content-Type", "application/json")
+            .POST(HttpRequest.BodyPublishers.ofString(body.toString()))
+            .build();
+    return json(send(request, BodyHandlers.ofString()));
+  }
+
+  void delete(String path) {
+    HttpResponse<String> response =
+        send(request(path).timeout(ANSWER).DELETE().build(), BodyHandlers.ofString());
+    requireSuccess(response.statusCode(), response.body());
+  }
+
+  /**
+   * Opens a stream of server-sent events.
+   *
+   * @param after ID of the last event that was seen; empty for none
+   */
+  InputStream events(String path, String after) {
+    HttpRequest.Builder request = request(path).header("Accept", "text/event-stream").GET();
+    if (!after.isEmpty()) {
+      request.header("Last-Event-ID", after);
+    }
+    HttpResponse<InputStream> response = send(request.build(), BodyHandlers.ofInputStream());
+    if (response.statusCode() != 200) {
+      requireSuccess(response.statusCode(), text(response.body()));
+    }
+    return response.body();
+  }
+
+  private static String text(InputStream body) {
+    try (body) {
+      return new String(body.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      return "";
+    }
+  }
+
+  private HttpRequest.Builder request(String path) {
+    return HttpRequest.newBuilder(URI.create(base + path));
+  }
+
+  private <T> HttpResponse<T> send(HttpRequest request, HttpResponse.BodyHandler<T> handler) {
+    try {
+      return http.send(request, handler);
+    } catch (ConnectException e) {
+      throw new CommandException(
+          "no server answers at "
+              + base
+              + ": start one with tapline server, or name another with --server",
+          e);
+    } catch (IOException e) {
+      throw new CommandException("no answer from the server at " + base + ": " + e, e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new CommandException("interrupted", e);
+    }
+  }
+
+  private JsonNode json(HttpResponse<String> response) {
+    requireSuccess(response.statusCode(), response.body());
+    return read(response.body());
+  }
+
+  private JsonNode read(String body) {
+    try {
+      return MAPPER.readTree(body);
+    } catch (JsonProcessingException e) {
+      throw new CommandException(
+          "what answers at " + base + " is not a Tapline server: it sent no JSON", e);
+    }
+  }
+
+  private void requireSuccess(int status, String body) {
+    if (status / 100 == 2) {
+      return;
+    }
+    JsonNode problem;
+    try {
+      problem = MAPPER.readTree(body);
+    } catch (JsonProcessingException e) {
+      throw new CommandException("the server at " + base + " answered " + status, e);
+    }
+    if (problem.has("rendered")) {
+      throw new RejectedByServer(problem.path("rendered").asText());
+    }
+    throw new CommandException(
+        problem.path("detail").asText("the server at " + base + " answered " + status));
+  }
+
+  /** The server's compiler does not take the query. */
+  static final class RejectedByServer extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    RejectedByServer(String rendered) {
+      super(rendered);
+    }
+  }
+}

@@ -1,0 +1,23 @@
+package io.tapline.control.cli;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.Option;
+
+/** Which capture files are read. */
+final class CaptureOptions {
+  @Option(
+      names = "--pcap",
+      paramLabel = "FILE",
+      required = true,
+      description =
+          "Capture file: pcap or pcapng, also compressed (.zst). Several are merged by the times of their packets.")
+  private List<Path> files = new ArrayList<>();
+
+  /** The files, after a look at each. */
+  List<Path> checked() {
+    Captures.check(files);
+    return files;
+  }
+}

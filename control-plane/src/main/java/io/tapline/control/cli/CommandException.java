@@ -1,0 +1,17 @@
+package io.tapline.control.cli;
+
+/**
+ * A command can't do what it was asked for. The message says what was wrong, where, and what to do.
+ * Exit code 1.
+ */
+final class CommandException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  CommandException(String message) {
+    super(message);
+  }
+
+  CommandException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

@@ -1,0 +1,28 @@
+package io.tapline.control.cli;
+
+import java.util.concurrent.Callable;
+import picocli.AutoComplete;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** {@code tapline completion}: what a shell needs to complete the rest. */
+@Command(
+    name = "completion",
+    hidden = true,
+    description = "Prints a completion script for bash and zsh: source <(tapline completion)")
+final class CompletionCommand implements Callable<Integer> {
+  private final Console console;
+
+  @Spec private CommandSpec spec;
+
+  CompletionCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() {
+    console.line(AutoComplete.bash("tapline", spec.root().commandLine()));
+    return 0;
+  }
+}

@@ -1,0 +1,122 @@
+package io.tapline.control.cli;
+
+import com.fasterxml.jackson.databind.node.MissingNode;
+import io.tapline.compiler.Inventory;
+import io.tapline.control.query.Source;
+import io.tapline.control.query.WindowResult;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/**
+ * {@code tapline demo}: two queries over the bundled capture of a web shop, and what their numbers
+ * say.
+ */
+@Command(
+    name = "demo",
+    description = "Finds a misconfigured server in a bundled capture of a three-tier web shop.",
+    footer = {
+      "",
+      "The capture, its network and the servers' logs are described in testbed/three_tier/README.md."
+    })
+final class DemoCommand implements Callable<Integer> {
+  static final String REQUESTS =
+      "PARSE http_get FROM * TO proxy:80 LIMIT 90s SAMPLE * PROCESS (top-k: k=10, w=10s, s=10s)";
+  static final String TIERS =
+      "PARSE tcp_conn_time FROM * TO * LIMIT 90s SAMPLE * PROCESS (diff-group: group=(src_ip, dst_ip))";
+
+  private final Console console;
+
+  @Option(names = "--json", description = "Print result rows as JSON lines, then the finding.")
+  private boolean json;
+
+  DemoCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    Instant started = ProcessHandle.current().info().startInstant().orElseGet(Instant::now);
+    Installation installation = Installation.current();
+    Inventory inventory = Installation.inventory(installation.bundledInventory());
+    Path capture = installation.bundledCapture();
+    Captures.check(List.of(capture));
+    Source source = Source.files(List.of(capture), Speed.MAX.toString());
+    try (PipelineSession session =
+        PipelineSession.start(console, inventory, new ServiceOptions(), List.of(REQUESTS, TIERS))) {
+      List<String> ids = List.of(session.submit(REQUESTS, source), session.submit(TIERS, source));
+      introduce(capture);
+      show(
+          session,
+          ids.get(0),
+          "The most requested URLs, ten seconds at a time",
+          REQUESTS,
+          inventory);
+      List<WindowResult> tiers =
+          show(
+              session,
+              ids.get(1),
+              "How long connections last, from tier to tier",
+              TIERS,
+              inventory);
+      conclude(tiers, HostNames.instead(inventory));
+    }
+    if (!json) {
+      Duration took = Duration.between(started, Instant.now());
+      console.line("Took %.1f s from start to end.".formatted(took.toMillis() / 1e3));
+    }
+    return 0;
+  }
+
+  private void introduce(Path capture) {
+    if (!json) {
+      console.line(
+          "A web shop: client ─▶ proxy ─▶ app1, app2 ─▶ db, cache. Its pages are slow now and then. Why?");
+      console.line("Capture: " + capture + "\n");
+    }
+  }
+
+  private List<WindowResult> show(
+      PipelineSession session, String id, String title, String query, Inventory inventory)
+      throws Exception {
+    ResultTables tables =
+        new ResultTables(
+            session.queries().plan(id).orElse(MissingNode.getInstance()),
+            HostNames.instead(inventory),
+            console.columns());
+    WindowPrinter printer = new WindowPrinter(console, tables, json);
+    List<WindowResult> windows = new ArrayList<>();
+    if (!json) {
+      console.line(title + "\n  " + query + "\n");
+    }
+    session.follow(
+        id,
+        window -> {
+          windows.add(window);
+          printer.print(window);
+        });
+    printer.end();
+    if (!json) {
+      console.line("");
+    }
+    return windows;
+  }
+
+  private void conclude(List<WindowResult> tiers, HostNames names) {
+    if (tiers.isEmpty()) {
+      throw new CommandException(
+          "the bundled capture gave no connection times: it may be damaged (git status tells)");
+    }
+    TierFinding finding = new TierFinding(tiers.get(tiers.size() - 1).rows(), names);
+    if (json) {
+      console.line(finding.json().toString());
+    } else {
+      console.paragraph("Finding: " + finding.sentence());
+    }
+  }
+}

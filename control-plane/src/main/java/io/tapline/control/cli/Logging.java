@@ -1,0 +1,17 @@
+package io.tapline.control.cli;
+
+import org.apache.logging.log4j.Level;
+import org.apache.logging.log4j.core.config.Configurator;
+
+/** How much is logged to standard error; log4j2.xml says how much is without being asked. */
+final class Logging {
+  private Logging() {}
+
+  /** Logs what Tapline does; from level 2 on also what the servers within its process do. */
+  static void verbose(int level) {
+    Configurator.setLevel("io.tapline", Level.DEBUG);
+    if (level > 1) {
+      Configurator.setRootLevel(Level.INFO);
+    }
+  }
+}

@@ -1,0 +1,104 @@
+package io.tapline.control.cli;
+
+import io.tapline.control.PipelineException;
+import io.tapline.control.query.QueryRejected;
+import java.nio.file.Path;
+import picocli.CommandLine;
+import redis.clients.jedis.exceptions.JedisException;
+
+/** The program {@code tapline}. */
+public final class Main {
+  private static final int HELP_COLUMNS = 100;
+
+  private Main() {}
+
+  public static void main(String[] args) {
+    Console console = Console.ofProcess();
+    int exitCode = run(console, args);
+    // A pipeline's threads may still be about: the end of the command is the end of the process.
+    System.exit(exitCode);
+  }
+
+  /** Runs one command line; returns its exit code. */
+  static int run(Console console, String... args) {
+    try {
+      int exitCode = commandLine(console).execute(args);
+      console.flush();
+      return exitCode;
+    } catch (Console.WriteFailed e) {
+      return explain(console, e);
+    }
+  }
+
+  static CommandLine commandLine(Console console) {
+    CommandLine commandLine = new CommandLine(new TaplineCommand(), new CommandFactory(console));
+    commandLine.setOut(console.writer());
+    commandLine.setErr(console.errorWriter());
+    commandLine.setParameterExceptionHandler((e, arguments) -> wrongUsage(console, e));
+    commandLine.setExecutionExceptionHandler((e, command, parsed) -> explain(console, e));
+    commandLine.setCaseInsensitiveEnumValuesAllowed(true);
+    commandLine.setExpandAtFiles(false);
+    commandLine.setUsageHelpWidth(HELP_COLUMNS);
+    return commandLine;
+  }
+
+  private static int wrongUsage(Console console, CommandLine.ParameterException e) {
+    console.error(Typing.message(e));
+    console.hint("see " + e.getCommandLine().getCommandSpec().qualifiedName() + " --help");
+    return CommandLine.ExitCode.USAGE;
+  }
+
+  /** One clear message for whatever ended a command, and its exit code. */
+  private static int explain(Console console, Exception e) {
+    if (isShuttingDown()) {
+      // After Ctrl-C it is no news what the command ran into meanwhile.
+      return CommandLine.ExitCode.SOFTWARE;
+    } else if (e instanceof Console.WriteFailed failed) {
+      failed.reason().ifPresent(console::error);
+      return CommandLine.ExitCode.SOFTWARE;
+    } else if (e instanceof QueryRejected rejected) {
+      console.errorText(rejected.rendered());
+      return CommandLine.ExitCode.USAGE;
+    } else if (e instanceof ApiClient.RejectedByServer) {
+      console.errorText(e.getMessage());
+      return CommandLine.ExitCode.USAGE;
+    } else if (e instanceof UsageException) {
+      console.error(e.getMessage());
+      return CommandLine.ExitCode.USAGE;
+    } else if (e instanceof PipelineException || e instanceof CommandException) {
+      console.error(e.getMessage());
+    } else if (e instanceof JedisException) {
+      console.error("Redis does not answer: " + e.getMessage());
+    } else {
+      console.error("internal error: " + e);
+      console.trace(e);
+    }
+    return CommandLine.ExitCode.SOFTWARE;
+  }
+
+  private static boolean isShuttingDown() {
+    Thread none = new Thread();
+    try {
+      Runtime.getRuntime().addShutdownHook(none);
+      Runtime.getRuntime().removeShutdownHook(none);
+      return false;
+    } catch (IllegalStateException already) {
+      return true;
+    }
+  }
+
+  /** Makes commands, which all take the console. */
+  private record CommandFactory(Console console) implements CommandLine.IFactory {
+    @Override
+    public <K> K create(Class<K> type) throws Exception {
+      if (Path.class.equals(type) || type.isInterface()) {
+        return CommandLine.defaultFactory().create(type);
+      }
+      try {
+        return type.getDeclaredConstructor(Console.class).newInstance(console);
+      } catch (NoSuchMethodException withoutConsole) {
+        return CommandLine.defaultFactory().create(type);
+      }
+    }
+  }
+}

@@ -1,0 +1,24 @@
+package io.tapline.control.cli;
+
+import java.util.List;
+import java.util.Optional;
+
+/** Names that users type. */
+final class Names {
+  private Names() {}
+
+  /** What was found by a name, or an error that lists what there is and says what is nearest. */
+  static <T> T find(String name, String kind, Optional<T> found, List<String> names) {
+    return found.orElseThrow(
+        () ->
+            new UsageException(
+                "unknown %s '%s'%s; there are: %s"
+                    .formatted(kind, name, nearest(name, names), String.join(", ", names))));
+  }
+
+  /** ", did you mean x?", or nothing if no name is near. */
+  static String nearest(String name, List<String> names) {
+    String nearest = io.tapline.compiler.Names.nearest(name, names);
+    return nearest.isEmpty() ? "" : ", did you mean " + nearest + "?";
+  }
+}

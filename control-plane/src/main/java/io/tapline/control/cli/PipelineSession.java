@@ -1,0 +1,143 @@
+package io.tapline.control.cli;
+
+import io.tapline.compiler.Catalogue;
+import io.tapline.compiler.CompileResult;
+import io.tapline.compiler.Compiler;
+import io.tapline.compiler.Inventory;
+import io.tapline.control.PipelineException;
+import io.tapline.control.PipelineException.Kind;
+import io.tapline.control.embedded.EmbeddedOptions;
+import io.tapline.control.embedded.EmbeddedPipeline;
+import io.tapline.control.query.QueryInfo;
+import io.tapline.control.query.QueryRejected;
+import io.tapline.control.query.QueryService;
+import io.tapline.control.query.QueryState;
+import io.tapline.control.query.Source;
+import io.tapline.control.query.TooManyQueries;
+import io.tapline.control.query.WindowResult;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import redis.clients.jedis.exceptions.JedisException;
+
+/** An embedded pipeline for one command's queries. */
+final class PipelineSession implements AutoCloseable {
+  private static final long POLL_MS = 50;
+
+  private final Console console;
+  private final EmbeddedPipeline pipeline;
+
+  private PipelineSession(Console console, EmbeddedPipeline pipeline) {
+    this.console = console;
+    this.pipeline = pipeline;
+  }
+
+  /**
+   * Starts the pipeline, if the queries are right: nobody waits seconds to hear of a typing error.
+   *
+   * @param services Kafka and Redis of somebody else's, if any
+   */
+  static PipelineSession start(
+      Console console, Inventory inventory, ServiceOptions services, List<String> queries)
+      throws PipelineException, QueryRejected {
+    Installation installation = Installation.current();
+    Path monitor = installation.monitor();
+    Catalogue catalogue = installation.catalogue();
+    for (String query : queries) {
+      checkQuery(query, catalogue, inventory);
+    }
+    EmbeddedOptions options =
+        new EmbeddedOptions(monitor, catalogue, inventory, services.brokers(), services.redis());
+    return new PipelineSession(console, EmbeddedPipeline.start(options, console.progress()));
+  }
+
+  private static void checkQuery(String query, Catalogue catalogue, Inventory inventory)
+      throws QueryRejected {
+    CompileResult result =
+        Compiler.compile(query, catalogue, inventory, Compiler.Options.local("check"));
+    if (result.plan().isEmpty()) {
+      throw new QueryRejected(query, result.errors());
+    }
+  }
+
+  QueryService queries() {
+    return pipeline.queries();
+  }
+
+  /** Completes with the reason if something broke that only a new start can mend. */
+  CompletableFuture<String> failure() {
+    return pipeline.failure();
+  }
+
+  /** Submits a query; its notes go to the console. */
+  String submit(String text, Source source) throws QueryRejected, PipelineException {
+    try {
+      String id = queries().submit(text, source, console.progress());
+      queries()
+          .find(id)
+          .ifPresent(query -> query.notes().forEach(note -> console.hint("note: " + note)));
+      return id;
+    } catch (TooManyQueries e) {
+      throw new PipelineException(Kind.RESOURCES, e.getMessage(), e);
+    }
+  }
+
+  /**
+   * Hands over each window as it comes, until the query has ended.
+   *
+   * @throws PipelineException if the query failed
+   */
+  void follow(String id, Consumer<WindowResult> consumer) throws PipelineException {
+    String last = "";
+    boolean ended = false;
+    while (true) {
+      List<WindowResult> page = page(id, last);
+      for (WindowResult window : page) {
+        consumer.accept(window);
+        last = window.entry();
+      }
+      if (page.isEmpty() && ended) {
+        break;
+      } else if (page.isEmpty()) {
+        // The end is looked at before the last page is asked for: what was written until then is on
+        // it.
+        ended = queries().find(id).map(query -> query.state().ended()).orElse(true);
+        pause(ended);
+      }
+    }
+    requireSuccess(queries().awaitEnd(id));
+  }
+
+  private List<WindowResult> page(String id, String last) {
+    try {
+      return queries().windowsAfter(id, last);
+    } catch (JedisException gone) {
+      // The query will fail with the reason.
+      return List.of();
+    }
+  }
+
+  private static void pause(boolean ended) throws PipelineException {
+    if (ended) {
+      return;
+    }
+    try {
+      Thread.sleep(POLL_MS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new PipelineException(Kind.INTERNAL, "interrupted", e);
+    }
+  }
+
+  private static void requireSuccess(QueryInfo query) throws PipelineException {
+    if (query.state() == QueryState.FAILED) {
+      throw new PipelineException(Kind.RESOURCES, query.error());
+    }
+  }
+
+  @Override
+  public void close() {
+    pipeline.close();
+  }
+}

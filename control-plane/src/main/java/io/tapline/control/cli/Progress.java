@@ -1,0 +1,83 @@
+package io.tapline.control.cli;
+
+import io.tapline.control.ProgressListener;
+import java.io.PrintWriter;
+import java.util.Locale;
+
+/**
+ * What is being done, for somebody who waits: on a terminal one line that is written over,
+ * elsewhere a line now and then. Thread-safe.
+ */
+final class Progress implements ProgressListener {
+  private static final long TERMINAL_INTERVAL_NS = 100_000_000L;
+  private static final long LINE_INTERVAL_NS = 5_000_000_000L;
+  private static final String ERASE = "\r\u001b[K";
+
+  private final PrintWriter err;
+  private final boolean terminal;
+  private String lastStage = "";
+  private long lastNs = System.nanoTime() - LINE_INTERVAL_NS;
+  private boolean shown;
+  private long stageNs = System.nanoTime();
+  private long stagePackets;
+
+  Progress(PrintWriter err, boolean terminal) {
+    this.err = err;
+    this.terminal = terminal;
+  }
+
+  @Override
+  public synchronized void progress(String stage, double fraction, long packets, long bytes) {
+    long now = System.nanoTime();
+    boolean due = now - lastNs >= (terminal ? TERMINAL_INTERVAL_NS : LINE_INTERVAL_NS);
+    if (!due && stage.equals(lastStage)) {
+      return;
+    }
+    if (!stage.equals(lastStage)) {
+      stageNs = now;
+      stagePackets = packets;
+    }
+    lastStage = stage;
+    lastNs = now;
+    double packetsPerSecond = (packets - stagePackets) / ((now - stageNs) / 1e9);
+    String line = text(stage, fraction, packets, bytes, packetsPerSecond);
+    if (terminal) {
+      err.print(ERASE + line);
+      err.flush();
+      shown = true;
+    } else {
+      err.println(line);
+    }
+  }
+
+  /** One line; a rate that is not a positive number is left out. */
+  static String text(
+      String stage, double fraction, long packets, long bytes, double packetsPerSecond) {
+    StringBuilder text = new StringBuilder(stage).append('…');
+    if (!Double.isNaN(fraction)) {
+      text.append(String.format(Locale.ROOT, " %3.0f %%", 100 * fraction));
+    }
+    if (packets > 0) {
+      text.append(String.format(Locale.ROOT, "  %,d packets, %,.1f MB", packets, bytes / 1e6));
+    }
+    if (packetsPerSecond > 0 && !Double.isInfinite(packetsPerSecond)) {
+      text.append(String.format(Locale.ROOT, "  %,.0f packets/s", packetsPerSecond));
+    }
+    return text.toString();
+  }
+
+  @Override
+  public synchronized void warning(String message) {
+    clear();
+    err.println("warning: " + message);
+  }
+
+  /** Takes the line off the terminal. */
+  synchronized void clear() {
+    if (shown) {
+      err.print(ERASE);
+      err.flush();
+      shown = false;
+    }
+  }
+}

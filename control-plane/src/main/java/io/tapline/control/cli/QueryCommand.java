@@ -1,0 +1,28 @@
+package io.tapline.control.cli;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code tapline query}: queries of a running server. */
+@Command(
+    name = "query",
+    description = "Submits queries to a server, follows and stops them.",
+    synopsisSubcommandLabel = "COMMAND",
+    subcommands = {
+      QuerySubmitCommand.class,
+      QueryListCommand.class,
+      QueryShowCommand.class,
+      QueryResultsCommand.class,
+      QueryWatchCommand.class,
+      QueryStopCommand.class
+    })
+final class QueryCommand implements Runnable {
+  @Spec private CommandSpec spec;
+
+  @Override
+  public void run() {
+    throw new ParameterException(spec.commandLine(), "a command is missing");
+  }
+}

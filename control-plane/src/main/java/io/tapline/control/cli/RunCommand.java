@@ -1,0 +1,76 @@
+package io.tapline.control.cli;
+
+import com.fasterxml.jackson.databind.node.MissingNode;
+import io.tapline.compiler.Inventory;
+import io.tapline.control.query.Source;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code tapline run}: one query over captures, through a whole pipeline of its own. */
+@Command(
+    name = "run",
+    description = "Runs a query over capture files and prints its results.",
+    footer = {
+      "",
+      "Starts Kafka, Flink and Redis for itself on free loopback ports and takes them down again.",
+      "",
+      "Example:",
+      "  tapline run \"PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE * PROCESS (top-k: k=10, w=10s)\" --pcap web.pcap"
+    })
+final class RunCommand implements Callable<Integer> {
+  private final Console console;
+
+  @Parameters(paramLabel = "QUERY", description = QueryText.HELP)
+  private String query;
+
+  @Mixin private CaptureOptions captures;
+  @Mixin private ServiceOptions services;
+
+  @Option(
+      names = "--speed",
+      paramLabel = "max|1x",
+      converter = Speed.Converter.class,
+      defaultValue = "max",
+      description = "Read as fast as possible, or as fast as captured. Default: ${DEFAULT-VALUE}.")
+  private Speed speed;
+
+  @Option(
+      names = "--inventory",
+      paramLabel = "FILE",
+      description = "YAML file with the names of hosts.")
+  private Path inventoryFile;
+
+  @Option(names = "--json", description = "Print result rows as JSON lines instead of tables.")
+  private boolean json;
+
+  RunCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    String text = QueryText.of(query);
+    Inventory inventory = Installation.inventory(inventoryFile);
+    Source source = Source.files(captures.checked(), speed.toString());
+    try (PipelineSession session =
+        PipelineSession.start(console, inventory, services, List.of(text))) {
+      String id = session.submit(text, source);
+      WindowPrinter printer =
+          new WindowPrinter(
+              console,
+              new ResultTables(
+                  session.queries().plan(id).orElse(MissingNode.getInstance()),
+                  HostNames.beside(inventory),
+                  console.columns()),
+              json);
+      session.follow(id, printer::print);
+      printer.end();
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,101 @@
+package io.tapline.control.cli;
+
+import io.tapline.control.query.Source;
+import io.tapline.control.rest.RestOptions;
+import io.tapline.control.rest.RestServer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code tapline server}: the control plane, with an embedded data path. */
+@Command(
+    name = "server",
+    description = "Serves the REST interface on loopback and runs the queries that are submitted.",
+    footer = {
+      "",
+      "Each query reads the capture from its beginning, or the interface from now on. Without either,",
+      "queries can be explained but not submitted. Ends in order on SIGTERM or Ctrl-C."
+    })
+final class ServerCommand implements Callable<Integer> {
+  private static final int HIGHEST_PORT = 65_535;
+
+  private final Console console;
+
+  @ArgGroup(exclusive = true)
+  private Packets packets;
+
+  /** Where packets come from. */
+  static final class Packets {
+    @Option(
+        names = "--interface",
+        paramLabel = "IF",
+        description = "Network interface to listen on (needs root).")
+    private String networkInterface;
+
+    @Option(
+        names = "--pcap",
+        paramLabel = "FILE",
+        description = "Capture files, merged by the times of their packets.")
+    private List<Path> files = new ArrayList<>();
+
+    Source source() {
+      if (networkInterface != null) {
+        NetworkInterfaces.check(networkInterface);
+        return Source.networkInterface(networkInterface);
+      }
+      Captures.check(files);
+      return Source.files(files, Speed.MAX.toString());
+    }
+  }
+
+  @Option(
+      names = "--port",
+      paramLabel = "PORT",
+      defaultValue = "8480",
+      description = "TCP port on 127.0.0.1; 0 takes a free one. Default: ${DEFAULT-VALUE}.")
+  private int port;
+
+  @Option(
+      names = "--inventory",
+      paramLabel = "FILE",
+      description = "YAML file with the names of hosts.")
+  private Path inventoryFile;
+
+  @Mixin private ServiceOptions services;
+
+  ServerCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    if (port < 0 || port > HIGHEST_PORT) {
+      throw new UsageException("--port " + port + ": a port is a number from 0 to " + HIGHEST_PORT);
+    }
+    LoopbackPort.requireFree(port);
+    Source source = packets == null ? null : packets.source();
+    CountDownLatch stop = new CountDownLatch(1);
+    try (PipelineSession session =
+            PipelineSession.start(
+                console, Installation.inventory(inventoryFile), services, List.of());
+        RestServer server =
+            RestServer.start(session.queries(), source, RestOptions.loopback(port))) {
+      StopSignals.handle(stop::countDown);
+      session.failure().thenRun(stop::countDown);
+      console.line("listening on http://127.0.0.1:" + server.port());
+      console.flush();
+      stop.await();
+      if (session.failure().isDone()) {
+        throw new CommandException(session.failure().join());
+      }
+      console.hint("stopping");
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,57 @@
+package io.tapline.control.cli;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code tapline} itself: lists its commands. */
+@Command(
+    name = "tapline",
+    version = "tapline 0.1.0",
+    description = "Turns a sentence into a measurement of a running network.",
+    synopsisSubcommandLabel = "COMMAND",
+    subcommands = {
+      DemoCommand.class,
+      RunCommand.class,
+      ParseCommand.class,
+      ParsersCommand.class,
+      ProcessorsCommand.class,
+      ExplainCommand.class,
+      FmtCommand.class,
+      QueryCommand.class,
+      ServerCommand.class,
+      CompletionCommand.class
+    },
+    footer = {"", "Exit codes: 0 success, 1 failure, 2 wrong usage.", "Start with: tapline demo"})
+final class TaplineCommand implements Runnable {
+  @Spec private CommandSpec spec;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      scope = CommandLine.ScopeType.INHERIT,
+      description = "Show this help.")
+  private boolean help;
+
+  @Option(names = "--version", versionHelp = true, description = "Show the version.")
+  private boolean version;
+
+  /** Logs more: of Tapline, then also of Kafka, Flink and Jetty. */
+  @Option(
+      names = {"-v", "--verbose"},
+      scope = CommandLine.ScopeType.INHERIT,
+      description = "Log what Tapline does; -vv: also what Kafka and Flink do.")
+  void setVerbose(boolean[] times) {
+    if (times != null && times.length > 0) {
+      Logging.verbose(times.length);
+    }
+  }
+
+  @Override
+  public void run() {
+    throw new ParameterException(spec.commandLine(), "a command is missing");
+  }
+}

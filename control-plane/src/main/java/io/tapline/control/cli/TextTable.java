@@ -1,0 +1,143 @@
+package io.tapline.control.cli;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Columns of text and numbers, made to fit a terminal. */
+final class TextTable {
+  private static final String GAP = "  ";
+
+  /** A cell that nothing else limits: an attacker's URL must not fill the screen. */
+  private static final int WIDEST = 200;
+
+  /** Columns of text are not cut below this. */
+  private static final int NARROWEST = 16;
+
+  /** What a column holds. */
+  enum Kind {
+    /** Aligned to the left, cut where there is no room. */
+    TEXT,
+    /** Aligned to the left, never cut: half of it would mean something else. */
+    NAME,
+    /** Aligned to the right, never cut. */
+    NUMBER
+  }
+
+  /** One column. */
+  record Column(String header, Kind kind) {}
+
+  private final List<Column> columns;
+  private final int width;
+  private final List<List<String>> rows = new ArrayList<>();
+
+  /**
+   * An empty table.
+   *
+   * @param width of the terminal; 0 for a table as wide as it is
+   */
+  TextTable(List<Column> columns, int width) {
+    this.columns = List.copyOf(columns);
+    this.width = width;
+  }
+
+  /** A table of text, as wide as it is. */
+  static TextTable ofText(String... headers) {
+    return new TextTable(
+        List.of(headers).stream().map(header -> new Column(header, Kind.TEXT)).toList(), 0);
+  }
+
+  void add(List<String> row) {
+    rows.add(row.stream().map(TextTable::printable).toList());
+  }
+
+  /** One line of a terminal, whatever the traffic's bytes were. */
+  private static String printable(String text) {
+    StringBuilder cell = new StringBuilder();
+    text.codePoints()
+        .limit(WIDEST + 1)
+        .map(c -> Character.isISOControl(c) ? '\uFFFD' : c)
+        .forEach(cell::appendCodePoint);
+    return cut(cell.toString(), WIDEST);
+  }
+
+  /**
+   * The table, each line indented and ended by a line feed. Where cutting text is not enough, the
+   * last columns are left out, and a line says which.
+   */
+  String render(String indent) {
+    List<String> headers = columns.stream().map(Column::header).toList();
+    int[] widths = new int[columns.size()];
+    widen(widths, headers);
+    rows.forEach(row -> widen(widths, row));
+    int shown = fit(widths, width - length(indent));
+    StringBuilder out = new StringBuilder();
+    append(out, indent, headers, widths, shown);
+    rows.forEach(row -> append(out, indent, row, widths, shown));
+    if (shown < headers.size()) {
+      String missing = String.join(", ", headers.subList(shown, headers.size()));
+      out.append(indent).append("(no room for: ").append(missing).append(")\n");
+    }
+    return out.toString();
+  }
+
+  private static void widen(int[] widths, List<String> row) {
+    for (int i = 0; i < widths.length; i++) {
+      widths[i] = Math.max(widths[i], length(row.get(i)));
+    }
+  }
+
+  /** Narrows columns of text until the table fits; returns how many columns it then has. */
+  private int fit(int[] widths, int most) {
+    int shown = widths.length;
+    while (width > 0 && total(widths, shown) > most && shown > 1) {
+      int widest = widestText(widths, shown);
+      if (widest < 0) {
+        shown--;
+      } else {
+        widths[widest]--;
+      }
+    }
+    return shown;
+  }
+
+  private static int total(int[] widths, int shown) {
+    int total = GAP.length() * (shown - 1);
+    for (int i = 0; i < shown; i++) {
+      total += widths[i];
+    }
+    return total;
+  }
+
+  /** The widest column that can still be cut; -1 if none can. */
+  private int widestText(int[] widths, int shown) {
+    int widest = -1;
+    for (int i = 0; i < shown; i++) {
+      boolean canBeCut = columns.get(i).kind() == Kind.TEXT && widths[i] > NARROWEST;
+      if (canBeCut && (widest < 0 || widths[i] > widths[widest])) {
+        widest = i;
+      }
+    }
+    return widest;
+  }
+
+  private void append(StringBuilder out, String indent, List<String> row, int[] widths, int shown) {
+    StringBuilder line = new StringBuilder(indent);
+    for (int i = 0; i < shown; i++) {
+      String cell = cut(row.get(i), widths[i]);
+      String padding = " ".repeat(widths[i] - length(cell));
+      line.append(i == 0 ? "" : GAP);
+      line.append(columns.get(i).kind() == Kind.NUMBER ? padding + cell : cell + padding);
+    }
+    out.append(line.toString().stripTrailing()).append('\n');
+  }
+
+  private static String cut(String text, int length) {
+    return length(text) <= length
+        ? text
+        : text.substring(0, text.offsetByCodePoints(0, length - 1)) + "…";
+  }
+
+  private static int length(String text) {
+    return text.codePointCount(0, text.length());
+  }
+}

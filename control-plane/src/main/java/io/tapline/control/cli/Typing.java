@@ -1,0 +1,41 @@
+package io.tapline.control.cli;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import picocli.CommandLine;
+import picocli.CommandLine.ParameterException;
+
+/** Says what is wrong with a command line, with the nearest word that would be right. */
+final class Typing {
+  private Typing() {}
+
+  /**
+   * The message of an error. A word that nothing is known of comes first: an option that is missing
+   * is often one that was misspelled.
+   */
+  static String message(ParameterException e) {
+    List<String> unknown = e.getCommandLine().getUnmatchedArguments();
+    return unknown.isEmpty() ? e.getMessage() : unknown(unknown.get(0), e.getCommandLine());
+  }
+
+  private static String unknown(String argument, CommandLine command) {
+    boolean option = argument.startsWith("-");
+    String word = option ? argument.replaceFirst("=.*", "") : argument;
+    List<String> valid = option ? options(command) : List.copyOf(command.getSubcommands().keySet());
+    if (!option && valid.isEmpty()) {
+      return "'%s' is one argument too many (a query with spaces needs quotes)".formatted(word);
+    }
+    return "unknown %s '%s'%s"
+        .formatted(option ? "option" : "command", word, Names.nearest(word, valid));
+  }
+
+  private static List<String> options(CommandLine command) {
+    List<String> names = new ArrayList<>();
+    command
+        .getCommandSpec()
+        .options()
+        .forEach(one -> names.addAll(Stream.of(one.names()).toList()));
+    return names;
+  }
+}

@@ -1,0 +1,38 @@
+package io.tapline.control.embedded;
+
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
+import org.apache.kafka.common.utils.Exit;
+
+/**
+ * Where Kafka can't go on, for want of disk for example, it ends the virtual machine without a word
+ * to its user. Here it is told to whoever runs brokers in this process instead. Thread-safe.
+ */
+final class BrokerExit {
+  private static final List<Consumer<String>> LISTENERS = new CopyOnWriteArrayList<>();
+
+  private BrokerExit() {}
+
+  /** From now on, {@code listener} hears why a broker of this process gave up. */
+  static void listen(Consumer<String> listener) {
+    LISTENERS.add(listener);
+    Exit.Procedure tell = (status, message) -> tell(message);
+    Exit.setExitProcedure(tell);
+    Exit.setHaltProcedure(tell);
+  }
+
+  static void forget(Consumer<String> listener) {
+    LISTENERS.remove(listener);
+  }
+
+  private static void tell(String message) {
+    String reason = message == null ? "" : " (" + message + ")";
+    LISTENERS.forEach(
+        listener ->
+            listener.accept(
+                "the embedded Kafka broker gave up"
+                    + reason
+                    + ": the disk of its temporary folder may be full; free some or set TMPDIR"));
+  }
+}

@@ -1,0 +1,125 @@
+package io.tapline.control.embedded;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.configuration.CheckpointingOptions;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.CoreOptions;
+import org.apache.flink.configuration.JobManagerOptions;
+import org.apache.flink.configuration.MemorySize;
+import org.apache.flink.configuration.RestOptions;
+import org.apache.flink.configuration.TaskManagerOptions;
+import org.apache.flink.configuration.WebOptions;
+import org.apache.flink.runtime.jobmaster.JobResult;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.apache.flink.streaming.api.graph.StreamGraph;
+
+/** A Flink session cluster within this process. */
+public final class EmbeddedFlink implements AutoCloseable {
+  /** Each query's job takes one slot. */
+  public static final int SLOTS = 16;
+
+  private static final long STEP_SECONDS = 60;
+
+  private final MiniCluster cluster;
+
+  private EmbeddedFlink(MiniCluster cluster) {
+    this.cluster = cluster;
+  }
+
+  static EmbeddedFlink start(Path folder) throws IOException {
+    MiniCluster cluster =
+        new MiniCluster(
+            new MiniClusterConfiguration.Builder()
+                .setConfiguration(settings(folder))
+                .setNumTaskManagers(1)
+                .setNumSlotsPerTaskManager(SLOTS)
+                .setCommonBindAddress("127.0.0.1")
+                .withRandomPorts()
+                .build());
+    try {
+      cluster.start();
+    } catch (Exception e) {
+      throw new IOException("the embedded Flink cluster does not start: " + e.getMessage(), e);
+    }
+    return new EmbeddedFlink(cluster);
+  }
+
+  private static Configuration settings(Path folder) {
+    Configuration settings = new Configuration();
+    settings.set(CoreOptions.TMP_DIRS, folder.resolve("flink").toString());
+    settings.set(TaskManagerOptions.NETWORK_MEMORY_MIN, MemorySize.ofMebiBytes(128));
+    settings.set(TaskManagerOptions.NETWORK_MEMORY_MAX, MemorySize.ofMebiBytes(128));
+    settings.set(TaskManagerOptions.MANAGED_MEMORY_SIZE, MemorySize.ofMebiBytes(16));
+    // Nothing of it is for other hosts: the builder's bind address is that of RPC only.
+    settings.set(RestOptions.ADDRESS, "127.0.0.1");
+    settings.set(RestOptions.BIND_ADDRESS, "127.0.0.1");
+    settings.set(JobManagerOptions.BIND_HOST, "127.0.0.1");
+    settings.set(TaskManagerOptions.BIND_HOST, "127.0.0.1");
+    settings.set(WebOptions.SUBMIT_ENABLE, false);
+    // A finished job's graph is kept for its result only; a server would otherwise hold every query
+    // it ever ran.
+    settings.set(JobManagerOptions.JOB_STORE_MAX_CAPACITY, 4);
+    settings.set(CheckpointingOptions.MAX_RETAINED_CHECKPOINTS, 1);
+    return settings;
+  }
+
+  /** Submits a job; returns when the cluster has it. */
+  public void submit(StreamGraph graph) throws IOException {
+    await(cluster.submitJob(graph), "submit the job");
+  }
+
+  /** Completes when the job has ended: with its result, whatever that is. */
+  public CompletableFuture<JobResult> result(JobID id) {
+    return cluster.requestJobResult(id);
+  }
+
+  /** Cancels a job that still runs; nothing happens if it has ended. */
+  public void cancel(JobID id) {
+    cluster
+        .cancelJob(id)
+        .exceptionally(ended -> null)
+        .orTimeout(STEP_SECONDS, TimeUnit.SECONDS)
+        .join();
+  }
+
+  private static <T> T await(CompletableFuture<T> future, String what) throws IOException {
+    try {
+      return future.get(STEP_SECONDS, TimeUnit.SECONDS);
+    } catch (ExecutionException e) {
+      throw new IOException(
+          "Flink could not " + what + ": " + e.getCause().getMessage(), e.getCause());
+    } catch (TimeoutException e) {
+      throw new IOException(
+          "Flink could not "
+              + what
+              + " within "
+              + Duration.ofSeconds(STEP_SECONDS).toSeconds()
+              + " s",
+          e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while asking Flink to " + what, e);
+    }
+  }
+
+  public boolean isRunning() {
+    return cluster.isRunning();
+  }
+
+  @Override
+  public void close() {
+    cluster
+        .closeAsync()
+        .orTimeout(STEP_SECONDS, TimeUnit.SECONDS)
+        .exceptionally(late -> null)
+        .join();
+  }
+}

@@ -1,0 +1,119 @@
+package io.tapline.control.embedded;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Consumer;
+import kafka.server.KafkaConfig;
+import kafka.server.KafkaRaftServer;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.metadata.storage.Formatter;
+import org.apache.kafka.server.common.MetadataVersion;
+
+/** A Kafka broker that is its own KRaft controller, within this process, on free loopback ports. */
+final class EmbeddedKafka implements AutoCloseable {
+  private static final int NODE = 1;
+  private static final int ATTEMPTS = 3;
+
+  private final KafkaRaftServer server;
+  private final int port;
+  private final Consumer<String> onFailure;
+
+  private EmbeddedKafka(KafkaRaftServer server, int port, Consumer<String> onFailure) {
+    this.server = server;
+    this.port = port;
+    this.onFailure = onFailure;
+  }
+
+  /**
+   * Formats a log folder below {@code folder} and starts the broker; returns when it accepts
+   * clients. A port that somebody else took meanwhile is tried again with another.
+   *
+   * @param onFailure hears why the broker gave up, should it
+   */
+  static EmbeddedKafka start(Path folder, Consumer<String> onFailure) throws IOException {
+    BrokerExit.listen(onFailure);
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return startOnce(folder.resolve("kafka-" + attempt), onFailure);
+      } catch (Exception e) {
+        if (attempt == ATTEMPTS) {
+          BrokerExit.forget(onFailure);
+          throw new IOException("the embedded Kafka broker does not start: " + e.getMessage(), e);
+        }
+      }
+    }
+  }
+
+  private static EmbeddedKafka startOnce(Path logs, Consumer<String> onFailure) throws Exception {
+    int[] ports = Ports.free(2);
+    format(logs);
+    KafkaRaftServer server =
+        new KafkaRaftServer(new KafkaConfig(settings(logs, ports), false), Time.SYSTEM);
+    try {
+      server.startup();
+    } catch (Exception e) {
+      server.shutdown();
+      throw e;
+    }
+    return new EmbeddedKafka(server, ports[0], onFailure);
+  }
+
+  private static void format(Path logs) throws Exception {
+    new Formatter()
+        .setClusterId(Uuid.randomUuid().toString())
+        .setNodeId(NODE)
+        .setControllerListenerName("CONTROLLER")
+        .setMetadataLogDirectory(logs.toString())
+        .addDirectory(logs.toString())
+        .setReleaseVersion(MetadataVersion.LATEST_PRODUCTION)
+        .setPrintStream(
+            new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8))
+        .run();
+  }
+
+  private static Map<String, String> settings(Path logs, int[] ports) {
+    Map<String, String> settings = new HashMap<>();
+    settings.put("process.roles", "broker,controller");
+    settings.put("node.id", Integer.toString(NODE));
+    settings.put("controller.quorum.voters", NODE + "@127.0.0.1:" + ports[1]);
+    settings.put("controller.listener.names", "CONTROLLER");
+    settings.put("listener.security.protocol.map", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT");
+    settings.put(
+        "listeners", "PLAINTEXT://127.0.0.1:" + ports[0] + ",CONTROLLER://127.0.0.1:" + ports[1]);
+    settings.put("advertised.listeners", "PLAINTEXT://127.0.0.1:" + ports[0]);
+    settings.put("log.dirs", logs.toString());
+    settings.put("auto.create.topics.enable", "false");
+    settings.put("offsets.topic.num.partitions", "1");
+    settings.put("offsets.topic.replication.factor", "1");
+    settings.put("group.initial.rebalance.delay.ms", "0");
+    settings.put("num.network.threads", "1");
+    settings.put("num.io.threads", "2");
+    settings.put("num.replica.alter.log.dirs.threads", "1");
+    settings.put("controlled.shutdown.enable", "false");
+    settings.put("log.cleaner.enable", "false");
+    // Index files are allocated in full, two a segment.
+    settings.put("log.index.size.max.bytes", Integer.toString(1 << 20));
+    // A deleted topic's files go at once, so that a server's queries don't fill the disk for a
+    // minute each.
+    settings.put("log.segment.delete.delay.ms", "0");
+    settings.put("message.max.bytes", Integer.toString(4 << 20));
+    return settings;
+  }
+
+  String brokers() {
+    return "127.0.0.1:" + port;
+  }
+
+  @Override
+  public void close() {
+    BrokerExit.forget(onFailure);
+    server.shutdown();
+    server.awaitShutdown();
+  }
+}

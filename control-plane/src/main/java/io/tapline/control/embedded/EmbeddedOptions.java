@@ -1,0 +1,23 @@
+package io.tapline.control.embedded;
+
+import io.tapline.compiler.Catalogue;
+import io.tapline.compiler.Inventory;
+import java.nio.file.Path;
+
+/**
+ * How an embedded pipeline is made.
+ *
+ * @param monitor the monitor program
+ * @param catalogue its parsers
+ * @param inventory names of hosts
+ * @param brokers Kafka to use instead of an embedded broker, {@code host:port}; empty for the
+ *     embedded one
+ * @param redis Redis to use instead of a redis-server of our own, {@code host:port}; empty for our
+ *     own
+ */
+public record EmbeddedOptions(
+    Path monitor, Catalogue catalogue, Inventory inventory, String brokers, String redis) {
+  public static EmbeddedOptions of(Path monitor, Catalogue catalogue, Inventory inventory) {
+    return new EmbeddedOptions(monitor, catalogue, inventory, "", "");
+  }
+}

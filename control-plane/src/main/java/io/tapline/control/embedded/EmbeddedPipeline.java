@@ -1,0 +1,183 @@
+package io.tapline.control.embedded;
+
+import io.tapline.control.PipelineException;
+import io.tapline.control.PipelineException.Kind;
+import io.tapline.control.ProgressListener;
+import io.tapline.control.query.Backend;
+import io.tapline.control.query.QueryService;
+import io.tapline.flink.Endpoints;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Kafka, Flink and Redis for this process, started side by side, and the queries that run on them.
+ * {@link #close} takes all of it down, those that use others first; so does the end of the process.
+ */
+public final class EmbeddedPipeline implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(EmbeddedPipeline.class);
+
+  /** The order of closing: a part before those that it uses. */
+  private static final List<Class<? extends AutoCloseable>> ORDER =
+      List.of(
+          QueryService.class,
+          EmbeddedFlink.class,
+          EmbeddedKafka.class,
+          EmbeddedRedis.class,
+          TemporaryFolder.class);
+
+  private final List<AutoCloseable> started = new ArrayList<>();
+  private final CompletableFuture<String> failure = new CompletableFuture<>();
+  private final Thread hook = new Thread(this::closeAll, "pipeline-shutdown");
+  private boolean closed;
+  private volatile QueryService queries;
+
+  private EmbeddedPipeline() {}
+
+  /** Starts everything; returns when queries can be submitted. */
+  public static EmbeddedPipeline start(EmbeddedOptions options, ProgressListener progress)
+      throws PipelineException {
+    progress.progress("starting Kafka, Flink and Redis", Double.NaN, 0, 0);
+    EmbeddedPipeline pipeline = new EmbeddedPipeline();
+    try {
+      Runtime.getRuntime().addShutdownHook(pipeline.hook);
+      pipeline.startAll(options);
+      return pipeline;
+    } catch (IOException | CompletionException e) {
+      pipeline.close();
+      Throwable cause = e instanceof CompletionException ? e.getCause() : e;
+      throw new PipelineException(Kind.RESOURCES, cause.getMessage(), cause);
+    } catch (PipelineException | RuntimeException e) {
+      pipeline.close();
+      throw e;
+    }
+  }
+
+  private void startAll(EmbeddedOptions options) throws IOException, PipelineException {
+    Path folder = opened(TemporaryFolder.create()).path();
+    // Native libraries that Kafka's and Flink's jars unpack go where they are removed again.
+    System.setProperty("java.io.tmpdir", folder.toString());
+    CompletableFuture<String> redis =
+        starting(() -> options.redis().isEmpty() ? ownRedis(folder) : options.redis());
+    CompletableFuture<String> brokers =
+        starting(() -> options.brokers().isEmpty() ? ownBroker(folder) : options.brokers());
+    CompletableFuture<EmbeddedFlink> flink = starting(() -> opened(EmbeddedFlink.start(folder)));
+    // All three are awaited before anything is thrown, so that close() finds whatever came up.
+    CompletableFuture.allOf(redis, brokers, flink).join();
+    Endpoints endpoints = endpoints(brokers.join(), redis.join());
+    Backend backend = new Backend(endpoints, flink.join(), options.monitor(), folder);
+    QueryService service =
+        opened(new QueryService(backend, options.catalogue(), options.inventory()));
+    service.requireServices();
+    queries = service;
+  }
+
+  private static Endpoints endpoints(String brokers, String redis) throws PipelineException {
+    try {
+      return Endpoints.of(brokers, redis);
+    } catch (IllegalArgumentException e) {
+      throw new PipelineException(Kind.USER, e.getMessage(), e);
+    }
+  }
+
+  private String ownRedis(Path folder) throws IOException {
+    return "127.0.0.1:" + opened(EmbeddedRedis.start(folder, this::failQueries)).port();
+  }
+
+  private String ownBroker(Path folder) throws IOException {
+    return opened(EmbeddedKafka.start(folder, this::brokerFailed)).brokers();
+  }
+
+  private void failQueries(String reason) {
+    QueryService service = queries;
+    if (service != null) {
+      service.failAll(reason);
+    }
+  }
+
+  /** Unlike Redis, a broker that gave up can't be started again in this process. */
+  private void brokerFailed(String reason) {
+    LOG.error("{}", reason);
+    if (failure.complete(reason)) {
+      failQueries(reason);
+    }
+  }
+
+  /** Something to start on another thread. */
+  private interface Start<T> {
+    T run() throws IOException;
+  }
+
+  private static <T> CompletableFuture<T> starting(Start<T> start) {
+    CompletableFuture<T> future = new CompletableFuture<>();
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                future.complete(start.run());
+              } catch (IOException | RuntimeException e) {
+                future.completeExceptionally(e);
+              }
+            },
+            "pipeline-start");
+    thread.setDaemon(true);
+    thread.start();
+    return future;
+  }
+
+  /** Notes a part for closing; one that came up when all was closed already is closed at once. */
+  private <T extends AutoCloseable> T opened(T part) throws IOException {
+    synchronized (this) {
+      if (!closed) {
+        started.add(part);
+        return part;
+      }
+    }
+    close(part);
+    throw new IOException("stopped while starting");
+  }
+
+  public QueryService queries() {
+    return queries;
+  }
+
+  /** Completes with the reason if something broke for which the process must be started anew. */
+  public CompletableFuture<String> failure() {
+    return failure;
+  }
+
+  @Override
+  public void close() {
+    try {
+      Runtime.getRuntime().removeShutdownHook(hook);
+    } catch (IllegalStateException shuttingDown) {
+      return; // The hook does it.
+    }
+    closeAll();
+  }
+
+  private void closeAll() {
+    List<AutoCloseable> closing;
+    synchronized (this) {
+      closed = true;
+      closing = new ArrayList<>(started);
+      started.clear();
+    }
+    closing.sort(Comparator.comparingInt(part -> ORDER.indexOf(part.getClass())));
+    closing.forEach(EmbeddedPipeline::close);
+  }
+
+  private static void close(AutoCloseable part) {
+    try {
+      part.close();
+    } catch (Exception e) {
+      LOG.warn("closing {}", part.getClass().getSimpleName(), e);
+    }
+  }
+}

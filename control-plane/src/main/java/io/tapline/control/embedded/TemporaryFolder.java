@@ -1,0 +1,171 @@
+package io.tapline.control.embedded;
+
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A folder for this process's files: {@code $TMPDIR/tapline-<pid>-<start>-<namespace>-<random>}.
+ *
+ * <p>A process that was killed can't remove its folder; the next one does, since the name tells
+ * whether its owner is gone. The start of the process, in clock ticks since boot, is there because
+ * process IDs are used again (a time of day would move with the clock); the process namespace
+ * because another container's process may have the same ID.
+ */
+final class TemporaryFolder implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(TemporaryFolder.class);
+  private static final Pattern NAME = Pattern.compile("tapline-(\\d+)-(\\d+)-(\\d+)-\\d+");
+
+  /** A broker that does nothing takes a tenth of it. */
+  private static final long LEAST_FREE_BYTES = 32L << 20;
+
+  /** Threads that are about to end may still make a file. */
+  private static final int CLOSE_ATTEMPTS = 5;
+
+  private final Path path;
+
+  private TemporaryFolder(Path path) {
+    this.path = path;
+  }
+
+  /** Makes a folder where {@code TMPDIR} says, after removing those of processes that are gone. */
+  static TemporaryFolder create() throws IOException {
+    return create(parent());
+  }
+
+  static TemporaryFolder create(Path parent) throws IOException {
+    if (!Files.isDirectory(parent)) {
+      throw new IOException(
+          "no folder for temporary files at " + parent + ": set TMPDIR to one that exists");
+    } else if (!Files.isWritable(parent)) {
+      throw new IOException(
+          "no permission to write temporary files in " + parent + ": set TMPDIR to another folder");
+    }
+    sweep(parent);
+    requireRoom(parent);
+    long self = ProcessHandle.current().pid();
+    String prefix =
+        "tapline-%d-%d-%d-".formatted(self, startTicks(self).orElseThrow(), processNamespace());
+    return new TemporaryFolder(Files.createTempDirectory(parent, prefix));
+  }
+
+  static Path parent() {
+    String given = System.getenv("TMPDIR");
+    return Path.of(given == null || given.isEmpty() ? "/tmp" : given);
+  }
+
+  private static void requireRoom(Path parent) throws IOException {
+    long free = Files.getFileStore(parent).getUsableSpace();
+    if (free < LEAST_FREE_BYTES) {
+      throw new IOException(
+          "%s has %d MiB left, and the embedded broker needs %d at least: free some, or set TMPDIR to another disk"
+              .formatted(parent, free >> 20, LEAST_FREE_BYTES >> 20));
+    }
+  }
+
+  Path path() {
+    return path;
+  }
+
+  /** Removes the folders of processes that are gone; one that can't be removed hinders nobody. */
+  private static void sweep(Path parent) throws IOException {
+    try (DirectoryStream<Path> folders = Files.newDirectoryStream(parent, "tapline-*")) {
+      for (Path folder : folders) {
+        if (isAbandoned(folder.getFileName().toString())) {
+          try {
+            delete(folder);
+          } catch (IOException e) {
+            LOG.warn("{}, whose process is gone, can't be removed: {}", folder, e.toString());
+          }
+        }
+      }
+    }
+  }
+
+  private static boolean isAbandoned(String folder) throws IOException {
+    Matcher name = NAME.matcher(folder);
+    if (!name.matches() || Long.parseLong(name.group(3)) != processNamespace()) {
+      return false;
+    }
+    Optional<Long> start = startTicks(Long.parseLong(name.group(1)));
+    return start.isEmpty() || start.get() != Long.parseLong(name.group(2));
+  }
+
+  /** When a process started, in clock ticks since boot: field 22 of stat in proc(5). */
+  static Optional<Long> startTicks(long pid) {
+    try {
+      String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));
+      String[] afterName = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+      return Optional.of(Long.parseLong(afterName[19]));
+    } catch (IOException gone) {
+      return Optional.empty();
+    }
+  }
+
+  static long processNamespace() throws IOException {
+    String link = Files.readSymbolicLink(Path.of("/proc/self/ns/pid")).toString();
+    return Long.parseLong(link.replaceAll("\\D", ""));
+  }
+
+  private static void delete(Path folder) throws IOException {
+    Files.walkFileTree(
+        folder,
+        new SimpleFileVisitor<>() {
+          @Override
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+              throws IOException {
+            Files.deleteIfExists(file);
+            return FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult visitFileFailed(Path file, IOException e) throws IOException {
+            if (e instanceof NoSuchFileException) {
+              // Another process sweeps too, or a server removes its own.
+              return FileVisitResult.CONTINUE;
+            }
+            throw e;
+          }
+
+          @Override
+          public FileVisitResult postVisitDirectory(Path visited, IOException e)
+              throws IOException {
+            Files.deleteIfExists(visited);
+            return FileVisitResult.CONTINUE;
+          }
+        });
+  }
+
+  @Override
+  public void close() throws IOException {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        delete(path);
+        return;
+      } catch (IOException stillWrittenTo) {
+        if (attempt == CLOSE_ATTEMPTS) {
+          throw stillWrittenTo;
+        }
+        pause();
+      }
+    }
+  }
+
+  private static void pause() {
+    try {
+      Thread.sleep(100);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

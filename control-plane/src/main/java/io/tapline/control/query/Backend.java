@@ -1,0 +1,15 @@
+package io.tapline.control.query;
+
+import io.tapline.control.embedded.EmbeddedFlink;
+import io.tapline.flink.Endpoints;
+import java.nio.file.Path;
+
+/**
+ * What queries run on.
+ *
+ * @param endpoints Kafka and Redis
+ * @param flink where jobs run
+ * @param monitor the monitor program
+ * @param folder for plan files
+ */
+public record Backend(Endpoints endpoints, EmbeddedFlink flink, Path monitor, Path folder) {}

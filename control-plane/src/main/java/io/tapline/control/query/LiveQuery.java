@@ -1,0 +1,87 @@
+package io.tapline.control.query;
+
+import java.time.Instant;
+import java.util.concurrent.CompletableFuture;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * A query that has not ended: its state goes forward only, and is written to Redis as it does.
+ * Thread-safe.
+ */
+final class LiveQuery {
+  private static final Logger LOG = LoggerFactory.getLogger(LiveQuery.class);
+
+  private final QueryStore store;
+  private final String plan;
+  private final CompletableFuture<Void> end = new CompletableFuture<>();
+  private QueryInfo info;
+  private volatile QueryRun run;
+
+  LiveQuery(QueryInfo info, String plan, QueryStore store) {
+    this.info = info;
+    this.plan = plan;
+    this.store = store;
+  }
+
+  String id() {
+    return info.id();
+  }
+
+  synchronized QueryInfo info() {
+    return info;
+  }
+
+  /** REQUIRES: called once, before anything else but {@link #id}. */
+  void runs(QueryRun newRun) {
+    run = newRun;
+  }
+
+  QueryRun run() {
+    return run;
+  }
+
+  /** Completes when the query has ended and everything of it but its results is gone. */
+  CompletableFuture<Void> end() {
+    return end;
+  }
+
+  /** Writes the query as it was submitted. */
+  void submitted() {
+    store.add(info, plan);
+  }
+
+  /**
+   * Enters a state; nothing happens if the query is past it. A store that can't be reached is
+   * logged: the query goes on or ends without it.
+   */
+  synchronized void enter(QueryState state, String error) {
+    if (info.state().compareTo(state) >= 0 || info.state().ended()) {
+      return;
+    }
+    info = next(state, error);
+    try {
+      store.update(info);
+    } catch (JedisException e) {
+      LOG.error("state {} of query {} can't be written to Redis", state, info.id(), e);
+    }
+  }
+
+  /** Writes everything again, to a store that has lost it. */
+  synchronized void rewrite() {
+    store.add(info, plan);
+  }
+
+  private QueryInfo next(QueryState state, String error) {
+    long startedNs = state == QueryState.RUNNING ? nowNs() : info.startedNs();
+    long endedNs = state.ended() ? nowNs() : 0;
+    return new QueryInfo(
+        info.id(), info.text(), state, info.submittedNs(), startedNs, endedNs, error, info.notes());
+  }
+
+  static long nowNs() {
+    Instant now = Instant.now();
+    return now.getEpochSecond() * 1_000_000_000L + now.getNano();
+  }
+}

@@ -1,0 +1,240 @@
+package io.tapline.control.query;
+
+import io.tapline.control.PipelineException;
+import io.tapline.control.PipelineException.Kind;
+import io.tapline.control.ProgressListener;
+import io.tapline.flink.JobOptions;
+import io.tapline.flink.QueryJob;
+import io.tapline.schema.Plans;
+import io.tapline.schema.proto.Monitor;
+import io.tapline.schema.proto.Plan;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.JobStatus;
+import org.apache.flink.runtime.jobmaster.JobResult;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One query's run, from its topic to its last window, in this order: topic, job, monitor; the end
+ * comes from the monitor, through the topic, to the job. Whatever happens, {@link #run} leaves
+ * neither topic nor job nor process.
+ */
+final class QueryRun {
+  private static final Logger LOG = LoggerFactory.getLogger(QueryRun.class);
+
+  /** How long a monitor that was asked to end may take to flush. */
+  private static final long FLUSH_SECONDS = 10;
+
+  /** How long a job that has everything may show no progress. */
+  private static final long STALL_SECONDS = 60;
+
+  private static final long CANCEL_SECONDS = 20;
+
+  private final Plan plan;
+  private final Source source;
+  private final Backend backend;
+  private final Topics topics;
+  private final ProgressListener progress;
+  private final Hooks hooks;
+  private final JobID job = new JobID();
+
+  /** Completes exceptionally when something outside the run makes it pointless. */
+  private final CompletableFuture<Void> aborted = new CompletableFuture<>();
+
+  private CompletableFuture<JobResult> jobEnd;
+  private MonitorProcess monitor;
+  private boolean stopRequested;
+
+  /**
+   * What a run asks of its surroundings.
+   *
+   * @param onRunning called once, when packets are seen
+   * @param results changes as long as the job makes progress
+   */
+  record Hooks(Runnable onRunning, Supplier<Object> results) {}
+
+  QueryRun(
+      Plan plan,
+      Source source,
+      Backend backend,
+      Topics topics,
+      ProgressListener progress,
+      Hooks hooks) {
+    this.plan = plan;
+    this.source = source;
+    this.backend = backend;
+    this.topics = topics;
+    this.progress = progress;
+    this.hooks = hooks;
+  }
+
+  /**
+   * Runs to the end.
+   *
+   * @return FINISHED, or STOPPED if {@link #stop} was called
+   */
+  QueryState run() throws PipelineException {
+    Path planFile = backend.folder().resolve(plan.getQuery() + ".plan.json");
+    try {
+      Files.writeString(planFile, Plans.toJson(plan));
+      topics.create(plan.getTopic(), partitions());
+      backend.flink().submit(QueryJob.graph(plan, backend.endpoints(), JobOptions.defaults(), job));
+      jobEnd = backend.flink().result(job);
+      if (!startMonitor(planFile)) {
+        return QueryState.STOPPED;
+      }
+      awaitEnd();
+      return stopped() ? QueryState.STOPPED : QueryState.FINISHED;
+    } catch (IOException e) {
+      throw new PipelineException(Kind.RESOURCES, e.getMessage(), e);
+    } catch (IllegalArgumentException e) {
+      throw new PipelineException(Kind.INTERNAL, e.getMessage(), e);
+    } finally {
+      cleanUp(planFile);
+    }
+  }
+
+  private int partitions() {
+    return 1 + plan.getMonitorsList().stream().mapToInt(Monitor::getPartition).max().orElse(0);
+  }
+
+  private synchronized boolean startMonitor(Path planFile) throws IOException {
+    if (stopRequested) {
+      return false;
+    }
+    monitor =
+        MonitorProcess.start(
+            new MonitorProcess.Command(
+                backend.monitor(),
+                planFile,
+                plan.getMonitors(0).getId(),
+                backend.endpoints().brokers(),
+                source),
+            progress,
+            hooks.onRunning());
+    return true;
+  }
+
+  /** Asks the run to end early, with what was seen until now. Repeats change nothing. */
+  synchronized void stop() {
+    if (stopRequested) {
+      return;
+    }
+    stopRequested = true;
+    if (monitor != null) {
+      monitor.stop();
+      stopSoon();
+    }
+  }
+
+  /** The monitor has nothing more to do: it is killed if it does not end by itself. */
+  private void stopSoon() {
+    CompletableFuture.delayedExecutor(FLUSH_SECONDS, TimeUnit.SECONDS).execute(monitor::kill);
+  }
+
+  /** Ends the run as a failure: what it needs is gone. */
+  void abort(String reason) {
+    aborted.completeExceptionally(new PipelineException(Kind.RESOURCES, reason));
+  }
+
+  private synchronized boolean stopped() {
+    return stopRequested;
+  }
+
+  private void awaitEnd() throws PipelineException {
+    try {
+      CompletableFuture.anyOf(aborted, monitor.end(), jobEnd).join();
+      if (jobEnd.isDone() && !monitor.end().isDone()) {
+        requireSuccess(jobEnd.join());
+        stopSoon();
+      }
+      CompletableFuture.anyOf(aborted, monitor.end()).join();
+      progress.progress("computing results", Double.NaN, 0, 0);
+      requireSuccess(awaitJob());
+    } catch (CompletionException | ExecutionException e) {
+      if (monitor.killed()) {
+        LOG.warn("the monitor of {} did not end in time and was killed", plan.getQuery());
+        return;
+      }
+      throw e.getCause() instanceof PipelineException known
+          ? known
+          : new PipelineException(Kind.INTERNAL, "the query failed: " + e.getCause(), e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new PipelineException(Kind.INTERNAL, "interrupted", e);
+    }
+  }
+
+  /** Waits for the job, which has all it will get, as long as its results change. */
+  private JobResult awaitJob() throws ExecutionException, InterruptedException, PipelineException {
+    CompletableFuture<Object> end = CompletableFuture.anyOf(aborted, jobEnd);
+    Object results = hooks.results().get();
+    while (true) {
+      try {
+        end.get(STALL_SECONDS, TimeUnit.SECONDS);
+        return jobEnd.join();
+      } catch (TimeoutException stalled) {
+        Object now = hooks.results().get();
+        if (now.equals(results)) {
+          throw new PipelineException(
+              Kind.INTERNAL,
+              "the monitor ended, but its job made no progress for " + STALL_SECONDS + " s",
+              stalled);
+        }
+        results = now;
+      }
+    }
+  }
+
+  private static void requireSuccess(JobResult result) throws PipelineException {
+    if (result.getJobStatus().orElse(null) == JobStatus.FINISHED) {
+      return;
+    }
+    Throwable cause =
+        result
+            .getSerializedThrowable()
+            .map(serialized -> serialized.deserializeError(QueryRun.class.getClassLoader()))
+            .orElse(null);
+    while (cause != null && cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    String reason = cause == null ? "no reason given" : cause.getMessage();
+    throw new PipelineException(Kind.INTERNAL, "the stream job failed: " + reason, cause);
+  }
+
+  /** What can't be cleaned up is logged: it does not change how the query ended. */
+  private void cleanUp(Path planFile) {
+    if (monitor != null) {
+      monitor.kill();
+    }
+    if (jobEnd != null && !jobEnd.isDone()) {
+      cancelJob();
+    }
+    try {
+      topics.delete(plan.getTopic());
+      Files.deleteIfExists(planFile);
+    } catch (PipelineException | IOException e) {
+      LOG.warn("cleaning up after {}: {}", plan.getQuery(), e.getMessage());
+    }
+  }
+
+  private void cancelJob() {
+    backend.flink().cancel(job);
+    try {
+      jobEnd.get(CANCEL_SECONDS, TimeUnit.SECONDS);
+    } catch (ExecutionException | TimeoutException e) {
+      LOG.warn("the job of {} does not end: {}", plan.getQuery(), e.toString());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,272 @@
+package io.tapline.control.query;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.compiler.Catalogue;
+import io.tapline.compiler.CompileResult;
+import io.tapline.compiler.Compiler;
+import io.tapline.compiler.Inventory;
+import io.tapline.compiler.Note;
+import io.tapline.control.PipelineException;
+import io.tapline.control.ProgressListener;
+import io.tapline.schema.Plans;
+import io.tapline.schema.proto.Plan;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.exceptions.JedisException;
+
+/** Takes queries, runs them, and tells of them. Thread-safe. */
+public final class QueryService implements AutoCloseable {
+  /** Queries that run at a time: each takes a monitor process and a slot of Flink's. */
+  public static final int MOST_RUNNING = 8;
+
+  /** Ended queries whose results are kept. */
+  public static final int MOST_KEPT = 100;
+
+  private static final Logger LOG = LoggerFactory.getLogger(QueryService.class);
+  private static final DateTimeFormatter ID_TIME =
+      DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT).withZone(ZoneOffset.UTC);
+
+  private final Backend backend;
+  private final Catalogue catalogue;
+  private final Inventory inventory;
+  private final QueryStore store;
+  private final Topics topics;
+  private final Map<String, LiveQuery> running = new ConcurrentHashMap<>();
+  private boolean closed;
+
+  public QueryService(Backend backend, Catalogue catalogue, Inventory inventory)
+      throws PipelineException {
+    this.backend = backend;
+    this.catalogue = catalogue;
+    this.inventory = inventory;
+    this.store = new QueryStore(backend.endpoints().redisHost(), backend.endpoints().redisPort());
+    this.topics = new Topics(backend.endpoints().brokers());
+  }
+
+  /** Asks Kafka and Redis for an answer. */
+  public void requireServices() throws PipelineException {
+    topics.requireReachable();
+    if (!store.reachable()) {
+      throw new PipelineException(
+          PipelineException.Kind.RESOURCES,
+          "no Redis answers at %s:%d: check that it runs and that the address is right"
+              .formatted(backend.endpoints().redisHost(), backend.endpoints().redisPort()));
+    }
+  }
+
+  /** The parsers that queries can name. */
+  public Catalogue catalogue() {
+    return catalogue;
+  }
+
+  /** Compiles without running: for explain. */
+  public CompileResult compile(String text) {
+    return Compiler.compile(text, catalogue, inventory, Compiler.Options.local(newId()));
+  }
+
+  /**
+   * Compiles a query and starts it.
+   *
+   * @return its ID; whether it then runs, {@link #find} tells
+   */
+  public String submit(String text, Source source, ProgressListener progress)
+      throws QueryRejected, TooManyQueries {
+    CompileResult compiled = compile(text);
+    Plan plan = compiled.plan().orElse(null);
+    if (plan == null) {
+      throw new QueryRejected(text, compiled.errors());
+    }
+    QueryInfo query =
+        new QueryInfo(
+            plan.getQuery(),
+            plan.getText(),
+            QueryState.SUBMITTED,
+            LiveQuery.nowNs(),
+            0,
+            0,
+            "",
+            compiled.notes().stream().map(Note::message).toList());
+    LiveQuery live = new LiveQuery(query, Plans.toJson(plan), store);
+    QueryRun.Hooks hooks =
+        new QueryRun.Hooks(
+            () -> live.enter(QueryState.RUNNING, ""), () -> store.progress(query.id()));
+    live.runs(new QueryRun(plan, source, backend, topics, progress, hooks));
+    reserve(live);
+    start(live);
+    return query.id();
+  }
+
+  private synchronized void reserve(LiveQuery live) throws TooManyQueries {
+    if (closed || running.size() >= MOST_RUNNING) {
+      throw new TooManyQueries(MOST_RUNNING);
+    }
+    running.put(live.id(), live);
+  }
+
+  private void start(LiveQuery live) {
+    try {
+      live.submitted();
+    } catch (RuntimeException e) {
+      running.remove(live.id());
+      live.end().complete(null);
+      throw e;
+    }
+    Thread thread = new Thread(() -> run(live), "query-" + live.id());
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private void run(LiveQuery live) {
+    try {
+      live.enter(QueryState.STARTING, "");
+      live.enter(live.run().run(), "");
+    } catch (PipelineException e) {
+      LOG.info("query {} failed", live.id(), e);
+      live.enter(QueryState.FAILED, e.getMessage());
+    } catch (RuntimeException e) {
+      LOG.error("query {} failed", live.id(), e);
+      live.enter(QueryState.FAILED, "internal error: " + e);
+    } finally {
+      end(live);
+    }
+  }
+
+  /** The store is used no more once the end is complete: {@link #close} may be waiting for it. */
+  private void end(LiveQuery live) {
+    try {
+      forgetOldest();
+    } finally {
+      running.remove(live.id());
+      live.end().complete(null);
+    }
+  }
+
+  /** Fails every query that runs: something that all of them need is gone, or was. */
+  public void failAll(String reason) {
+    for (LiveQuery live : running.values()) {
+      try {
+        live.rewrite();
+      } catch (JedisException e) {
+        LOG.error("query {} can't be written to Redis", live.id(), e);
+      }
+      live.run().abort(reason);
+    }
+  }
+
+  private void forgetOldest() {
+    try {
+      store.list().stream()
+          .filter(query -> query.state().ended())
+          .skip(MOST_KEPT)
+          .forEach(
+              query ->
+                  store.remove(
+                      query.id(),
+                      store.plan(query.id()).map(p -> p.path("processors").size()).orElse(0)));
+    } catch (JedisException e) {
+      LOG.error("old queries can't be removed from Redis", e);
+    }
+  }
+
+  public Optional<QueryInfo> find(String id) {
+    LiveQuery live = running.get(id);
+    return live != null ? Optional.of(live.info()) : store.find(id);
+  }
+
+  /** Latest first. */
+  public List<QueryInfo> list() {
+    return store.list();
+  }
+
+  /** The plan that a query runs. */
+  public Optional<JsonNode> plan(String id) {
+    return store.plan(id);
+  }
+
+  /**
+   * Asks a query to end with what it has seen; nothing happens to one that has ended or was never
+   * there.
+   */
+  public void stop(String id) {
+    LiveQuery live = running.get(id);
+    if (live != null) {
+      live.run().stop();
+    }
+  }
+
+  /** Waits until the query has ended and everything of it but its results is gone. */
+  public QueryInfo awaitEnd(String id) {
+    LiveQuery live = running.get(id);
+    if (live != null) {
+      live.end().join();
+    }
+    return find(id).orElseThrow(() -> new NoSuchElementException("no query " + id));
+  }
+
+  /**
+   * Windows written after an entry ({@code ""}: all), a page at a time, in the order of writing.
+   */
+  public List<WindowResult> windowsAfter(String id, String entry) {
+    return store.windowsAfter(id, entry);
+  }
+
+  /** All result rows that are kept, in the order of windows. */
+  public List<JsonNode> rows(String id) {
+    List<JsonNode> rows = new ArrayList<>();
+    String last = "";
+    for (List<WindowResult> page = windowsAfter(id, last);
+        !page.isEmpty();
+        page = windowsAfter(id, last)) {
+      for (WindowResult window : page) {
+        window.rows().forEach(rows::add);
+        last = window.entry();
+      }
+    }
+    return rows;
+  }
+
+  /** Counters over the whole query, as completeness is written. */
+  public JsonNode totals(String id) {
+    return store.totals(id);
+  }
+
+  /** Queries under way. */
+  public int runningCount() {
+    return running.size();
+  }
+
+  /** Whether what queries need answers. */
+  public boolean ready() {
+    return store.reachable() && topics.reachable() && backend.flink().isRunning();
+  }
+
+  private static String newId() {
+    return "q-%s-%06x"
+        .formatted(ID_TIME.format(Instant.now()), ThreadLocalRandom.current().nextInt(1 << 24));
+  }
+
+  /** Stops every query and waits for their ends. */
+  @Override
+  public void close() {
+    List<LiveQuery> all;
+    synchronized (this) {
+      closed = true;
+      all = List.copyOf(running.values());
+    }
+    all.forEach(live -> live.run().stop());
+    all.forEach(live -> live.end().join());
+    topics.close();
+    store.close();
+  }
+}

@@ -1,0 +1,200 @@
+package io.tapline.control.query;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.JedisPool;
+import redis.clients.jedis.JedisPoolConfig;
+import redis.clients.jedis.StreamEntryID;
+import redis.clients.jedis.resps.StreamEntry;
+
+/**
+ * Queries and their results in Redis, by the keys of schema/redis.md. Thread-safe. Every call may
+ * throw a {@link redis.clients.jedis.exceptions.JedisException} where Redis can't be reached.
+ */
+final class QueryStore implements AutoCloseable {
+  private static final String QUERIES = "tapline:queries";
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final int PAGE = 64;
+
+  private final JedisPool pool;
+
+  QueryStore(String host, int port) {
+    JedisPoolConfig settings = new JedisPoolConfig();
+    settings.setMaxTotal(64);
+    // A connection that is broken since Redis was started anew is not given out.
+    settings.setTestOnBorrow(true);
+    settings.setMaxWait(Duration.ofSeconds(10));
+    this.pool = new JedisPool(settings, host, port);
+  }
+
+  private static String key(String id) {
+    return "tapline:query:" + id;
+  }
+
+  private static String windows(String id) {
+    return key(id) + ":windows";
+  }
+
+  void add(QueryInfo query, String plan) {
+    Map<String, String> fields = fields(query);
+    fields.put("plan", plan);
+    try (Jedis redis = pool.getResource()) {
+      redis.hset(key(query.id()), fields);
+      redis.zadd(QUERIES, query.submittedNs() / 1_000_000.0, query.id());
+    }
+  }
+
+  /** Writes the query's present state and tells listeners. */
+  void update(QueryInfo query) {
+    try (Jedis redis = pool.getResource()) {
+      redis.hset(key(query.id()), fields(query));
+      ObjectNode event =
+          MAPPER.createObjectNode().put("type", "state").put("state", query.state().text());
+      redis.publish(key(query.id()) + ":events", event.toString());
+    }
+  }
+
+  private static Map<String, String> fields(QueryInfo query) {
+    Map<String, String> fields = new HashMap<>();
+    fields.put("text", query.text());
+    fields.put("state", query.state().text());
+    fields.put("submitted_ns", Long.toString(query.submittedNs()));
+    fields.put("started_ns", Long.toString(query.startedNs()));
+    fields.put("ended_ns", Long.toString(query.endedNs()));
+    fields.put("error", query.error());
+    fields.put("notes", MAPPER.valueToTree(query.notes()).toString());
+    return fields;
+  }
+
+  Optional<QueryInfo> find(String id) {
+    try (Jedis redis = pool.getResource()) {
+      return read(id, redis.hgetAll(key(id)));
+    }
+  }
+
+  /** The plan as JSON; empty for an unknown query. */
+  Optional<JsonNode> plan(String id) {
+    try (Jedis redis = pool.getResource()) {
+      return Optional.ofNullable(redis.hget(key(id), "plan")).map(QueryStore::parse);
+    }
+  }
+
+  /** Latest first. */
+  List<QueryInfo> list() {
+    List<QueryInfo> queries = new ArrayList<>();
+    try (Jedis redis = pool.getResource()) {
+      for (String id : redis.zrevrange(QUERIES, 0, -1)) {
+        read(id, redis.hgetAll(key(id))).ifPresent(queries::add);
+      }
+    }
+    return queries;
+  }
+
+  private static Optional<QueryInfo> read(String id, Map<String, String> fields) {
+    if (fields.isEmpty()) {
+      return Optional.empty();
+    }
+    List<String> notes = MAPPER.convertValue(parse(fields.get("notes")), new TypeReference<>() {});
+    return Optional.of(
+        new QueryInfo(
+            id,
+            fields.get("text"),
+            QueryState.of(fields.get("state")),
+            Long.parseLong(fields.get("submitted_ns")),
+            Long.parseLong(fields.get("started_ns")),
+            Long.parseLong(fields.get("ended_ns")),
+            fields.get("error"),
+            notes));
+  }
+
+  /**
+   * Windows written after an entry of the query's stream ({@code ""}: from the beginning), at most
+   * a page of them.
+   */
+  List<WindowResult> windowsAfter(String id, String after) {
+    StreamEntryID from = after.isEmpty() ? new StreamEntryID() : new StreamEntryID(after);
+    try (Jedis redis = pool.getResource()) {
+      // An exclusive range start, so that paging neither repeats nor misses an entry.
+      List<StreamEntry> entries = redis.xrange(windows(id), "(" + from, "+", PAGE);
+      return entries.stream().map(QueryStore::window).toList();
+    }
+  }
+
+  private static WindowResult window(StreamEntry entry) {
+    Map<String, String> fields = entry.getFields();
+    return new WindowResult(
+        entry.getID().toString(),
+        Integer.parseInt(fields.get("processor")),
+        fields.get("name"),
+        Long.parseLong(fields.get("window_start_ns")),
+        Long.parseLong(fields.get("window_end_ns")),
+        parse(fields.get("rows")),
+        parse(fields.get("completeness")));
+  }
+
+  /** Counters over the whole query, numbers as numbers; empty before the job has written any. */
+  ObjectNode totals(String id) {
+    ObjectNode totals = MAPPER.createObjectNode();
+    try (Jedis redis = pool.getResource()) {
+      Map<String, String> fields = redis.hgetAll(key(id) + ":totals");
+      // The job's own guard against overtaking: padded with zeros, no JSON, and nothing for
+      // readers.
+      fields.remove("position");
+      fields.forEach((name, value) -> totals.set(name, parse(value)));
+    }
+    return totals;
+  }
+
+  /** Changes as long as the query's job writes results. */
+  Object progress(String id) {
+    try (Jedis redis = pool.getResource()) {
+      return List.of(
+          redis.hgetAll(key(id) + ":totals"), redis.xrevrange(windows(id), "+", "-", 1).toString());
+    }
+  }
+
+  /** Forgets a query and all of its results. */
+  void remove(String id, int processors) {
+    List<String> keys = new ArrayList<>(List.of(key(id), windows(id), key(id) + ":totals"));
+    for (int p = 0; p < processors; p++) {
+      keys.addAll(
+          List.of(key(id) + ":ranking:" + p, key(id) + ":groups:" + p, key(id) + ":last:" + p));
+    }
+    try (Jedis redis = pool.getResource()) {
+      redis.zrem(QUERIES, id);
+      redis.del(keys.toArray(String[]::new));
+    }
+  }
+
+  private static JsonNode parse(String json) {
+    try {
+      return MAPPER.readTree(json);
+    } catch (JsonProcessingException e) {
+      throw new IllegalStateException("Redis holds JSON that can't be read: " + json, e);
+    }
+  }
+
+  /** Whether Redis answers. */
+  boolean reachable() {
+    try (Jedis redis = pool.getResource()) {
+      return redis.ping().equals("PONG");
+    } catch (redis.clients.jedis.exceptions.JedisException e) {
+      return false;
+    }
+  }
+
+  @Override
+  public void close() {
+    pool.close();
+  }
+}

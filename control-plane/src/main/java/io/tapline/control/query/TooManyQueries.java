@@ -1,0 +1,12 @@
+package io.tapline.control.query;
+
+/** As many queries run as this server takes. */
+public final class TooManyQueries extends Exception {
+  private static final long serialVersionUID = 1L;
+
+  TooManyQueries(int most) {
+    super(
+        most
+            + " queries are running, which is as many as this server takes: stop one or wait for it to end");
+  }
+}

@@ -1,0 +1,140 @@
+package io.tapline.control.query;
+
+import io.tapline.control.PipelineException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+
+/**
+ * The topics of queries: one each, made before anything writes to it, deleted when nothing reads it
+ * any more.
+ */
+final class Topics implements AutoCloseable {
+  private static final int TIMEOUT_SECONDS = 10;
+  private static final int REQUEST_MS = 3_000;
+  private static final long PAUSE_MS = 20;
+  private static final String MOST_MESSAGE_BYTES = Integer.toString(4 << 20);
+
+  private final String brokers;
+  private final Admin admin;
+
+  Topics(String brokers) throws PipelineException {
+    this.brokers = brokers;
+    Properties settings = new Properties();
+    settings.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, brokers);
+    settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_MS);
+    settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, TIMEOUT_SECONDS * 1_000);
+    try {
+      this.admin = Admin.create(settings);
+    } catch (KafkaException e) {
+      Throwable cause = e.getCause() == null ? e : e.getCause();
+      throw new PipelineException(
+          PipelineException.Kind.USER,
+          "Kafka broker '" + brokers + "' is not a host:port that is known: " + cause.getMessage(),
+          e);
+    }
+  }
+
+  /** Asks the broker for its cluster. */
+  void requireReachable() throws PipelineException {
+    await(admin.describeCluster().nodes(), "ask for the cluster");
+  }
+
+  boolean reachable() {
+    try {
+      requireReachable();
+      return true;
+    } catch (PipelineException e) {
+      return false;
+    }
+  }
+
+  /** Makes a topic; returns when it can be written to and read. */
+  void create(String topic, int partitions) throws PipelineException {
+    NewTopic wanted =
+        new NewTopic(topic, partitions, (short) 1)
+            .configs(Map.of("max.message.bytes", MOST_MESSAGE_BYTES, "segment.bytes", "67108864"));
+    await(admin.createTopics(List.of(wanted)).all(), "create topic " + topic);
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_SECONDS);
+    while (!isThere(topic, partitions)) {
+      if (System.nanoTime() > deadline) {
+        throw unreachable("see topic " + topic, new TimeoutException("it does not appear"));
+      }
+      pause();
+    }
+  }
+
+  private boolean isThere(String topic, int partitions) throws PipelineException {
+    try {
+      var described =
+          admin
+              .describeTopics(List.of(topic))
+              .allTopicNames()
+              .get(REQUEST_MS, TimeUnit.MILLISECONDS);
+      return described.get(topic).partitions().stream().filter(p -> p.leader() != null).count()
+          == partitions;
+    } catch (ExecutionException | TimeoutException notYet) {
+      return false;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw unreachable("see topic " + topic, e);
+    }
+  }
+
+  private void pause() throws PipelineException {
+    try {
+      Thread.sleep(PAUSE_MS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw unreachable("wait for a topic", e);
+    }
+  }
+
+  /** Deletes the topic; one that is not there is as good. */
+  void delete(String topic) throws PipelineException {
+    try {
+      await(admin.deleteTopics(List.of(topic)).all(), "delete topic " + topic);
+    } catch (PipelineException e) {
+      if (!(e.getCause() instanceof UnknownTopicOrPartitionException)) {
+        throw e;
+      }
+    }
+  }
+
+  private <T> void await(KafkaFuture<T> future, String what) throws PipelineException {
+    try {
+      future.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
+    } catch (ExecutionException e) {
+      throw unreachable(what, e.getCause());
+    } catch (TimeoutException e) {
+      throw unreachable(what, e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw unreachable(what, e);
+    }
+  }
+
+  private PipelineException unreachable(String what, Throwable cause) {
+    String reason = cause.getMessage() == null ? "no answer" : cause.getMessage();
+    return new PipelineException(
+        PipelineException.Kind.RESOURCES,
+        "can't %s on the Kafka broker at %s: %s; check that it runs and that the address is right"
+            .formatted(what, brokers, reason),
+        cause);
+  }
+
+  @Override
+  public void close() {
+    admin.close(Duration.ofSeconds(1));
+  }
+}

@@ -1,0 +1,27 @@
+package io.tapline.control.rest;
+
+/** Entry IDs of a query's stream of windows, which clients give back to go on where they were. */
+final class Entry {
+  private Entry() {}
+
+  /**
+   * Checks what a client gave.
+   *
+   * @param name of the parameter or header, for the message
+   * @return the entry; empty if none was given
+   */
+  static String parse(String name, String text) {
+    if (text == null || text.isEmpty()) {
+      return "";
+    }
+    if (!text.matches("\\d{1,18}-\\d{1,18}")) {
+      throw Problem.badRequest(
+              name
+                  + "="
+                  + text
+                  + ": it is an entry as results and events tell it, like 1763700000000-0")
+          .asException();
+    }
+    return text;
+  }
+}

@@ -1,0 +1,84 @@
+package io.tapline.control.rest;
+
+import io.javalin.http.Context;
+import java.net.InetAddress;
+import java.net.URI;
+import java.net.UnknownHostException;
+import java.util.Locale;
+import java.util.regex.Pattern;
+
+/**
+ * Keeps web pages of others away from a server that trusts its host's users. A page may make a
+ * browser ask this server, by a name that it made resolve to it (DNS rebinding: seen from Host) or
+ * by its address (request forgery: seen from Origin).
+ */
+final class Guard {
+  private static final Pattern IPV4 = Pattern.compile("\\d{1,3}(\\.\\d{1,3}){3}");
+
+  private final boolean loopbackOnly;
+
+  /**
+   * A guard of a server.
+   *
+   * @param bind the address it is bound to: on a loopback address only loopback names are right,
+   *     elsewhere any address, but no other name
+   */
+  Guard(String bind) throws UnknownHostException {
+    this.loopbackOnly = InetAddress.getByName(bind).isLoopbackAddress();
+  }
+
+  /** Sets what every answer carries, and refuses what is not meant for this server. */
+  void check(Context ctx) {
+    ctx.header("X-Content-Type-Options", "nosniff");
+    ctx.header("Cache-Control", "no-store");
+    ctx.header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+    ctx.header("Cross-Origin-Resource-Policy", "same-origin");
+    ctx.header("Referrer-Policy", "no-referrer");
+    if (!trusted(hostOf(ctx.header("Host")))) {
+      throw Problem.of(
+              421,
+              "misdirected",
+              "The request is for another server",
+              "the Host header is not of this server: use its address or localhost")
+          .asException();
+    }
+    String origin = ctx.header("Origin");
+    if (origin != null && !trusted(originHost(origin))) {
+      throw Problem.of(
+              403,
+              "foreign-origin",
+              "Pages of other servers may not ask",
+              "the Origin header is of another server")
+          .asException();
+    }
+  }
+
+  private static String hostOf(String header) {
+    if (header == null) {
+      return "";
+    }
+    return header.strip().toLowerCase(Locale.ROOT).replaceFirst(":\\d*$", "");
+  }
+
+  private static String originHost(String origin) {
+    try {
+      String host = URI.create(origin).getHost();
+      return host == null ? "" : host.toLowerCase(Locale.ROOT);
+    } catch (IllegalArgumentException e) {
+      return "";
+    }
+  }
+
+  /** Looks at the text alone: resolving a name is just what must not decide. */
+  private boolean trusted(String host) {
+    if (host.equals("localhost") || host.endsWith(".localhost")) {
+      return true;
+    }
+    boolean version4 = IPV4.matcher(host).matches();
+    boolean version6 = host.startsWith("[") && host.endsWith("]");
+    if (loopbackOnly) {
+      return (version4 && host.startsWith("127.")) || host.equals("[::1]");
+    }
+    return version4 || version6;
+  }
+}

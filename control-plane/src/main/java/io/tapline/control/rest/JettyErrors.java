@@ -1,0 +1,42 @@
+package io.tapline.control.rest;
+
+import java.nio.ByteBuffer;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.HttpStatus;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.server.handler.ErrorHandler;
+import org.eclipse.jetty.util.Callback;
+
+/**
+ * Answers with a problem document what the HTTP server refuses before any route sees it: broken
+ * requests, endless headers.
+ */
+final class JettyErrors extends ErrorHandler {
+  @Override
+  public boolean errorPageForMethod(String method) {
+    return true;
+  }
+
+  @Override
+  protected void generateResponse(
+      Request request,
+      Response response,
+      int status,
+      String message,
+      Throwable cause,
+      Callback callback) {
+    response.getHeaders().put(HttpHeader.CONTENT_TYPE, Problem.MEDIA_TYPE);
+    response.getHeaders().put("X-Content-Type-Options", "nosniff");
+    String path = request.getHttpURI() == null ? "" : request.getHttpURI().getPath();
+    response.write(true, bytes(status, message, path), callback);
+  }
+
+  private static ByteBuffer bytes(int status, String message, String path) {
+    String title = HttpStatus.getMessage(status);
+    // What failed inside is the log's business.
+    String detail = status >= 500 || message == null ? title : message;
+    Problem problem = Problem.of(status, "http", title, detail);
+    return ByteBuffer.wrap(Json.bytes(problem.json(path == null ? "" : path)));
+  }
+}

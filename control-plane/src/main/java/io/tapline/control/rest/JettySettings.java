@@ -1,0 +1,42 @@
+package io.tapline.control.rest;
+
+import io.javalin.config.JettyConfig;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.NetworkConnectionLimit;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.handler.GracefulHandler;
+import org.eclipse.jetty.util.thread.QueuedThreadPool;
+
+/** Bounds and manners of the HTTP server underneath. */
+final class JettySettings {
+  private static final int MOST_THREADS = 48;
+  private static final int LEAST_THREADS = 4;
+  private static final int MOST_CONNECTIONS = 512;
+
+  /** How long requests under way may take once the server closes. */
+  private static final long STOP_MS = 3000;
+
+  private JettySettings() {}
+
+  static void apply(JettyConfig config) {
+    QueuedThreadPool threads = new QueuedThreadPool(MOST_THREADS, LEAST_THREADS);
+    threads.setName("rest");
+    threads.setDaemon(true);
+    config.threadPool = threads;
+    config.modifyServer(JettySettings::server);
+    config.modifyServletContextHandler(handler -> handler.setErrorHandler(new JettyErrors()));
+    config.modifyHttpConfiguration(JettySettings::http);
+  }
+
+  private static void server(Server server) {
+    server.setHandler(new GracefulHandler());
+    server.setStopTimeout(STOP_MS);
+    server.setErrorHandler(new JettyErrors());
+    server.addBean(new NetworkConnectionLimit(MOST_CONNECTIONS, server));
+  }
+
+  private static void http(HttpConfiguration http) {
+    http.setSendServerVersion(false);
+    http.setSendXPoweredBy(false);
+  }
+}

@@ -1,0 +1,57 @@
+package io.tapline.control.rest;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.javalin.http.Context;
+import java.nio.charset.StandardCharsets;
+import java.util.Collection;
+
+/** JSON in and out. */
+final class Json {
+  static final String MEDIA_TYPE = "application/json";
+
+  private static final ObjectMapper MAPPER =
+      JsonMapper.builder()
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
+          .build();
+
+  private Json() {}
+
+  static ObjectNode object() {
+    return MAPPER.createObjectNode();
+  }
+
+  static ArrayNode array() {
+    return MAPPER.createArrayNode();
+  }
+
+  static ArrayNode strings(Collection<String> texts) {
+    ArrayNode array = array();
+    texts.forEach(array::add);
+    return array;
+  }
+
+  /** Reads one JSON value with nothing behind it and no name twice in an object. */
+  static JsonNode parse(String text) throws JsonProcessingException {
+    return MAPPER.readTree(text);
+  }
+
+  /**
+   * In UTF-8, as JSON is (RFC 8259): the framework would take the host's encoding for types that it
+   * does not know.
+   */
+  static byte[] bytes(JsonNode value) {
+    return value.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  static void answer(Context ctx, int status, JsonNode body) {
+    ctx.status(status).contentType(MEDIA_TYPE).result(bytes(body));
+  }
+}

@@ -1,0 +1,143 @@
+package io.tapline.control.rest;
+
+import io.javalin.http.Context;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.tapline.control.query.QueryInfo;
+import io.tapline.control.query.QueryService;
+import io.tapline.control.query.QueryState;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.exceptions.JedisException;
+
+/** What operators scrape. Thread-safe. */
+final class Metrics implements AutoCloseable {
+  static final String MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+  private static final Logger LOG = LoggerFactory.getLogger(Metrics.class);
+  private static final String ROUTE = "tapline.route";
+
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final JvmGcMetrics garbageCollection = new JvmGcMetrics();
+  private final AtomicInteger active = new AtomicInteger();
+  private final QueryService queries;
+  private final Counter submitted;
+  private volatile Map<QueryState, Double> byState = Map.of();
+
+  Metrics(QueryService queries, EventStreams streams) {
+    this.queries = queries;
+    submitted =
+        Counter.builder("tapline.queries.submitted")
+            .description("Queries taken")
+            .register(registry);
+    for (Rejection reason : Rejection.values()) {
+      rejectedBy(reason);
+    }
+    for (QueryState state : QueryState.values()) {
+      Gauge.builder("tapline.queries", () -> byState.getOrDefault(state, Double.NaN))
+          .description("Queries that are kept, by state; NaN while Redis does not answer")
+          .tag("state", state.text())
+          .register(registry);
+    }
+    Gauge.builder("tapline.queries.running", queries::runningCount)
+        .description("Queries under way in this process")
+        .register(registry);
+    Gauge.builder("tapline.event.streams", streams::open)
+        .description("Event streams that are open")
+        .register(registry);
+    Gauge.builder("tapline.http.active", active::get)
+        .description("Requests being answered")
+        .register(registry);
+    new JvmMemoryMetrics().bindTo(registry);
+    new JvmThreadMetrics().bindTo(registry);
+    garbageCollection.bindTo(registry);
+  }
+
+  /** Why a query was not taken. */
+  enum Rejection {
+    /** It can't be compiled. */
+    WRONG,
+    /** As many run as this server takes. */
+    TOO_MANY,
+    /** The server looks at no traffic. */
+    NO_DATA_PATH
+  }
+
+  void submitted() {
+    submitted.increment();
+  }
+
+  void rejected(Rejection reason) {
+    rejectedBy(reason).increment();
+  }
+
+  private Counter rejectedBy(Rejection reason) {
+    return Counter.builder("tapline.queries.rejected")
+        .description("Queries refused, by reason")
+        .tag("reason", reason.name().toLowerCase(Locale.ROOT))
+        .register(registry);
+  }
+
+  /** A request has come in; {@link #request} ends it. */
+  void begin() {
+    active.incrementAndGet();
+  }
+
+  /** Notes which route serves a request: its template, since paths as asked for have no bound. */
+  static void route(Context ctx, Route route) {
+    ctx.attribute(ROUTE, route.path());
+  }
+
+  void request(Context ctx, float milliseconds) {
+    active.decrementAndGet();
+    String route = ctx.attribute(ROUTE);
+    String method = ctx.method().isHttpMethod() ? ctx.method().name() : "other";
+    Timer.builder("tapline.http.requests")
+        .description("Requests answered")
+        .tag("method", method)
+        .tag("route", route == null ? "none" : route)
+        .tag("status", Integer.toString(ctx.statusCode()))
+        .register(registry)
+        .record(Duration.ofNanos((long) (milliseconds * 1e6)));
+  }
+
+  /** All metrics as Prometheus reads them. */
+  String scrape() {
+    byState = countByState();
+    return registry.scrape();
+  }
+
+  private Map<QueryState, Double> countByState() {
+    try {
+      Map<QueryState, Double> counts = new EnumMap<>(QueryState.class);
+      for (QueryState state : QueryState.values()) {
+        counts.put(state, 0.0);
+      }
+      for (QueryInfo query : queries.list()) {
+        counts.merge(query.state(), 1.0, Double::sum);
+      }
+      return counts;
+    } catch (JedisException e) {
+      LOG.warn("queries can't be counted: {}", e.getMessage());
+      return Map.of();
+    }
+  }
+
+  @Override
+  public void close() {
+    garbageCollection.close();
+    registry.close();
+  }
+}

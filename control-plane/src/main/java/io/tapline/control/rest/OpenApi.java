@@ -1,0 +1,81 @@
+package io.tapline.control.rest;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.control.rest.Route.Answer;
+import io.tapline.control.rest.Route.Content;
+import io.tapline.control.rest.Route.Parameter;
+import java.util.List;
+import java.util.Locale;
+
+/** Writes the table of routes as an OpenAPI 3.1 document. */
+final class OpenApi {
+  private static final String VERSION = "1";
+
+  private OpenApi() {}
+
+  static JsonNode document(List<Route> routes) {
+    ObjectNode document = Json.object().put("openapi", "3.1.0");
+    document
+        .putObject("info")
+        .put("title", "Tapline")
+        .put("description", "Queries over the traffic of a running network.")
+        .put("version", VERSION);
+    ObjectNode paths = document.putObject("paths");
+    for (Route route : routes) {
+      paths
+          .withObject("/" + escaped(route.path()))
+          .set(route.method().name().toLowerCase(Locale.ROOT), operation(route));
+    }
+    document.putObject("components").set("schemas", Schemas.components());
+    return document;
+  }
+
+  /** A name in a JSON pointer (RFC 6901). */
+  private static String escaped(String name) {
+    return name.replace("~", "~0").replace("/", "~1");
+  }
+
+  private static ObjectNode operation(Route route) {
+    ObjectNode operation =
+        Json.object().put("operationId", route.id()).put("summary", route.summary());
+    if (!route.parameters().isEmpty()) {
+      ArrayNode parameters = operation.putArray("parameters");
+      route.parameters().forEach(parameter -> parameters.add(parameter(parameter)));
+    }
+    if (!route.body().isEmpty()) {
+      ObjectNode content =
+          operation.putObject("requestBody").put("required", true).putObject("content");
+      route.body().forEach(body -> add(content, body));
+    }
+    ObjectNode responses = operation.putObject("responses");
+    route
+        .answers()
+        .forEach(answer -> responses.set(Integer.toString(answer.status()), answer(answer)));
+    return operation;
+  }
+
+  private static ObjectNode parameter(Parameter parameter) {
+    ObjectNode json =
+        Json.object()
+            .put("name", parameter.name())
+            .put("in", parameter.in())
+            .put("description", parameter.description())
+            .put("required", parameter.in().equals("path"));
+    json.set("schema", parameter.schema());
+    return json;
+  }
+
+  private static ObjectNode answer(Answer answer) {
+    ObjectNode json = Json.object().put("description", answer.description());
+    if (answer.content() != null) {
+      add(json.putObject("content"), answer.content());
+    }
+    return json;
+  }
+
+  private static void add(ObjectNode contents, Content content) {
+    contents.putObject(content.mediaType()).set("schema", Schemas.reference(content.schema()));
+  }
+}

@@ -1,0 +1,33 @@
+package io.tapline.control.rest;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.control.query.QueryInfo;
+import io.tapline.control.query.QueryService;
+
+/** Queries as JSON. */
+final class QueryJson {
+  private QueryJson() {}
+
+  /** What a list shows of each. */
+  static ObjectNode brief(QueryInfo query) {
+    ObjectNode json =
+        Json.object()
+            .put("id", query.id())
+            .put("text", query.text())
+            .put("state", query.state().text())
+            .put("submitted_ns", query.submittedNs())
+            .put("started_ns", query.startedNs())
+            .put("ended_ns", query.endedNs())
+            .put("error", query.error());
+    json.set("notes", Json.strings(query.notes()));
+    return json;
+  }
+
+  /** With the plan, and with the totals as far as they are known. */
+  static ObjectNode full(QueryInfo query, QueryService queries) {
+    ObjectNode json = brief(query);
+    queries.plan(query.id()).ifPresent(plan -> json.set("plan", plan));
+    json.set("totals", queries.totals(query.id()));
+    return json;
+  }
+}

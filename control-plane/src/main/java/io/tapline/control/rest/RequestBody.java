@@ -1,0 +1,109 @@
+package io.tapline.control.rest;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import io.javalin.http.Context;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.Iterator;
+import java.util.Locale;
+
+/** Reads the query out of a request's body: JSON {@code {"query": "…"}} or plain text. */
+final class RequestBody {
+  static final int MOST_BYTES = 128 * 1024;
+  static final String TEXT = "text/plain";
+
+  private RequestBody() {}
+
+  /**
+   * The query's text.
+   *
+   * @throws ProblemException 400, 413 or 415
+   */
+  static String query(Context ctx) {
+    String type = mediaType(ctx.contentType());
+    if (!type.equals(Json.MEDIA_TYPE) && !type.equals(TEXT)) {
+      throw unsupported(type).asException();
+    }
+    String text = text(bytes(ctx));
+    return type.equals(TEXT) ? text : member(text);
+  }
+
+  private static String mediaType(String header) {
+    return header == null ? "" : header.split(";", 2)[0].strip().toLowerCase(Locale.ROOT);
+  }
+
+  private static Problem unsupported(String type) {
+    String got = type.isEmpty() ? "no Content-Type" : "Content-Type " + type;
+    return Problem.of(
+            415,
+            "unsupported-media-type",
+            "The body's type is not understood",
+            got
+                + ": send application/json with {\"query\": \"…\"}, or the query itself as text/plain")
+        .withHeader("Accept-Post", Json.MEDIA_TYPE + ", " + TEXT);
+  }
+
+  private static byte[] bytes(Context ctx) {
+    byte[] bytes;
+    try {
+      bytes = ctx.req().getInputStream().readNBytes(MOST_BYTES + 1);
+    } catch (IOException e) {
+      throw Problem.badRequest("the body ended early: " + e.getMessage()).asException();
+    }
+    if (bytes.length > MOST_BYTES) {
+      String detail = "the body is longer than the " + MOST_BYTES + " bytes that are read";
+      throw Problem.of(413, "content-too-large", "The body is too long", detail).asException();
+    }
+    return bytes;
+  }
+
+  private static String text(byte[] bytes) {
+    try {
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+    } catch (CharacterCodingException e) {
+      throw Problem.badRequest("the body is not UTF-8").asException();
+    }
+  }
+
+  private static String member(String text) {
+    JsonNode body = parse(text);
+    if (!body.isObject()) {
+      throw Problem.badRequest("the body is not a JSON object: send {\"query\": \"…\"}")
+          .asException();
+    }
+    for (Iterator<String> names = body.fieldNames(); names.hasNext(); ) {
+      String name = names.next();
+      if (!name.equals("query")) {
+        throw Problem.badRequest("unknown member \"" + name + "\": the only one is \"query\"")
+            .asException();
+      }
+    }
+    JsonNode query = body.path("query");
+    if (!query.isTextual()) {
+      String wrong =
+          query.isMissingNode()
+              ? "member \"query\" is missing"
+              : "member \"query\" is not a string";
+      throw Problem.badRequest(wrong + ": send {\"query\": \"…\"}").asException();
+    }
+    return query.asText();
+  }
+
+  private static JsonNode parse(String text) {
+    try {
+      return Json.parse(text);
+    } catch (JsonProcessingException e) {
+      String where = "";
+      if (e.getLocation() != null) {
+        where =
+            " at line %d, column %d"
+                .formatted(e.getLocation().getLineNr(), e.getLocation().getColumnNr());
+      }
+      throw Problem.badRequest("the body is not JSON" + where + ": " + e.getOriginalMessage())
+          .asException();
+    }
+  }
+}

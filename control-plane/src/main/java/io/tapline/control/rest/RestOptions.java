@@ -1,0 +1,22 @@
+package io.tapline.control.rest;
+
+/**
+ * Where the REST server listens.
+ *
+ * @param bind address to bind to
+ * @param port TCP port; 0 for any free one, which {@link RestServer#port} then tells
+ */
+public record RestOptions(String bind, int port) {
+  public static final String LOOPBACK = "127.0.0.1";
+
+  public RestOptions {
+    if (port < 0 || port > 65535) {
+      throw new IllegalArgumentException("port " + port + ": a port is a number from 0 to 65535");
+    }
+  }
+
+  /** On this host only. */
+  public static RestOptions loopback(int port) {
+    return new RestOptions(LOOPBACK, port);
+  }
+}

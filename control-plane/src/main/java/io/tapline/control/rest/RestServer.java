@@ -1,0 +1,122 @@
+package io.tapline.control.rest;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.javalin.Javalin;
+import io.javalin.compression.CompressionStrategy;
+import io.javalin.config.JavalinConfig;
+import io.javalin.http.Handler;
+import io.javalin.http.HandlerType;
+import io.javalin.util.JavalinBindException;
+import io.javalin.util.JavalinException;
+import io.tapline.control.PipelineException;
+import io.tapline.control.PipelineException.Kind;
+import io.tapline.control.query.QueryService;
+import io.tapline.control.query.Source;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The REST face of the control plane. Closing it ends event streams, lets requests under way
+ * finish, and frees the port.
+ */
+public final class RestServer implements AutoCloseable {
+  private final EventStreams streams;
+  private final Metrics metrics;
+  private final Guard guard;
+  private final List<Route> routes = new ArrayList<>();
+  private final Javalin javalin;
+
+  private RestServer(QueryService queries, Source source, Guard guard) {
+    this.guard = guard;
+    streams = new EventStreams(queries);
+    metrics = new Metrics(queries, streams);
+    routes.addAll(new QueryRoutes(queries, source, streams, metrics).routes());
+    routes.addAll(new CatalogueRoutes(queries).routes());
+    routes.addAll(new SystemRoutes(queries, metrics, this::document).routes());
+    javalin = Javalin.create(this::configure);
+  }
+
+  /**
+   * Starts to answer requests.
+   *
+   * @param source what submitted queries look at; null: queries can't be submitted here
+   * @throws PipelineException if the address can't be listened on
+   */
+  public static RestServer start(QueryService queries, Source source, RestOptions options)
+      throws PipelineException {
+    RestServer server = new RestServer(queries, source, guard(options.bind()));
+    try {
+      server.javalin.start(options.bind(), options.port());
+      return server;
+    } catch (JavalinException e) {
+      server.close();
+      throw cannotListen(options, e);
+    }
+  }
+
+  private static Guard guard(String bind) throws PipelineException {
+    try {
+      return new Guard(bind);
+    } catch (UnknownHostException e) {
+      throw new PipelineException(
+          Kind.USER,
+          "can't listen on "
+              + bind
+              + ": it is no address of this host; use 127.0.0.1 to serve this host alone",
+          e);
+    }
+  }
+
+  private static PipelineException cannotListen(RestOptions options, JavalinException e) {
+    String place = "port " + options.port() + " of " + options.bind();
+    String why =
+        e instanceof JavalinBindException
+            ? "it is taken, or not ours to take: choose another with --port, or stop who has it (ss -ltnp names it)"
+            : String.valueOf(e.getCause());
+    return new PipelineException(Kind.RESOURCES, "can't listen on " + place + ": " + why, e);
+  }
+
+  private JsonNode document() {
+    return OpenApi.document(routes);
+  }
+
+  private void configure(JavalinConfig config) {
+    config.startup.showJavalinBanner = false;
+    config.startup.showOldJavalinVersionWarning = false;
+    config.startup.startupWatcherEnabled = false;
+    config.http.compressionStrategy = CompressionStrategy.NONE;
+    config.http.prefer405over404 = true;
+    config.router.javaLangErrorHandler(Problems::error);
+    JettySettings.apply(config.jetty);
+    config.requestLogger.http(metrics::request);
+    config.routes.before(ctx -> metrics.begin());
+    config.routes.before(guard::check);
+    new Problems(routes).install(config.routes);
+    routes.forEach(route -> add(config, route));
+  }
+
+  private static void add(JavalinConfig config, Route route) {
+    Handler handler =
+        ctx -> {
+          Metrics.route(ctx, route);
+          route.handler().handle(ctx);
+        };
+    config.routes.addHttpHandler(route.method(), route.path(), handler);
+    if (route.method() == HandlerType.GET) {
+      config.routes.addHttpHandler(HandlerType.HEAD, route.path(), handler);
+    }
+  }
+
+  /** The TCP port listened on. */
+  public int port() {
+    return javalin.port();
+  }
+
+  @Override
+  public void close() {
+    streams.close();
+    javalin.stop();
+    metrics.close();
+  }
+}

@@ -1,0 +1,137 @@
+package io.tapline.control.rest;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.javalin.http.Handler;
+import io.javalin.http.HandlerType;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * One operation: how it is called, what it answers, and who does it.
+ *
+ * @param path with parameters in braces
+ * @param id OpenAPI's operationId
+ * @param body schema names by media type of what it takes; empty for nothing
+ * @param answers what it answers with where all is well, and the statuses of its problems
+ */
+record Route(
+    HandlerType method,
+    String path,
+    String id,
+    String summary,
+    List<Parameter> parameters,
+    List<Content> body,
+    List<Answer> answers,
+    Handler handler) {
+
+  /**
+   * A parameter.
+   *
+   * @param in "path", "query" or "header"
+   */
+  record Parameter(String in, String name, String description, JsonNode schema) {}
+
+  /**
+   * A body.
+   *
+   * @param schema its name in the document's components
+   */
+  record Content(String mediaType, String schema) {}
+
+  /**
+   * An answer.
+   *
+   * @param content null for an empty one
+   */
+  record Answer(int status, String description, Content content) {}
+
+  static Builder get(String path, String id) {
+    return new Builder(HandlerType.GET, path, id);
+  }
+
+  static Builder post(String path, String id) {
+    return new Builder(HandlerType.POST, path, id);
+  }
+
+  static Builder delete(String path, String id) {
+    return new Builder(HandlerType.DELETE, path, id);
+  }
+
+  /** Whether a request's path is of this route, whatever the method. */
+  boolean matches(String requestPath) {
+    StringBuilder regex = new StringBuilder();
+    for (String segment : path.substring(1).split("/")) {
+      regex.append('/').append(segment.startsWith("{") ? "[^/]+" : Pattern.quote(segment));
+    }
+    return requestPath.matches(regex + "/?");
+  }
+
+  /** The methods it serves: what can be got can be asked for by its head. */
+  Stream<String> methods() {
+    return method == HandlerType.GET ? Stream.of("GET", "HEAD") : Stream.of(method.name());
+  }
+
+  /** Puts a route together; {@link #to} ends it. */
+  static final class Builder {
+    private final HandlerType method;
+    private final String path;
+    private final String id;
+    private final List<Parameter> parameters = new ArrayList<>();
+    private final List<Content> body = new ArrayList<>();
+    private final List<Answer> answers = new ArrayList<>();
+    private String summary = "";
+
+    private Builder(HandlerType method, String path, String id) {
+      this.method = method;
+      this.path = path;
+      this.id = id;
+    }
+
+    Builder summary(String text) {
+      summary = text;
+      return this;
+    }
+
+    Builder parameter(String in, String name, JsonNode schema, String description) {
+      parameters.add(new Parameter(in, name, description, schema));
+      return this;
+    }
+
+    Builder takes(String mediaType, String schema) {
+      body.add(new Content(mediaType, schema));
+      return this;
+    }
+
+    Builder answers(int status, String mediaType, String schema, String description) {
+      answers.add(new Answer(status, description, new Content(mediaType, schema)));
+      return this;
+    }
+
+    Builder answers(int status, String schema, String description) {
+      return answers(status, Json.MEDIA_TYPE, schema, description);
+    }
+
+    Builder answersNothing(int status, String description) {
+      answers.add(new Answer(status, description, null));
+      return this;
+    }
+
+    Builder problem(int status, String when) {
+      return answers(status, Problem.MEDIA_TYPE, "Problem", when);
+    }
+
+    Route to(Handler handler) {
+      return new Route(
+          method,
+          path,
+          id,
+          summary,
+          List.copyOf(parameters),
+          List.copyOf(body),
+          List.copyOf(answers),
+          handler);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+package io.tapline.control.rest;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * JSON Schemas (2020-12) of what goes over the wire: the named ones stand in {@code schemas.json}.
+ */
+final class Schemas {
+  private static final String RESOURCE = "schemas.json";
+
+  private Schemas() {}
+
+  static ObjectNode string() {
+    return Json.object().put("type", "string");
+  }
+
+  static ObjectNode integer(long minimum, long maximum) {
+    return Json.object().put("type", "integer").put("minimum", minimum).put("maximum", maximum);
+  }
+
+  static ObjectNode reference(String name) {
+    return Json.object().put("$ref", "#/components/schemas/" + name);
+  }
+
+  /** The named ones. */
+  static JsonNode components() {
+    try (InputStream in = Schemas.class.getResourceAsStream(RESOURCE)) {
+      return Json.parse(new String(in.readAllBytes(), StandardCharsets.UTF_8));
+    } catch (IOException e) {
+      throw new UncheckedIOException("the program was built without " + RESOURCE, e);
+    }
+  }
+}

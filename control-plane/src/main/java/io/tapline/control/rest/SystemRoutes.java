@@ -1,0 +1,63 @@
+package io.tapline.control.rest;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.javalin.http.Context;
+import io.tapline.control.query.QueryService;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.function.Supplier;
+
+/** What operators and tools ask of any server: health, metrics, the interface's description. */
+final class SystemRoutes {
+  private final QueryService queries;
+  private final Metrics metrics;
+  private final Supplier<JsonNode> document;
+
+  /**
+   * Routes of a server.
+   *
+   * @param document the OpenAPI document, which lists these routes too
+   */
+  SystemRoutes(QueryService queries, Metrics metrics, Supplier<JsonNode> document) {
+    this.queries = queries;
+    this.metrics = metrics;
+    this.document = document;
+  }
+
+  List<Route> routes() {
+    return List.of(
+        Route.get("/openapi.json", "getOpenApi")
+            .summary("This document.")
+            .answers(200, "Object", "OpenAPI 3.1.")
+            .to(ctx -> Json.answer(ctx, 200, document.get())),
+        Route.get("/healthz", "getHealth")
+            .summary("Whether the process serves requests.")
+            .answers(200, "Status", "It does.")
+            .to(ctx -> Json.answer(ctx, 200, status("up"))),
+        Route.get("/readyz", "getReadiness")
+            .summary("Whether queries can be taken.")
+            .answers(200, "Status", "They can.")
+            .problem(503, "What queries run on does not answer.")
+            .to(this::ready),
+        Route.get("/metrics", "getMetrics")
+            .summary("Counters and gauges as Prometheus reads them.")
+            .answers(200, RequestBody.TEXT, "PlainText", "The metrics.")
+            .to(
+                ctx ->
+                    ctx.status(200)
+                        .contentType(Metrics.MEDIA_TYPE)
+                        .result(metrics.scrape().getBytes(StandardCharsets.UTF_8))));
+  }
+
+  private void ready(Context ctx) {
+    if (!queries.ready()) {
+      throw Problems.notReady("Kafka, Flink or Redis does not answer: queries can't be taken")
+          .asException();
+    }
+    Json.answer(ctx, 200, status("ready"));
+  }
+
+  private static JsonNode status(String status) {
+    return Json.object().put("status", status);
+  }
+}

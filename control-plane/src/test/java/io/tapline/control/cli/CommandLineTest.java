@@ -1,0 +1,125 @@
+package io.tapline.control.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import picocli.CommandLine;
+
+/** Command lines, right and wrong, as far as nothing has to run for them. */
+class CommandLineTest {
+  @TempDir Path folder;
+
+  private record Result(int exitCode, String out, String err) {}
+
+  private static Result run(String... arguments) {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    ByteArrayOutputStream err = new ByteArrayOutputStream();
+    int exitCode = Main.run(new Console(out, err, 0, false), arguments);
+    return new Result(
+        exitCode, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
+  }
+
+  static Stream<String> commands() {
+    Console console = new Console(OutputStream.nullOutputStream(), System.err, 0, false);
+    List<String> names = new ArrayList<>();
+    collect(Main.commandLine(console), "", names);
+    return names.stream();
+  }
+
+  private static void collect(CommandLine command, String path, List<String> names) {
+    command
+        .getSubcommands()
+        .forEach(
+            (name, sub) -> {
+              names.add((path + " " + name).strip());
+              collect(sub, path + " " + name, names);
+            });
+  }
+
+  @ParameterizedTest
+  @MethodSource("commands")
+  void everyCommandHasHelp(String command) {
+    Result result = run((command + " --help").split(" "));
+    assertThat(result.exitCode()).isZero();
+    assertThat(result.out()).startsWith("Usage: tapline " + command);
+    assertThat(result.err()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '"',
+      value = {
+        "\"\"|a command is missing",
+        "rnu|unknown command 'rnu', did you mean run?",
+        "query shw|unknown command 'shw', did you mean show?",
+        "run --pcp x|unknown option '--pcp', did you mean --pcap?",
+        "server --prt=1|unknown option '--prt', did you mean --port?",
+        "fmt a b|'b' is one argument too many",
+        "run q|Missing required option: '--pcap=FILE'",
+        "run q --pcap f --speed 2x|'2x' is not a speed: use max or 1x",
+        "server --interface lo --pcap f|mutually exclusive",
+        "server --port 70000|a port is a number from 0 to 65535",
+        "query list --server nonsense|'nonsense' is not a server's URL",
+        "processors topk|unknown processor 'topk', did you mean top-k?"
+      })
+  void wrongUsageIsExplainedOnce(String arguments, String message) {
+    Result result = run(arguments.isEmpty() ? new String[0] : arguments.split(" "));
+    assertThat(result.exitCode()).isEqualTo(2);
+    assertThat(result.err()).startsWith("tapline: ").containsOnlyOnce(message);
+    assertThat(result.out()).isEmpty();
+  }
+
+  @Test
+  void aQueryIsReadFromAFile() throws IOException {
+    Path file = Files.writeString(folder.resolve("query"), "parse a to h process (top-k)\n");
+    assertThat(run("fmt", "@" + file))
+        .isEqualTo(new Result(0, "PARSE a\nTO h\nPROCESS (top-k)\n", ""));
+  }
+
+  @Test
+  void aQueryFileThatIsNotThereIsAFailure() {
+    Path file = folder.resolve("none");
+    assertThat(run("fmt", "@" + file))
+        .isEqualTo(new Result(1, "", "tapline: no query file " + file + "\n"));
+  }
+
+  @Test
+  void aSyntaxErrorShowsItsPlace() {
+    Result result = run("fmt", "PRASE a TO h PROCESS (top-k)");
+    assertThat(result.exitCode()).isEqualTo(2);
+    assertThat(result.err()).contains("\n  ^~~~~\n").contains("did you mean PARSE?");
+  }
+
+  @Test
+  void aServerThatIsNotThereIsNamed() {
+    Result result = run("query", "list", "--server", "http://127.0.0.1:1");
+    assertThat(result.exitCode()).isEqualTo(1);
+    assertThat(result.err()).startsWith("tapline: no server answers at http://127.0.0.1:1:");
+    assertThat(result.err().lines()).hasSize(1);
+  }
+
+  @Test
+  void aResultThatCanNotBeWrittenIsAFailure() throws IOException {
+    ByteArrayOutputStream err = new ByteArrayOutputStream();
+    try (OutputStream full = Files.newOutputStream(Path.of("/dev/full"))) {
+      Console console = new Console(full, err, 0, false);
+      assertThat(Main.run(console, "processors")).isEqualTo(1);
+    }
+    assertThat(err.toString(StandardCharsets.UTF_8))
+        .isEqualTo("tapline: can't write to standard output: No space left on device\n");
+  }
+}

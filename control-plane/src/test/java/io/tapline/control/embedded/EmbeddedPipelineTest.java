@@ -1,0 +1,78 @@
+package io.tapline.control.embedded;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.compiler.Catalogue;
+import io.tapline.compiler.Inventory;
+import io.tapline.control.ProgressListener;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+class EmbeddedPipelineTest {
+  private static final String CATALOGUE =
+      """
+      {"parsers": [{"name": "any", "description": "any", "layer": "network", "main_fields": ["size"], "value_field": null,
+        "duration": null, "fields": [{"name": "size", "type": "u64", "unit": "bytes", "description": "any",
+        "additive": true, "common": false}]}]}
+      """;
+  private static final EmbeddedOptions OPTIONS =
+      EmbeddedOptions.of(Path.of("no-monitor"), Catalogue.fromJson(CATALOGUE), Inventory.empty());
+
+  @Test
+  void startsAndLeavesNothing() throws Exception {
+    List<Path> before = folders();
+    List<Long> childrenBefore = children();
+    try (EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
+      assertThat(pipeline.queries().ready()).isTrue();
+      assertThat(pipeline.queries().list()).isEmpty();
+      assertThat(folders()).hasSize(before.size() + 1);
+      assertThat(children()).hasSize(childrenBefore.size() + 1);
+    }
+    assertThat(folders()).isEqualTo(before);
+    assertThat(children()).isEqualTo(childrenBefore);
+  }
+
+  @Test
+  void twoAtATimeDoNotMeet() throws Exception {
+    try (EmbeddedPipeline first = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
+      try (EmbeddedPipeline second = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
+        assertThat(second.queries().ready()).isTrue();
+      }
+      assertThat(first.queries().ready()).isTrue();
+    }
+  }
+
+  @Test
+  void listensOnLoopbackOnly() throws Exception {
+    try (EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
+      assertThat(pipeline.queries().ready()).isTrue();
+      List<String> listening = new ArrayList<>(ListeningSockets.of("self"));
+      for (long child : children()) {
+        listening.addAll(ListeningSockets.of(Long.toString(child)));
+      }
+      // Broker, controller, Flink's REST and blob servers, Redis.
+      assertThat(listening).hasSizeGreaterThanOrEqualTo(5).containsOnly("127.0.0.1");
+    }
+  }
+
+  private static List<Path> folders() throws Exception {
+    try (Stream<Path> all = Files.list(TemporaryFolder.parent())) {
+      return all.filter(p -> p.getFileName().toString().matches("tapline-\\d+-\\d+-\\d+-\\d+"))
+          .sorted()
+          .toList();
+    }
+  }
+
+  private static List<Long> children() {
+    return ProcessHandle.current()
+        .children()
+        .filter(ProcessHandle::isAlive)
+        .map(ProcessHandle::pid)
+        .sorted()
+        .toList();
+  }
+}

@@ -1,0 +1,220 @@
+package io.tapline.control.query;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.compiler.Catalogue;
+import io.tapline.compiler.Inventory;
+import io.tapline.control.ProgressListener;
+import io.tapline.control.embedded.EmbeddedOptions;
+import io.tapline.control.embedded.EmbeddedPipeline;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/**
+ * The life of queries on real servers with the real monitor: however one ends, only its results
+ * stay.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class QueryServiceTest {
+  private static final String QUERY =
+      "PARSE http_get FROM * TO * LIMIT 90s SAMPLE * PROCESS (group-count: group=method)";
+  private static final long DEADLINE_NS = 60_000_000_000L;
+  private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
+
+  private EmbeddedPipeline pipeline;
+  private QueryService queries;
+
+  @BeforeAll
+  void start() throws Exception {
+    Path monitor = ROOT.resolve("build/bin/tapline-monitor");
+    assertThat(monitor).as("the native programs must be built first: make native").isExecutable();
+    Catalogue catalogue =
+        Catalogue.fromJson(Files.readString(ROOT.resolve("build/share/tapline/parsers.json")));
+    pipeline =
+        EmbeddedPipeline.start(
+            EmbeddedOptions.of(monitor, catalogue, Inventory.empty()), ProgressListener.SILENT);
+    queries = pipeline.queries();
+  }
+
+  @AfterAll
+  void stop() {
+    pipeline.close();
+  }
+
+  @AfterEach
+  void nothingIsLeft() throws Exception {
+    await("no query runs", () -> queries.runningCount() == 0);
+    assertThat(children("tapline-monitor")).as("monitors").isEmpty();
+    await("topics are deleted", () -> files("tapline.tuples.").isEmpty());
+    assertThat(files("q-")).as("plan files").isEmpty();
+  }
+
+  /** Read in a moment. */
+  private static Source small() {
+    return Source.files(List.of(ROOT.resolve("testbed/captures/http_small.pcap.zst")), "max");
+  }
+
+  /** Read for most of a minute. */
+  private static Source slow() {
+    return Source.files(List.of(ROOT.resolve("testbed/three_tier/three_tier.pcap.zst")), "1x");
+  }
+
+  private String submit(Source source) throws Exception {
+    return queries.submit(QUERY, source, ProgressListener.SILENT);
+  }
+
+  private static void await(String what, Callable<Boolean> condition) throws Exception {
+    long deadline = System.nanoTime() + DEADLINE_NS;
+    while (!condition.call()) {
+      assertThat(System.nanoTime()).as("waiting until " + what).isLessThan(deadline);
+      Thread.sleep(20);
+    }
+  }
+
+  private void awaitState(String id, QueryState state) throws Exception {
+    await(
+        id + " is " + state,
+        () -> queries.find(id).map(QueryInfo::state).equals(Optional.of(state)));
+  }
+
+  private static List<ProcessHandle> children(String program) {
+    List<ProcessHandle> found = new ArrayList<>();
+    for (ProcessHandle child : ProcessHandle.current().descendants().toList()) {
+      if (child.isAlive() && child.info().command().orElse("").endsWith(program)) {
+        found.add(child);
+      }
+    }
+    return found;
+  }
+
+  /** Files of this process's pipeline whose name begins so and that are not being deleted. */
+  private static List<Path> files(String prefix) throws IOException {
+    Path folder = Path.of(System.getProperty("java.io.tmpdir"));
+    try (Stream<Path> all = Files.walk(folder, 2)) {
+      return all.filter(p -> p.getFileName().toString().startsWith(prefix))
+          .filter(p -> !p.getFileName().toString().endsWith("-delete"))
+          .toList();
+    } catch (java.io.UncheckedIOException vanished) {
+      return files(prefix);
+    }
+  }
+
+  @Test
+  void runsToTheEndAndKeepsItsResults() throws Exception {
+    String id = submit(small());
+    QueryInfo end = queries.awaitEnd(id);
+    assertThat(end.state()).as(end.error()).isEqualTo(QueryState.FINISHED);
+    assertThat(end.submittedNs()).isPositive().isLessThanOrEqualTo(end.startedNs());
+    assertThat(end.startedNs()).isLessThanOrEqualTo(end.endedNs());
+    assertThat(end.text()).startsWith("PARSE http_get\n");
+    List<JsonNode> rows = queries.rows(id);
+    assertThat(rows.stream().map(row -> row.at("/key/method").asText()))
+        .contains("GET", "POST", "HEAD");
+    assertThat(queries.totals(id).path("packets_in").asLong()).isEqualTo(364);
+    assertThat(queries.list()).extracting(QueryInfo::id).contains(id);
+  }
+
+  @Test
+  void stopInTheMiddleKeepsWhatWasSeen() throws Exception {
+    String id = submit(slow());
+    awaitState(id, QueryState.RUNNING);
+    queries.stop(id);
+    queries.stop(id);
+    assertThat(queries.awaitEnd(id).state()).isEqualTo(QueryState.STOPPED);
+    queries.stop(id);
+    assertThat(queries.find(id).orElseThrow().state()).isEqualTo(QueryState.STOPPED);
+    long packets = queries.totals(id).path("packets_in").asLong();
+    assertThat(packets).isLessThan(125_599);
+  }
+
+  @Test
+  void stopBeforeItRuns() throws Exception {
+    String id = submit(slow());
+    queries.stop(id);
+    assertThat(queries.awaitEnd(id).state()).isEqualTo(QueryState.STOPPED);
+  }
+
+  @Test
+  void stopOfAQueryThatNeverWasChangesNothing() {
+    queries.stop("q-20200101-000000-000000");
+    assertThat(queries.find("q-20200101-000000-000000")).isEmpty();
+  }
+
+  @Test
+  void aKilledMonitorFailsTheQueryWithTheReason() throws Exception {
+    String id = submit(slow());
+    awaitState(id, QueryState.RUNNING);
+    children("tapline-monitor").forEach(ProcessHandle::destroyForcibly);
+    QueryInfo end = queries.awaitEnd(id);
+    assertThat(end.state()).isEqualTo(QueryState.FAILED);
+    assertThat(end.error()).contains("monitor").contains("signal 9");
+  }
+
+  @Test
+  void aMonitorThatCannotReadFailsTheQueryInItsOwnWords() throws Exception {
+    String id = submit(Source.files(List.of(Path.of("/dev/null/nothing.pcap")), "max"));
+    QueryInfo end = queries.awaitEnd(id);
+    assertThat(end.state()).isEqualTo(QueryState.FAILED);
+    assertThat(end.error()).contains("/dev/null/nothing.pcap");
+  }
+
+  @Test
+  void moreQueriesThanFitAreRefused() throws Exception {
+    List<String> ids = new ArrayList<>();
+    for (int i = 0; i < QueryService.MOST_RUNNING; i++) {
+      ids.add(submit(slow()));
+    }
+    assertThatThrownBy(() -> submit(slow()))
+        .isInstanceOf(TooManyQueries.class)
+        .hasMessageContaining(Integer.toString(QueryService.MOST_RUNNING));
+    ids.forEach(queries::stop);
+    for (String id : ids) {
+      assertThat(queries.awaitEnd(id).state()).isEqualTo(QueryState.STOPPED);
+    }
+  }
+
+  @Test
+  void aWrongQueryIsRefused() {
+    assertThatThrownBy(() -> queries.submit("PARSE nothing", small(), ProgressListener.SILENT))
+        .isInstanceOf(QueryRejected.class)
+        .hasMessageContaining("query:1:7");
+  }
+
+  @Test
+  void whenRedisDiesItsQueriesFailAndTheNextOnesRun() throws Exception {
+    String id = submit(slow());
+    awaitState(id, QueryState.RUNNING);
+    List<ProcessHandle> redis = children("redis-check-rdb");
+    redis.addAll(children("redis-server"));
+    assertThat(redis).hasSize(1);
+    redis.get(0).destroyForcibly();
+    await("the query has failed", () -> failed(id));
+    assertThat(queries.find(id).orElseThrow().error()).contains("redis-server ended unexpectedly");
+    assertThat(queries.ready()).isTrue();
+    String next = submit(small());
+    QueryInfo end = queries.awaitEnd(next);
+    assertThat(end.state()).as(end.error()).isEqualTo(QueryState.FINISHED);
+    assertThat(queries.rows(next)).isNotEmpty();
+  }
+
+  private boolean failed(String id) {
+    try {
+      return queries.find(id).map(QueryInfo::state).equals(Optional.of(QueryState.FAILED));
+    } catch (redis.clients.jedis.exceptions.JedisException notYetThere) {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,146 @@
+package io.tapline.control.rest;
+
+import io.tapline.compiler.Catalogue;
+import io.tapline.compiler.Inventory;
+import io.tapline.control.query.Backend;
+import io.tapline.control.query.QueryService;
+import io.tapline.control.query.Source;
+import io.tapline.flink.Endpoints;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.StreamEntryID;
+
+/**
+ * A REST server over a real Redis whose queries and windows the test writes, as schema/redis.md
+ * says; nothing that would run a query is there.
+ */
+final class StoredQueries implements AutoCloseable {
+  static final String CATALOGUE =
+      """
+      {"parsers": [
+        {"name": "http_get", "description": "requests", "layer": "application", "main_fields": ["url"],
+         "value_field": "bytes", "duration": {"field": "response_time_ns"}, "fields": [
+          {"name": "url", "type": "string", "unit": "", "description": "path", "additive": false, "common": false},
+          {"name": "bytes", "type": "u64", "unit": "bytes", "description": "size", "additive": true, "common": false},
+          {"name": "response_time_ns", "type": "i64", "unit": "ns", "description": "time", "additive": false, "common": false}]},
+        {"name": "tcp_conn_time", "description": "connections", "layer": "transport", "main_fields": ["event"],
+         "value_field": null, "duration": {"event_field": "event", "start": ["syn"], "end": ["fin", "rst"]}, "fields": [
+          {"name": "event", "type": "string", "unit": "", "description": "what", "additive": false, "common": false}]}]}
+      """;
+  static final String QUERY =
+      "PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE * PROCESS (top-k: k=10, w=10s)";
+
+  final TestRedis redis = TestRedis.start();
+  final RestServer server;
+  final Rest rest;
+  private final QueryService queries;
+  private final Path folder = Files.createTempDirectory("tapline-rest-test-");
+
+  StoredQueries(Source source) throws Exception {
+    Endpoints endpoints = Endpoints.of("127.0.0.1:" + TestRedis.freePort(), redis.address());
+    Backend backend = new Backend(endpoints, null, Path.of("no-monitor"), folder);
+    queries = new QueryService(backend, Catalogue.fromJson(CATALOGUE), Inventory.empty());
+    server = RestServer.start(queries, source, RestOptions.loopback(0));
+    rest = new Rest(server.port());
+  }
+
+  StoredQueries() throws Exception {
+    this(null);
+  }
+
+  /** Writes a query with two processors. */
+  void add(String id, String state) {
+    String plan =
+        """
+        {"format": 1, "query": "%s", "processors": [{"name": "top-k"}, {"name": "diff-group"}]}
+        """
+            .formatted(id);
+    Map<String, String> fields =
+        Map.of(
+            "text",
+            QUERY,
+            "state",
+            state,
+            "submitted_ns",
+            "1763700000000000000",
+            "started_ns",
+            "1763700001000000000",
+            "ended_ns",
+            "0",
+            "error",
+            "",
+            "notes",
+            "[\"a note\"]",
+            "plan",
+            plan);
+    try (Jedis client = redis.client()) {
+      client.hset("tapline:query:" + id, fields);
+      client.zadd("tapline:queries", 1763700000000.0, id);
+    }
+  }
+
+  QueryService queries() {
+    return queries;
+  }
+
+  void state(String id, String state) {
+    try (Jedis client = redis.client()) {
+      client.hset("tapline:query:" + id, "state", state);
+    }
+  }
+
+  /**
+   * Writes a window of a processor; its number, from 1, makes its time and its entry ({@code
+   * number-processor}).
+   */
+  void window(String id, int number, int processor, int rows) {
+    String name = processor == 0 ? "top-k" : "diff-group";
+    long endNs = number * 1_000_000_000L;
+    String completeness = "{\"sampling_rate\":1.0,\"packets_in\":7,\"dropped\":{},\"late\":0}";
+    StringBuilder array = new StringBuilder("[");
+    for (int rank = 1; rank <= rows; rank++) {
+      array.append(rank == 1 ? "" : ",").append(row(id, name, endNs, rank, completeness));
+    }
+    Map<String, String> fields =
+        Map.of(
+            "processor",
+            Integer.toString(processor),
+            "name",
+            name,
+            "window_start_ns",
+            Long.toString(endNs - 1_000_000_000L),
+            "window_end_ns",
+            Long.toString(endNs),
+            "rows",
+            array + "]",
+            "completeness",
+            completeness);
+    try (Jedis client = redis.client()) {
+      client.xadd("tapline:query:" + id + ":windows", new StreamEntryID(number, processor), fields);
+    }
+  }
+
+  private static String row(String id, String name, long endNs, int rank, String completeness) {
+    return """
+        {"query":"%s","processor":"%s","window_start_ns":%d,"window_end_ns":%d,"rank":%d,"key":{"url":"/%d"},"value":%d.0,\
+        "completeness":%s}"""
+        .formatted(id, name, endNs - 1_000_000_000L, endNs, rank, rank, 100 - rank, completeness);
+  }
+
+  void totals(String id, Map<String, String> totals) {
+    try (Jedis client = redis.client()) {
+      client.hset("tapline:query:" + id + ":totals", totals);
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    server.close();
+    queries.close();
+    redis.close();
+    Files.delete(folder);
+  }
+}

@@ -1,0 +1,44 @@
+package io.tapline.e2e;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Captures outside the repository, in the folder that TAPLINE_CAPTURES names. */
+final class Captures {
+  private Captures() {}
+
+  /**
+   * The path of a capture or log; the test is skipped, and says why, where the folder is absent.
+   */
+  static Path path(String name) {
+    String given = System.getenv("TAPLINE_CAPTURES");
+    Path folder =
+        given != null ? Path.of(given) : Cli.root().resolve("../shared/traces").normalize();
+    assumeTrue(
+        Files.isDirectory(folder),
+        () -> "SKIPPED: no captures at " + folder + "; set TAPLINE_CAPTURES");
+    return folder.resolve(name);
+  }
+
+  /** The lines of a text file, decompressed by zstd if its name ends in .zst. */
+  static List<String> lines(Path file) {
+    try {
+      if (!file.toString().endsWith(".zst")) {
+        return Files.readAllLines(file);
+      }
+      Process zstd =
+          new ProcessBuilder("zstd", "-q", "-d", "-c", "--long=27", file.toString()).start();
+      return new String(zstd.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
+          .lines()
+          .toList();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}
