@@ -1,0 +1,161 @@
+#!/bin/bash
+# The part of generate.sh inside its namespaces: network, servers, load, capture, results. Not for use on its own: it
+# relies on the namespaces around it being private, and on their end for its clean-up.
+# Arguments: directory for the results, seconds of load, requests per second.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+output=$1 seconds=$2 rate=$3
+[ $$ = 1 ] || { echo "sandbox.sh: run generate.sh instead" >&2; exit 2; }
+
+mount -t tmpfs tmpfs /run  # hides the host's; holds the names of the network namespaces and all working files
+work=/run/work
+mkdir -m 755 "$work"
+cd "$work"
+cp "$here"/*.py .  # the repository may be where user nobody can't read
+
+say() { echo "$(date +%T) $1"; }
+
+fail() {
+  echo "sandbox.sh: $1" >&2
+  [ $# -lt 2 ] || tail -n 20 "$2" >&2
+  exit 1
+}
+
+declare -A address
+read_inventory() {
+  local name value
+  while read -r name value; do
+    address[$name]=$value
+  done < <(sed -nE 's/^  ([a-z0-9]+): \[([0-9.]+)\]$/\1 \2/p' "$here/inventory.yaml")
+}
+
+# This network namespace is the switch; each host is another one, on a veth pair. Without offloads, frames keep the size
+# and the checksums that they would have on a wire.
+add_switch() {
+  sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+  ip link add br0 type bridge mcast_snooping 0
+  ip link set br0 up promisc on  # promiscuous: the bridge hands a copy of each forwarded frame to itself, once
+}
+
+add_host() {
+  local name=$1 number=$2
+  ip netns add "$name"
+  ip netns exec "$name" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+  ip link add "to-$name" type veth peer name eth0 address "$(printf '02:00:00:00:00:%02x' "$number")" netns "$name"
+  ethtool -K "to-$name" tx off tso off gso off gro off >/dev/null
+  ip netns exec "$name" ethtool -K eth0 tx off tso off gso off gro off >/dev/null
+  ip link set "to-$name" master br0 up
+  ip -n "$name" link set lo up
+  ip -n "$name" address add "${address[$name]}/24" dev eth0
+  ip -n "$name" link set eth0 up
+}
+
+as_nobody=(setpriv --reuid nobody --regid nogroup --clear-groups)
+on() { local host=$1; shift; ip netns exec "$host" "$@"; }
+
+# until_true SECONDS COMMAND...: waits for a condition; fails after the deadline.
+until_true() {
+  local deadline=$((SECONDS + $1)); shift
+  until "$@"; do
+    [ $SECONDS -lt $deadline ] || return 1
+    sleep 0.1
+  done
+}
+
+listens() { [ -n "$(on "$1" ss -Hltn "sport = :$2")" ]; }
+answers_sql() { sql -e 'SELECT 1' >/dev/null 2>&1; }
+sql() { mariadb --no-defaults --socket "$work/db_log/socket" -u root "$@"; }
+nothing_open() {
+  local host
+  for host in "${!address[@]}"; do
+    [ -z "$(on "$host" ss -Htn state connected exclude time-wait)" ] || return 1
+  done
+}
+
+start_database() {
+  install -d -o mysql -g mysql db db_log
+  mariadb-install-db --no-defaults --user=mysql --datadir="$work/db" --skip-test-db \
+    --auth-root-authentication-method=normal >install_db.log 2>&1 || fail "mariadb-install-db failed:" install_db.log
+  on db mariadbd --no-defaults --user=mysql --datadir="$work/db" --socket="$work/db_log/socket" \
+    --pid-file="$work/db_log/pid" --bind-address="${address[db]}" --skip-name-resolve --skip-log-bin \
+    --innodb-flush-method=fsync --innodb-log-file-size=16M \
+    --slow-query-log-file="$work/db_log/slow.log" --long-query-time=0 >mariadbd.log 2>&1 &
+  until_true 60 answers_sql || fail "mariadbd did not come up:" mariadbd.log
+  sql <"$here/shop.sql"
+}
+
+start_cache() {
+  on cache memcached -u nobody -l "${address[cache]}" -p 11211 -U 0 -m 64 >memcached.log 2>&1 &
+  until_true 20 listens cache 11211 || fail "memcached did not come up:" memcached.log
+}
+
+# start_app NAME ARGUMENTS...
+start_app() {
+  local name=$1; shift
+  on "$name" "${as_nobody[@]}" /usr/bin/python3 -B app_server.py "$name" \
+    --listen "${address[$name]}:8080" --db "${address[db]}" --cache "${address[cache]}" "$@" \
+    >"$name.jsonl" 2>"$name.err" &
+  until_true 60 listens "$name" 8080 || fail "the application server $name did not come up:" "$name.err"
+}
+
+start_proxy() {
+  sed "s/PROXY_ADDRESS/${address[proxy]}/; s/APP1_ADDRESS/${address[app1]}/; s/APP2_ADDRESS/${address[app2]}/" \
+    "$here/nginx.conf" >nginx.conf
+  on proxy nginx -p "$work/" -e nginx_error.log -c "$work/nginx.conf" 2>nginx.err &
+  until_true 20 listens proxy 80 || fail "nginx did not come up:" nginx.err
+}
+
+start_capture() {
+  touch tcpdump.log
+  tcpdump -i br0 -s 0 -B 65536 --immediate-mode -U --time-stamp-precision=nano -Z root \
+    -w "$work/three_tier.pcap" 2>tcpdump.log &
+  capture=$!
+  until_true 20 grep -q 'listening on' tcpdump.log || fail "tcpdump did not start:" tcpdump.log
+}
+
+stop_capture() {
+  until_true 30 nothing_open || fail "connections stay open after the load"
+  sleep 1  # tcpdump does not empty its buffer when it ends; what it missed would show up against the logs
+  kill -INT "$capture"
+  wait "$capture" || fail "tcpdump failed:" tcpdump.log
+  grep -q '^0 packets dropped by kernel' tcpdump.log ||
+    fail "the capture has losses; try again on a less busy machine:" tcpdump.log
+}
+
+read_inventory
+add_switch
+number=1
+for host in client proxy app1 app2 db cache; do
+  add_host "$host" $((number++))
+done
+
+say "starting MariaDB, memcached, two application servers and nginx"
+start_database
+start_cache
+start_app app2 --preload
+start_app app1 --wrong-key-share 0.9
+start_proxy
+
+say "capturing $seconds s at $rate requests per second"
+until_true 30 nothing_open || fail "connections stay open before the load"
+start_capture
+sql -e 'SET GLOBAL slow_query_log = 1'
+on client "${as_nobody[@]}" /usr/bin/python3 -B client.py "${address[proxy]}" \
+  --seconds "$seconds" --rate "$rate" || fail "the client saw failures:" nginx_error.log
+stop_capture
+sql -e 'SET GLOBAL slow_query_log = 0'
+cat app1.err app2.err >&2
+[ ! -s app1.err ] && [ ! -s app2.err ] || fail "an application server reported errors"
+
+say "checking the capture against the logs"
+/usr/bin/python3 -B summarize.py --inventory "$here/inventory.yaml" --pcap three_tier.pcap \
+  --nginx nginx_access.jsonl --app app1.jsonl --app app2.jsonl --output "$output/summary.csv"
+
+say "compressing"
+cat app1.jsonl app2.jsonl >three_tier.app.jsonl
+mv nginx_access.jsonl three_tier.nginx_access.jsonl
+cat db_log/slow.log >three_tier.mariadb_slow.log
+for file in three_tier.pcap three_tier.app.jsonl three_tier.nginx_access.jsonl three_tier.mariadb_slow.log; do
+  zstd -q -19 --long=27 -T2 "$file" -o "$output/$file.zst"
+done
