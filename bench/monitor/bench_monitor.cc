@@ -1,0 +1,281 @@
+// What a packet costs tapline-monitor: NetAlytics' Figure 5 and what explains it.
+//
+// Workloads (traffic.h): TCP connections of 200 packets with 2 % SYN or FIN for the TCP parsers, GET requests only for
+// http_get; frames of 64 to 1500 bytes; 1,000 and 1,000,000 flows, and a curve between them. The monitor runs whole,
+// with a DPDK port (net_null filled by traffic_port.cc) and encodes into a null output. Beside it, in the same run and
+// over the same packets: its receive loop alone, and dpdk-testpmd in rxonly mode.
+//
+//   bench_monitor [--json] [--quick] [--parser NAME] [--bytes N] [--flows N] [--seconds S] [--only figure5|flows|time]
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/monitor/measure.h"
+
+namespace tapline::bench {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr uint32_t kChecksumBytes = 4;
+constexpr uint32_t kGapBytes = 20;  // preamble and pause between frames on the wire
+constexpr double kTenGigabit = 10e9;
+
+struct Arguments {
+  bool json = false;
+  bool quick = false;
+  std::string parser;
+  uint32_t bytes = 0;
+  uint32_t flows = 0;
+  double seconds = 1.0;
+  std::string only;
+};
+
+struct Target {
+  const char* parser;
+  uint32_t bytes;
+  double cycles;
+};
+constexpr Target kTargets[] = {
+    {"tcp_flow_key", 64, 100}, {"tcp_conn_time", 64, 45}, {"tcp_pkt_size", 64, 100}, {"http_get", 256, 300}};
+
+double LinePackets(uint32_t bytes) { return kTenGigabit / 8 / (bytes + kGapBytes); }
+double Rounded(double value) { return std::round(value * 10) / 10; }
+
+TrafficOptions TrafficFor(const std::string& parser, uint32_t bytes, uint32_t flows) {
+  return {.kind = parser == "http_get" ? TrafficKind::kHttpGet : TrafficKind::kTcp,
+          .frame_bytes = bytes - kChecksumBytes,
+          .flows = flows};
+}
+
+class Bench {
+ public:
+  explicit Bench(const Arguments& arguments) : arguments_(arguments) {
+    hugepages_ = ProvideHugepages();
+    if (!hugepages_) std::fprintf(stderr, "warning: no hugepages: ordinary memory is slower\n");
+  }
+
+  void Figure5() {
+    for (uint32_t flows : {1000u, 1'000'000u}) {
+      for (uint32_t bytes : {64u, 128u, 256u, 512u, 1024u, 1500u}) {
+        if (!Wanted(bytes, flows)) continue;
+        if (flows == 1000) figure5_.push_back(Baseline(Subject::kTestpmd, "testpmd rxonly", bytes, flows));
+        for (const Target& target : kTargets) {
+          if (Wanted(target.parser)) figure5_.push_back(OneParser(target.parser, bytes, flows));
+        }
+      }
+    }
+  }
+
+  void Flows() {
+    for (const Target& target : kTargets) {
+      for (uint32_t flows : {100u, 1000u, 10'000u, 100'000u, 300'000u, 1'000'000u}) {
+        if (Wanted(target.parser) && Wanted(target.bytes, flows)) {
+          flows_.push_back(OneParser(target.parser, target.bytes, flows));
+        }
+      }
+    }
+  }
+
+  void Time() {
+    for (const Target& target : kTargets) {
+      if (Wanted(target.parser) && Wanted(target.bytes, 1000)) time_.push_back(OverTime(target));
+    }
+  }
+
+  ordered_json Json() const {
+    return {{"tsc_hz", TscHz()}, {"hugepages", hugepages_}, {"figure5", figure5_},
+            {"flows", flows_},   {"time", time_},           {"targets", Targets()}};
+  }
+  bool failed() const { return failed_; }
+
+ private:
+  bool Wanted(const std::string& parser) const { return arguments_.parser.empty() || arguments_.parser == parser; }
+  bool Wanted(uint32_t bytes, uint32_t flows) const {
+    return (arguments_.bytes == 0 || arguments_.bytes == bytes) && (arguments_.flows == 0 || arguments_.flows == flows);
+  }
+
+  Trial TrialFor(Subject subject, const TrafficOptions& traffic) const {
+    Trial trial{.subject = subject, .traffic = traffic, .monitor = {}};
+    trial.monitor.output = "null";
+    trial.seconds = arguments_.seconds;
+    // All connections are in the table, and its memory has been touched.
+    trial.warm_up_s = traffic.flows > 100'000 && subject == Subject::kMonitor ? 1.2 : 0.3;
+    return trial;
+  }
+
+  std::optional<Measured> Try(const Trial& trial, const std::string& what) {
+    Measured measured = Run(trial);
+    if (measured.error.empty()) return measured;
+    failed_ = true;
+    std::fprintf(stderr, "error: %s: %s\n", what.c_str(), measured.error.c_str());
+    return std::nullopt;
+  }
+
+  ordered_json Row(const std::string& name, uint32_t bytes, uint32_t flows, const Measured& measured) const {
+    const double per_second = measured.packets_per_second;
+    return {{"name", name},
+            {"bytes", bytes},
+            {"flows", flows},
+            {"cycles_per_packet", Rounded(measured.cycles_per_packet)},
+            {"packets_per_second", std::round(per_second)},
+            {"gigabits_per_second", Rounded(per_second * (bytes + kGapBytes) * 8 / 1e9)},
+            {"share_of_10gbe", Rounded(per_second / LinePackets(bytes) * 100) / 100}};
+  }
+
+  static void Tell(const ordered_json& row) {
+    std::fprintf(stderr, "%-16s %5u B %8u flows %8.1f Mpps %7.1f cycles", row["name"].get<std::string>().c_str(),
+                 row["bytes"].get<uint32_t>(), row["flows"].get<uint32_t>(),
+                 row["packets_per_second"].get<double>() / 1e6, row["cycles_per_packet"].get<double>());
+    if (row.contains("added_cycles")) {
+      std::fprintf(stderr, ", %6.1f added; %.4f tuples", row["added_cycles"].get<double>(),
+                   row["tuples_per_packet"].get<double>());
+    }
+    std::fprintf(stderr, "\n");
+  }
+
+  ordered_json Baseline(Subject subject, const std::string& name, uint32_t bytes, uint32_t flows) {
+    auto measured = Try(TrialFor(subject, TrafficFor("", bytes, flows)), name);
+    if (!measured) return {};
+    ordered_json row = Row(name, bytes, flows, *measured);
+    Tell(row);
+    return row;
+  }
+
+  // The receive loop alone just before and just after, so that a change of the machine's speed shows and counts half.
+  ordered_json OneParser(const std::string& parser, uint32_t bytes, uint32_t flows) {
+    const TrafficOptions traffic = TrafficFor(parser, bytes, flows);
+    Trial trial = TrialFor(Subject::kMonitor, traffic);
+    trial.monitor.parser = {parser};
+    Trial receive = TrialFor(Subject::kReceiveLoop, traffic);
+    receive.seconds = std::min(receive.seconds, 0.3);
+    auto before = Try(receive, "receive loop");
+    auto measured = Try(trial, parser);
+    auto after = Try(receive, "receive loop");
+    if (!before || !measured || !after) return {};
+    const double receive_cycles = (before->cycles_per_packet + after->cycles_per_packet) / 2;
+    ordered_json row = Row(parser, bytes, flows, *measured);
+    row["receive_cycles"] = Rounded(receive_cycles);
+    row["added_cycles"] = Rounded(measured->cycles_per_packet - receive_cycles);
+    const auto& accounting = measured->accounting;
+    const auto& query = accounting["queries"].begin().value();
+    const double packets = query["packets_in"].get<double>();
+    row["tuples_per_packet"] = query["tuples_out"].get<double>() / packets;
+    if (query["packets_in"] != query["packets_out"] || accounting["matched"] != accounting["packets_received"]) {
+      failed_ = true;
+      std::fprintf(stderr, "error: packets are missing: %s\n", accounting.dump().c_str());
+    }
+    Tell(row);
+    return row;
+  }
+
+  ordered_json OverTime(const Target& target) {
+    Trial trial = TrialFor(Subject::kMonitor, TrafficFor(target.parser, target.bytes, 1000));
+    trial.monitor.parser = {target.parser};
+    trial.seconds = arguments_.quick ? 3 : 12;
+    auto measured = Try(trial, target.parser);
+    if (!measured) return {};
+    std::map<int, std::pair<double, int>> seconds;
+    for (const Window& window : measured->windows) {
+      auto& [sum, count] = seconds[static_cast<int>(window.at_s)];
+      sum += window.cycles_per_packet;
+      ++count;
+    }
+    ordered_json cycles = ordered_json::array();
+    for (const auto& [second, total] : seconds) cycles.push_back(Rounded(total.first / total.second));
+    std::fprintf(stderr, "%-16s cycles second by second: %s\n", target.parser, cycles.dump().c_str());
+    return {{"name", target.parser}, {"bytes", target.bytes}, {"flows", 1000}, {"cycles_by_second", cycles}};
+  }
+
+  ordered_json Targets() const {
+    ordered_json rows = ordered_json::array();
+    for (const Target& target : kTargets) {
+      for (const ordered_json& row : figure5_) {
+        if (row.is_null() || row["name"] != target.parser || row["bytes"] != target.bytes || row["flows"] != 1000)
+          continue;
+        rows.push_back({{"name", target.parser},
+                        {"bytes", target.bytes},
+                        {"added_cycles", row["added_cycles"]},
+                        {"target_cycles", target.cycles},
+                        {"met", row["added_cycles"].get<double>() <= target.cycles}});
+      }
+    }
+    return rows;
+  }
+
+  Arguments arguments_;
+  bool hugepages_;
+  bool failed_ = false;
+  std::vector<ordered_json> figure5_, flows_, time_;
+};
+
+[[noreturn]] void Usage(int code) {
+  std::fprintf(code == 0 ? stdout : stderr,
+               "bench_monitor: what a packet costs tapline-monitor, beside its receive loop and dpdk-testpmd\n"
+               "  --json          results as JSON on standard output\n"
+               "  --quick         shorter, and less of it\n"
+               "  --parser NAME   only this parser\n"
+               "  --bytes N       only frames of this length\n"
+               "  --flows N       only this many flows\n"
+               "  --seconds S     measured time of each trial (1)\n"
+               "  --only PART     figure5, flows or time\n");
+  std::exit(code);
+}
+
+Arguments Parse(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    if (name == "--help") Usage(0);
+    if (name == "--json") {
+      arguments.json = true;
+    } else if (name == "--quick") {
+      arguments.quick = true;
+      arguments.seconds = 0.3;
+    } else if (++i == argc) {
+      Usage(2);
+    } else if (name == "--parser") {
+      arguments.parser = argv[i];
+    } else if (name == "--bytes") {
+      arguments.bytes = static_cast<uint32_t>(std::atoi(argv[i]));
+    } else if (name == "--flows") {
+      arguments.flows = static_cast<uint32_t>(std::atoi(argv[i]));
+    } else if (name == "--seconds") {
+      arguments.seconds = std::atof(argv[i]);
+    } else if (name == "--only") {
+      arguments.only = argv[i];
+    } else {
+      Usage(2);
+    }
+  }
+  return arguments;
+}
+
+int Main(int argc, char** argv) {
+  const Arguments arguments = Parse(argc, argv);
+  Bench bench(arguments);
+  const auto part = [&](const char* name) { return arguments.only.empty() || arguments.only == name; };
+  if (part("figure5")) bench.Figure5();
+  if (part("flows") && !arguments.quick) bench.Flows();
+  if (part("time")) bench.Time();
+  const ordered_json results = bench.Json();
+  if (arguments.json) std::printf("%s\n", results.dump(1).c_str());
+  for (const auto& target : results["targets"]) {
+    std::fprintf(stderr, "%-16s at %4u B: %6.1f cycles added, target %3.0f: %s\n",
+                 target["name"].get<std::string>().c_str(), target["bytes"].get<uint32_t>(),
+                 target["added_cycles"].get<double>(), target["target_cycles"].get<double>(),
+                 target["met"].get<bool>() ? "met" : "missed");
+  }
+  return bench.failed() ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace tapline::bench
+
+int main(int argc, char** argv) { return tapline::bench::Main(argc, argv); }

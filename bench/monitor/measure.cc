@@ -1,0 +1,282 @@
+#include "bench/monitor/measure.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <rte_cycles.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <thread>
+
+#include "bench/monitor/traffic_library.h"
+#include "monitors/base/clock.h"
+#include "monitors/dpdk/port_source.h"
+#include "monitors/monitor.h"
+
+namespace tapline::bench {
+namespace {
+
+constexpr double kPatienceS = 20;
+constexpr uint32_t kSampleEveryPackets = 1 << 15;
+constexpr char kHugepagesFile[] = "/proc/sys/vm/nr_hugepages";
+constexpr int kHugepages = 512;
+
+std::atomic<bool> stop{false};
+
+// The mapped file that the measured process writes its samples to.
+class SharedFile {
+ public:
+  explicit SharedFile(const TrafficOptions& traffic) {
+    char name[] = "/dev/shm/tapline-bench-XXXXXX";
+    const int fd = mkstemp(name);
+    path_ = name;
+    if (fd < 0 || ftruncate(fd, sizeof(Shared)) != 0) return;
+    void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (memory == MAP_FAILED) return;
+    shared_ = static_cast<Shared*>(memory);
+    shared_->traffic = traffic;
+    shared_->sample_every_packets = kSampleEveryPackets;
+  }
+  ~SharedFile() {
+    if (shared_ != nullptr) munmap(shared_, sizeof(Shared));
+    unlink(path_.c_str());
+  }
+  SharedFile(const SharedFile&) = delete;
+  SharedFile& operator=(const SharedFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  Shared* get() const { return shared_; }
+
+ private:
+  std::string path_;
+  Shared* shared_ = nullptr;
+};
+
+std::string NullDevice(const Trial& trial) {
+  return "net_null0,size=" + std::to_string(trial.traffic.frame_bytes) + ",copy=0";
+}
+
+// ---- In the measured process.
+
+int ReceiveLoop(const Trial& trial) {
+  PortSourceOptions options;
+  options.vdev = NullDevice(trial);
+  options.memory_mib = trial.monitor.memory_mib;
+  PortSource source(options);
+  Status status = source.Start();
+  if (!status.ok()) {
+    dprintf(STDERR_FILENO, "error: %s\n", status.message().c_str());
+    return 1;
+  }
+  std::array<RawPacket, kBurstPackets> burst;
+  while (!stop.load(std::memory_order_relaxed)) source.Poll(burst);
+  source.Stop();
+  return 0;
+}
+
+int Monitor(const Trial& trial, int report_fd) {
+  MonitorConfig config = trial.monitor;
+  config.vdev = NullDevice(trial);
+  config.busy = true;
+  Reporter reporter(report_fd, Reporter::Format::kJson);
+  Status status = RunMonitor(config, &reporter, &stop);
+  if (!status.ok()) dprintf(STDERR_FILENO, "error: %s\n", status.message().c_str());
+  return status.ok() ? 0 : 1;
+}
+
+[[noreturn]] void Testpmd(const Trial& trial, int report_fd) {
+  setenv("LD_PRELOAD", kTrafficLibrary, 1);
+  // The same number of buffers, of the same size and behind the same cache as PortSource's; two logical cores on one
+  // processor, of which one only waits.
+  const std::string device = "--vdev=" + NullDevice(trial);
+  const std::string buffers = "--total-num-mbufs=" + std::to_string((uint64_t{trial.monitor.memory_mib} << 19) / 2432);
+  const char* arguments[] = {"dpdk-testpmd",
+                             "--lcores=0@1,1@1",
+                             "--no-pci",
+                             "--no-telemetry",
+                             "--in-memory",
+                             "--single-file-segments",
+                             "-m",
+                             "256",
+                             device.c_str(),
+                             "--",
+                             "--forward-mode=rxonly",
+                             "--burst=64",
+                             "--mbuf-size=2176",
+                             "--mbcache=256",
+                             "--rxd=1024",
+                             "--auto-start",
+                             buffers.c_str(),
+                             nullptr};
+  dup2(report_fd, STDOUT_FILENO);
+  dup2(report_fd, STDERR_FILENO);
+  execvp(arguments[0], const_cast<char**>(arguments));
+  _exit(127);
+}
+
+void StayOn(int first_core, int cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int i = 0; i < cores; ++i) CPU_SET(first_core + i, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+[[noreturn]] void Child(const Trial& trial, const std::string& shared_path, int report_fd, int input_fd) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  setenv(kSharedVariable, shared_path.c_str(), 1);
+  std::signal(SIGTERM, [](int) { stop = true; });
+  setpriority(PRIO_PROCESS, 0, -10);
+  if (trial.subject == Subject::kTestpmd) {
+    dup2(input_fd, STDIN_FILENO);
+    Testpmd(trial, report_fd);
+  }
+  StayOn(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) - 1, 1);
+  dup2(report_fd, STDERR_FILENO);
+  _exit(trial.subject == Subject::kMonitor ? Monitor(trial, report_fd) : ReceiveLoop(trial));
+}
+
+// ---- In the bench.
+
+// All that can be read until nothing more came for `for_ms`, or the writers are gone.
+void ReadFor(int fd, int for_ms, std::string* text) {
+  pollfd wanted = {fd, POLLIN, 0};
+  const int64_t until_ns = MonotonicNs() + for_ms * int64_t{1'000'000};
+  char buffer[4096];
+  while (true) {
+    const auto left_ms = static_cast<int>((until_ns - MonotonicNs()) / 1'000'000);
+    if (left_ms < 0 || poll(&wanted, 1, left_ms) <= 0) return;
+    const ssize_t got = read(fd, buffer, sizeof buffer);
+    if (got <= 0) return;
+    text->append(buffer, static_cast<size_t>(got));
+  }
+}
+
+bool WaitForTraffic(pid_t child, const volatile uint32_t* samples, int report_fd, std::string* report) {
+  const int64_t until_ns = MonotonicNs() + static_cast<int64_t>(kPatienceS * 1e9);
+  while (*samples == 0 && MonotonicNs() < until_ns) {
+    siginfo_t info = {};
+    if (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child) break;
+    ReadFor(report_fd, 10, report);
+  }
+  return *samples != 0;
+}
+
+// Ends it, by force after a while. Returns whether it ended well.
+bool End(pid_t child, int report_fd, std::string* report) {
+  kill(child, SIGTERM);
+  const int64_t until_ns = MonotonicNs() + static_cast<int64_t>(kPatienceS * 1e9);
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (MonotonicNs() > until_ns) kill(child, SIGKILL);
+    ReadFor(report_fd, 5, report);
+  }
+  ReadFor(report_fd, 0, report);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// The queue's samples from the end of the warm-up on, for as long as was asked.
+void AddQueue(const QueueSamples& queue, const Trial& trial, Measured* measured) {
+  const double hz = TscHz();
+  if (queue.count == 0) return;
+  const Sample* first = nullptr;
+  const Sample* last = nullptr;
+  const uint64_t begin_tsc = queue.samples[0].tsc + static_cast<uint64_t>(trial.warm_up_s * hz);
+  const uint64_t end_tsc = begin_tsc + static_cast<uint64_t>(trial.seconds * hz);
+  for (uint32_t i = 0; i < queue.count; ++i) {
+    const Sample& sample = queue.samples[i];
+    if (sample.tsc < begin_tsc || sample.tsc > end_tsc) continue;
+    if (first == nullptr) first = &sample;
+    if (last != nullptr) {
+      const double cpu_cycles = static_cast<double>(sample.cpu_ns - last->cpu_ns) * hz / 1e9;
+      measured->windows.push_back({static_cast<double>(sample.tsc - begin_tsc) / hz,
+                                   cpu_cycles / static_cast<double>(sample.packets - last->packets)});
+    }
+    last = &sample;
+  }
+  if (first == last) {
+    measured->error = "too few packets were received";
+    return;
+  }
+  const double cpu_s = static_cast<double>(last->cpu_ns - first->cpu_ns) / 1e9;
+  const auto packets = static_cast<double>(last->packets - first->packets);
+  measured->packets_per_second += packets / cpu_s;
+  measured->cycles_per_packet = cpu_s * hz / packets;
+}
+
+nlohmann::json AccountingOf(const std::string& report) {
+  const size_t at = report.rfind("{\"event\":\"end\"");
+  if (at == std::string::npos) return {};
+  const auto event = nlohmann::json::parse(report.substr(at, report.find('\n', at) - at), nullptr, false);
+  return event.is_object() ? event["accounting"] : nlohmann::json();
+}
+
+int HugepagesNow() {
+  std::ifstream file(kHugepagesFile);
+  int pages = 0;
+  file >> pages;
+  return pages;
+}
+void ReserveHugepages(int pages) { std::ofstream(kHugepagesFile) << pages << std::endl; }
+
+}  // namespace
+
+double TscHz() {
+  static const double hz = [] {
+    const int64_t begin_ns = MonotonicNs();
+    const uint64_t begin = rte_rdtsc();
+    usleep(100'000);
+    return static_cast<double>(rte_rdtsc() - begin) * 1e9 / static_cast<double>(MonotonicNs() - begin_ns);
+  }();
+  return hz;
+}
+
+bool ProvideHugepages() {
+  static const int before = HugepagesNow();
+  if (before < kHugepages) {
+    ReserveHugepages(kHugepages);
+    std::atexit([] { ReserveHugepages(before); });
+  }
+  return HugepagesNow() >= kHugepages / 2;
+}
+
+Measured Run(const Trial& trial) {
+  Measured measured;
+  SharedFile shared(trial.traffic);
+  int report[2], input[2];
+  if (shared.get() == nullptr || pipe2(report, O_CLOEXEC) != 0 || pipe2(input, O_CLOEXEC) != 0) {
+    measured.error = "no memory or descriptors";
+    return measured;
+  }
+  const pid_t child = fork();
+  if (child == 0) Child(trial, shared.path(), report[1], input[0]);
+  close(report[1]);
+  close(input[0]);
+  std::string text;
+  const bool started = WaitForTraffic(child, &shared.get()->queues[0].count, report[0], &text);
+  if (started) ReadFor(report[0], static_cast<int>((trial.warm_up_s + trial.seconds) * 1000) + 20, &text);
+  const bool ended_well = End(child, report[0], &text);
+  close(report[0]);
+  close(input[1]);
+  if (!started || !ended_well) {
+    measured.error =
+        text.empty() ? "the measured process failed" : text.substr(text.size() - std::min<size_t>(text.size(), 500));
+    return measured;
+  }
+  for (const QueueSamples& queue : shared.get()->queues) AddQueue(queue, trial, &measured);
+  measured.accounting = AccountingOf(text);
+  return measured;
+}
+
+}  // namespace tapline::bench

@@ -1,0 +1,37 @@
+// What bench_monitor and the traffic in the measured process have in common: a file that both map.
+//
+// The measured process only writes, the bench reads once it has ended; no synchronisation beyond that.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "bench/monitor/traffic.h"
+
+namespace tapline::bench {
+
+// Names the file to the measured process.
+inline constexpr char kSharedVariable[] = "TAPLINE_BENCH_SHARED";
+
+inline constexpr uint32_t kMostQueues = 4;
+inline constexpr uint32_t kMostSamples = 1 << 16;
+
+// After so many packets, on the thread that receives them.
+struct Sample {
+  uint64_t tsc;
+  uint64_t cpu_ns;
+  uint64_t packets;
+};
+
+struct QueueSamples {
+  uint32_t count;
+  Sample samples[kMostSamples];
+};
+
+struct Shared {
+  TrafficOptions traffic;
+  uint32_t sample_every_packets;
+  QueueSamples queues[kMostQueues];
+};
+
+}  // namespace tapline::bench
