@@ -71,10 +71,10 @@ std::string NullDevice(const Trial& trial) {
 // ---- In the measured process.
 
 int ReceiveLoop(const Trial& trial) {
-  PortSourceOptions options;
+  PortOptions options;
   options.vdev = NullDevice(trial);
   options.memory_mib = trial.monitor.memory_mib;
-  PortSource source(options);
+  PortSource source(std::make_shared<Port>(options), 0);
   Status status = source.Start();
   if (!status.ok()) {
     dprintf(STDERR_FILENO, "error: %s\n", status.message().c_str());

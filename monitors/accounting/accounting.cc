@@ -83,6 +83,16 @@ Accounting operator-(const Accounting& now, const Accounting& before) {
   return delta;
 }
 
+LaneAccounting& LaneAccounting::operator+=(const LaneAccounting& other) {
+  received += other.received;
+  received_bytes += other.received_bytes;
+  matched += other.matched;
+  unmatched += other.unmatched;
+  for (int i = 0; i < kDecodeOutcomes; ++i) undecodable[i] += other.undecodable[i];
+  for (int i = 0; i < kOwnDrops; ++i) lost[i] += other.lost[i];
+  return *this;
+}
+
 bool LaneAccounting::balanced() const {
   uint64_t undecoded = std::accumulate(undecodable.begin(), undecodable.end(), uint64_t{0});
   uint64_t gone = std::accumulate(lost.begin(), lost.end(), uint64_t{0});

@@ -89,6 +89,7 @@ struct LaneAccounting {
   std::array<uint64_t, kOwnDrops> lost = {};
 
   bool balanced() const;
+  LaneAccounting& operator+=(const LaneAccounting& other);
 };
 
 }  // namespace tapline

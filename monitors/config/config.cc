@@ -108,6 +108,8 @@ Status Validate(const MonitorConfig& config) {
   if (config.pcap.empty() && config.speed != "max") {
     return Status::Usage("--speed " + config.speed + " is for capture files; a port has its own speed");
   }
+  if (!config.pcap.empty() && config.lanes > 1) return Status::Usage("--lanes is for ports; files are read in order");
+  if (config.output == "json" && config.lanes > 1) return Status::Usage("--output json is written by one lane only");
   return {};
 }
 

@@ -20,6 +20,7 @@ struct MonitorConfig {
   std::string port;
   std::string speed = "max";
   bool busy = false;
+  uint32_t lanes = 1;
 
   // What to do with the packets: plans, or parsers over all of them.
   std::vector<std::string> parser;

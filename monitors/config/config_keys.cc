@@ -110,7 +110,7 @@ ConfigKey CheckedKey(std::string_view name, std::string_view argument, std::stri
 using C = MonitorConfig;
 using Text = const std::string&;
 
-std::array<ConfigKey, 23> MakeKeys() {
+std::array<ConfigKey, 24> MakeKeys() {
   return {{
       ListKey<&C::pcap>("pcap", "FILE", "capture file (.pcap, .pcapng, each also .zst); several are merged by time",
                         false),
@@ -123,6 +123,7 @@ std::array<ConfigKey, 23> MakeKeys() {
                             }),
       CheckedKey<&C::busy>("busy", "", "never sleep: for a core of its own",
                            [](C* c, Text t) { return SetBool(t, &c->busy); }),
+      NumberKey<&C::lanes, 1, 64>("lanes", "receive queues of the port, each polled and parsed by a thread of its own"),
       ListKey<&C::parser>("parser", "NAME", "parser to run over all packets; repeat or separate by commas", true),
       ListKey<&C::plan>("plan", "FILE", "plan of a query (JSON); repeat for several queries", false),
       CheckedKey<&C::monitor_id>("monitor_id", "ID", "this monitor's name in plans and batches",

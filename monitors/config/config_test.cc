@@ -23,6 +23,7 @@ const std::map<std::string, KeyCase> kCases = {
     {"port", {"\"\"", "0000:03:00.0", ""}},
     {"speed", {"\"max\"", "1x", "2x"}},
     {"busy", {"false", "true", "yes"}},
+    {"lanes", {"1", "2", "0"}},
     {"parser", {"[]", "http_get", ""}},
     {"plan", {"[]", "plan.json", ""}},
     {"monitor_id", {"\"local-0\"", "m-7", "a b"}},

@@ -52,10 +52,10 @@ Status CheckInterface(const std::string& name, const std::function<void(const st
   return {};
 }
 
-std::string AfPacketDevice(const std::string& interface) {
+std::string AfPacketDevice(const std::string& interface, unsigned queues) {
   return "net_af_packet0,iface=" + interface + ",framesz=" + std::to_string(kFrameBytes) +
          ",blocksz=" + std::to_string(kFramesPerBlock * kFrameBytes) +
-         ",framecnt=" + std::to_string(kFramesPerBlock * kBlocks);
+         ",framecnt=" + std::to_string(kFramesPerBlock * kBlocks) + ",qpairs=" + std::to_string(queues);
 }
 
 unsigned AfPacketDataBytes() { return kFrameBytes - kFrameHeaderBytes; }

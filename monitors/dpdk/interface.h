@@ -13,7 +13,7 @@ Status CheckInterface(const std::string& name, const std::function<void(const st
 
 // The net_af_packet device that reads it. Frames hold the longest segment that GRO or TSO of a virtual link commonly
 // makes (45 full segments of 1500 bytes), since the driver cuts longer ones without saying so.
-std::string AfPacketDevice(const std::string& interface);
+std::string AfPacketDevice(const std::string& interface, unsigned queues);
 
 // What a packet buffer must hold for that device.
 unsigned AfPacketDataBytes();

@@ -1,44 +1,42 @@
-// A DPDK port as a packet source: a network interface through net_af_packet, any virtual device, or a bound NIC.
+// One receive queue of a DPDK port as a packet source.
 #pragma once
 
-#include <functional>
+#include <array>
 #include <memory>
-#include <string>
 
+#include "monitors/dpdk/port.h"
 #include "monitors/source/packet_source.h"
 
 namespace tapline {
 
-struct PortSourceOptions {
-  // One of the three.
-  std::string interface;
-  std::string vdev;
-  std::string pci_address;
-  bool may_use_hugepages = true;
-  uint32_t memory_mib = 256;
-  std::function<void(const std::string&)> warn;
-};
-
-// Reads queue 0 of the port. Packet time is the wall clock when the packet was polled, since net_af_packet gives none.
-// The packets of a burst stay in DPDK's buffers until the next Poll().
+// Packet time is the wall clock when the packet was polled, since net_af_packet gives none. The packets of a burst stay
+// in DPDK's buffers until the next Poll(), or longer if they are retained. The port's losses are told by queue 0.
 class PortSource final : public PacketSource {
  public:
-  explicit PortSource(PortSourceOptions options);
-  ~PortSource() override;
+  PortSource(std::shared_ptr<Port> port, uint16_t queue) : port_(std::move(port)), queue_(queue) {}
+  ~PortSource() override { FreeBurst(); }
 
-  // Starts DPDK: once per process.
-  Status Start() override;
+  // Queue 0 starts the port, and stops it: the first to start, the last to stop.
+  Status Start() override { return queue_ == 0 ? port_->Start() : Status(); }
   void Stop() override;
   Burst Poll(std::span<RawPacket> packets) override;
   Status status() const override { return {}; }
-  Losses ReadLosses() override;
+  Losses ReadLosses() override { return queue_ == 0 ? port_->ReadLosses() : Losses(); }
   bool live() const override { return true; }
   std::optional<int64_t> IdleTimeNs() const override;
+  bool retains() const override { return true; }
+  void Retain(void* buffer, uint16_t times) override;
+  void Release(std::span<void* const> buffers) override;
 
  private:
-  class Port;
-  PortSourceOptions options_;
-  std::unique_ptr<Port> port_;
+  void FreeBurst();
+
+  std::shared_ptr<Port> port_;
+  uint16_t queue_;
+  bool thread_registered_ = false;
+  std::array<rte_mbuf*, kBurstPackets> mbufs_ = {};
+  uint16_t held_ = 0;
+  int64_t polled_at_ns_ = 0;
 };
 
 }  // namespace tapline

@@ -19,20 +19,24 @@ void Sleep(int64_t duration_ns) {
 
 }  // namespace
 
-Lane::Lane(const LaneOptions& options, std::span<const QuerySpec> queries, PacketSource* source, Engine* engine,
-           TupleOutput* output, QueryAccounts* accounts, const std::atomic<bool>* stop)
+Lane::Lane(const LaneOptions& options, std::span<const QuerySpec> queries, PacketSource* source, PacketStage* stage,
+           QueryAccounts* accounts, PacketCredits* credits, const std::atomic<bool>* stop)
     : options_(options),
       source_(source),
-      engine_(engine),
-      output_(output),
+      stage_(stage),
       accounts_(accounts),
       stop_(stop),
-      gate_(queries, accounts),
+      gate_(queries, accounts, credits),
       hasher_(options.hash_key),
       pacer_(options.busy) {}
 
+void Lane::Add(uint32_t query) {
+  stage_->AddQuery(query);
+  gate_.Add(query, WallNs());
+}
+
 bool Lane::MayGoOn() const {
-  return gate_.active() != 0 && !stop_->load(std::memory_order_relaxed) && output_->status().ok();
+  return (gate_.active() != 0 || options_.stay) && !stop_->load(std::memory_order_relaxed) && stage_->status().ok();
 }
 
 Status Lane::Run() {
@@ -43,6 +47,7 @@ Status Lane::Run() {
   std::array<RawPacket, kBurstPackets> burst;
   bool ended = false;
   while (!ended && MayGoOn()) {
+    inbox_.Take([this](LaneCommand& command) { Obey(command); });
     PacketSource::Burst got = source_->Poll(burst);
     ended = got.ended;
     Process({burst.data(), got.packets});
@@ -51,19 +56,37 @@ Status Lane::Run() {
     // A file that is read as fast as possible always has a next burst.
     bool may_sleep = source_->live() || got.packets == 0;
     int64_t sleep_ns = may_sleep && !ended ? pacer_.AfterPoll(got.packets, now_ns_) : 0;
-    if (sleep_ns > 0) Sleep(sleep_ns);
+    if (sleep_ns > 0 && !end_under_way_) Sleep(sleep_ns);
   }
+  Status status = End();
+  progress_.over.store(true, std::memory_order_release);
+  return status;
+}
+
+Status Lane::End() {
   CountLosses();
   PublishProgress();
   if (!source_->status().ok()) return source_->status();
-  if (!output_->status().ok()) return output_->status();
+  if (!stage_->status().ok()) return stage_->status();
   EndQueries(gate_.active());
-  return output_->Finish();
+  while (end_under_way_) ContinueEnd();
+  return stage_->Finish();
+}
+
+void Lane::Obey(LaneCommand& command) {
+  const uint64_t bit = uint64_t{1} << command.query;
+  if (command.kind == LaneCommand::Kind::kAdd) {
+    progress_.done.store(progress_.done.load(std::memory_order_relaxed) & ~bit, std::memory_order_relaxed);
+    Add(command.query);
+  } else if ((gate_.active() & bit) != 0) {
+    EndQueries(bit);
+  }
+  command.Answer();
 }
 
 void Lane::Process(std::span<const RawPacket> packets) {
   for (const RawPacket& raw : packets) {
-    if (gate_.active() == 0) break;
+    if (gate_.active() == 0 && !options_.stay) break;
     ProcessOne(raw);
   }
   RunParsers();
@@ -76,7 +99,7 @@ void Lane::ProcessOne(const RawPacket& raw) {
   }
   if (raw.time_ns >= gate_.next_deadline_ns()) {
     ExpireAt(raw.time_ns);
-    if (gate_.active() == 0) return;
+    if (gate_.active() == 0 && !options_.stay) return;
   }
   if (raw.time_ns >= next_second_ns_) CloseSecond(raw.time_ns);
   ++accounting_.received;
@@ -95,6 +118,7 @@ void Lane::ProcessOne(const RawPacket& raw) {
     return;
   }
   ++(gate_.Admit(&packet) ? accounting_.matched : accounting_.unmatched);
+  packet.buffer = raw.buffer;
   if (packet.queries != 0) ++waiting_;
   if (gate_.satisfied() != 0) EndQueries(gate_.satisfied());
 }
@@ -108,32 +132,35 @@ void Lane::CloseSecond(int64_t time_ns) {
   next_second_ns_ = second_ns + kSecondNs;
   if (first) return;
   RunParsers();
-  engine_->advance(second_ns);
+  stage_->Advance(second_ns);
   Tick();
 }
 
 void Lane::RunParsers() {
   if (waiting_ == 0) return;
-  engine_->process({packets_.data(), waiting_});
+  stage_->Process({packets_.data(), waiting_});
   waiting_ = 0;
 }
 
 void Lane::EndQueries(uint64_t queries) {
   RunParsers();
   CountLosses();
-  engine_->end_queries(queries);
-  for (uint64_t bits = queries; bits != 0; bits &= bits - 1) {
-    output_->EndQuery(static_cast<uint32_t>(std::countr_zero(bits)), engine_->now_ns());
-  }
+  while (end_under_way_) ContinueEnd();
   gate_.End(queries);
+  ended_ |= queries;
+  stage_->BeginEnd(queries);
+  end_under_way_ = true;
+  ContinueEnd();
 }
+
+void Lane::ContinueEnd() { end_under_way_ = !stage_->ContinueEnd(); }
 
 // Ends queries whose duration is over by `time_ns`, each at the last nanosecond of its own.
 void Lane::ExpireAt(int64_t time_ns) {
   RunParsers();
   while (gate_.next_deadline_ns() <= time_ns && gate_.next_deadline_ns() != QueryGate::kNever) {
     int64_t deadline_ns = gate_.next_deadline_ns();
-    engine_->advance(deadline_ns - 1);
+    stage_->Advance(deadline_ns - 1);
     EndQueries(gate_.ExpiredAt(deadline_ns));
   }
 }
@@ -142,7 +169,7 @@ void Lane::Idle() {
   auto time_ns = source_->IdleTimeNs();
   if (!time_ns) return;
   ExpireAt(*time_ns);
-  engine_->advance(*time_ns);
+  stage_->Advance(*time_ns);
 }
 
 void Lane::CountLosses() {
@@ -173,12 +200,20 @@ void Lane::PublishProgress() {
 
 void Lane::Tick() {
   now_ns_ = MonotonicNs();
+  if (end_under_way_) ContinueEnd();
   if (now_ns_ - losses_read_at_ns_ >= kReadLossesEveryNs) {
     losses_read_at_ns_ = now_ns_;
     CountLosses();
     PublishProgress();
+    gate_.LookAtCredits();
+    if (gate_.satisfied() != 0) EndQueries(gate_.satisfied());
   }
-  output_->Tick(now_ns_, engine_->now_ns());
+  stage_->Tick(now_ns_);
+  if (ended_ != 0 && !end_under_way_) {
+    const uint64_t done = stage_->Done(ended_);
+    ended_ &= ~done;
+    progress_.done.store(progress_.done.load(std::memory_order_relaxed) | done, std::memory_order_release);
+  }
 }
 
 }  // namespace tapline

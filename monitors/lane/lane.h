@@ -1,5 +1,5 @@
-// One polling thread: packets from a source, through decoding, matching and the parsers, to an output. Run to
-// completion on bursts. A process may have several lanes; they share nothing that changes.
+// One polling thread: packets from a source, through decoding and matching, to a stage that parses them. Works on bursts.
+// A process may have several lanes; they share nothing that changes but the credits of LIMIT Np.
 #pragma once
 
 #include <array>
@@ -11,18 +11,21 @@
 
 #include "monitors/accounting/accounting.h"
 #include "monitors/base/status.h"
+#include "monitors/lane/lane_inbox.h"
 #include "monitors/lane/pacer.h"
+#include "monitors/lane/packet_stage.h"
 #include "monitors/lane/query_gate.h"
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
 #include "monitors/source/packet_source.h"
 #include "parsers/api/flow_hash.h"
-#include "parsers/engine/engine.h"
 
 namespace tapline {
 
 struct LaneOptions {
   bool busy = false;
+  // Goes on when no query is left: more may be added.
+  bool stay = false;
   HashKey hash_key;
 };
 
@@ -32,14 +35,23 @@ struct LaneProgress {
   std::atomic<uint64_t> bytes{0};
   // Below 0: not known.
   std::atomic<double> fraction{-1};
+  // Queries that had ended, one way or another, and of which nothing is left in this lane: bits as in Packet::queries.
+  std::atomic<uint64_t> done{0};
+  // Run() has returned, or will without looking at its inbox again.
+  std::atomic<bool> over{false};
 };
 
 class Lane {
  public:
-  // All outlive the lane. `source` and `output` are started; `engine` writes to `output`; `accounts` has one entry per
-  // query. Setting `stop` ends Run() soon.
-  Lane(const LaneOptions& options, std::span<const QuerySpec> queries, PacketSource* source, Engine* engine,
-       TupleOutput* output, QueryAccounts* accounts, const std::atomic<bool>* stop);
+  // All outlive the lane. `source` and `stage` are started; `queries` are places, and `accounts` has as many entries.
+  // Setting `stop` ends Run() soon.
+  Lane(const LaneOptions& options, std::span<const QuerySpec> queries, PacketSource* source, PacketStage* stage,
+       QueryAccounts* accounts, PacketCredits* credits, const std::atomic<bool>* stop);
+
+  // A query from the start. Before Run().
+  void Add(uint32_t query);
+  // While Run() runs, queries come and go through here.
+  LaneInbox& inbox() { return inbox_; }
 
   // Until the source ends, every query has reached its limit, or it is told to stop. Then everything is flushed, and
   // the end of each query sent. Fails if the source or the output failed.
@@ -50,11 +62,14 @@ class Lane {
 
  private:
   bool MayGoOn() const;
+  Status End();
   void Process(std::span<const RawPacket> packets);
   void ProcessOne(const RawPacket& raw);
   void CloseSecond(int64_t time_ns);
   void RunParsers();
+  void Obey(LaneCommand& command);
   void EndQueries(uint64_t queries);
+  void ContinueEnd();
   void ExpireAt(int64_t time_ns);
   void Idle();
   void CountLosses();
@@ -63,11 +78,13 @@ class Lane {
 
   LaneOptions options_;
   PacketSource* source_;
-  Engine* engine_;
-  TupleOutput* output_;
+  PacketStage* stage_;
   QueryAccounts* accounts_;
   const std::atomic<bool>* stop_;
+  LaneInbox inbox_;
   QueryGate gate_;
+  uint64_t ended_ = 0;  // queries whose end was told to the stage, until they are done
+  bool end_under_way_ = false;
   FlowHasher hasher_;
   Pacer pacer_;
   bool clock_started_ = false;

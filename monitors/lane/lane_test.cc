@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 
+#include "monitors/lane/parser_stage.h"
 #include "monitors/lane/report.h"
 #include "monitors/output/batch_output.h"
 #include "monitors/testing/frames.h"
@@ -66,6 +67,7 @@ class KeepingSink final : public BatchSink {
     listener_ = listener;
     return {};
   }
+  Status Prepare(uint32_t) override { return {}; }
   Sent Send(uint32_t, std::string_view bytes, uint64_t ticket) override {
     EXPECT_TRUE(kept_->emplace_back().ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
     listener_->OnDelivery(ticket, true);
@@ -97,7 +99,14 @@ class LaneTest : public testing::Test {
     BatchOutput output({.monitor_id = "m"}, queries_, schemas, &accounts_, std::make_unique<KeepingSink>(&batches_));
     EXPECT_TRUE(output.Start().ok());
     Engine engine(std::move(parsers), &output);
-    Lane lane({}, queries_, &source, &engine, &output, &accounts_, &stop_);
+    ParserStage stage(queries_, &engine, &output, !source.is_live);
+    PacketCredits credits;
+    Lane lane({}, queries_, &source, &stage, &accounts_, &credits, &stop_);
+    for (uint32_t i = 0; i < queries_.size(); ++i) {
+      EXPECT_TRUE(output.Prepare(i).ok());
+      credits.Reset(i, queries_[i].limit_packets.value_or(0));
+      lane.Add(i);
+    }
     Status status = lane.Run();
     lane_accounting_ = lane.accounting();
     EXPECT_TRUE(lane_accounting_.balanced());

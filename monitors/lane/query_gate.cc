@@ -6,29 +6,52 @@
 #include "parsers/api/flow_hash.h"
 
 namespace tapline {
+namespace {
 
-QueryGate::QueryGate(std::span<const QuerySpec> queries, QueryAccounts* accounts) : accounts_(accounts) {
-  for (const QuerySpec& query : queries) {
-    active_ |= uint64_t{1} << queries_.size();
-    queries_.push_back({&query.match, sampling_threshold(query.sampling_rate), query.limit_duration_ns.value_or(kNever),
-                        kNever, query.limit_packets.value_or(std::numeric_limits<uint64_t>::max())});
-  }
+int64_t DeadlineOf(int64_t start_ns, int64_t duration_ns) {
+  bool endless = duration_ns > QueryGate::kNever - std::max<int64_t>(start_ns, 0);
+  return endless ? QueryGate::kNever : start_ns + duration_ns;
+}
+
+}  // namespace
+
+QueryGate::QueryGate(std::span<const QuerySpec> queries, QueryAccounts* accounts, PacketCredits* credits)
+    : specs_(queries), accounts_(accounts), credits_(credits) {}
+
+void QueryGate::Add(uint32_t query, int64_t now_ns) {
+  const QuerySpec& spec = specs_[query];
+  const uint64_t bit = uint64_t{1} << query;
+  int64_t duration_ns = spec.limit_duration_ns.value_or(kNever);
+  queries_[query] = {sampling_threshold(spec.sampling_rate), duration_ns, kNever};
+  if (clock_started_) queries_[query].deadline_ns = DeadlineOf(now_ns, duration_ns);
+  active_ |= bit;
+  limited_ = spec.limit_packets ? limited_ | bit : limited_ & ~bit;
+  ChooseDeadline();
 }
 
 void QueryGate::StartClock(int64_t start_ns) {
-  for (Query& query : queries_) {
-    bool endless = query.duration_ns > kNever - std::max<int64_t>(start_ns, 0);
-    query.deadline_ns = endless ? kNever : start_ns + query.duration_ns;
-  }
-  End(0);
+  clock_started_ = true;
+  for (Query& query : queries_) query.deadline_ns = DeadlineOf(start_ns, query.duration_ns);
+  ChooseDeadline();
 }
 
 void QueryGate::End(uint64_t queries) {
   active_ &= ~queries;
   satisfied_ &= ~queries;
+  ChooseDeadline();
+}
+
+void QueryGate::ChooseDeadline() {
   next_deadline_ns_ = kNever;
   for (uint64_t bits = active_; bits != 0; bits &= bits - 1) {
     next_deadline_ns_ = std::min(next_deadline_ns_, queries_[std::countr_zero(bits)].deadline_ns);
+  }
+}
+
+void QueryGate::LookAtCredits() {
+  for (uint64_t bits = active_ & limited_; bits != 0; bits &= bits - 1) {
+    auto query = static_cast<uint32_t>(std::countr_zero(bits));
+    if (credits_->Exhausted(query)) satisfied_ |= uint64_t{1} << query;
   }
 }
 
@@ -42,17 +65,23 @@ uint64_t QueryGate::ExpiredAt(int64_t time_ns) const {
 }
 
 void QueryGate::AdmitTo(uint32_t index, Packet* packet) {
-  Query& query = queries_[index];
+  const uint64_t bit = uint64_t{1} << index;
+  const bool kept = sampled(packet->flow_hash, queries_[index].sampling_threshold);
+  if (kept && (limited_ & bit) != 0) {
+    const uint64_t left = credits_->Take(index);
+    if (left <= 1) satisfied_ |= bit;
+    // Another lane had the last one: for this query the packet came after the end.
+    if (left == 0) return;
+  }
   Accounting& account = (*accounts_)[index];
   ++account.packets_in;
   account.bytes_in += packet->wire_bytes;
-  if (!sampled(packet->flow_hash, query.sampling_threshold)) {
+  if (!kept) {
     ++account.dropped[IndexOf(Drop::kUnsampled)];
     return;
   }
   ++account.packets_out;
-  packet->queries |= uint64_t{1} << index;
-  if (--query.packets_left == 0) satisfied_ |= uint64_t{1} << index;
+  packet->queries |= bit;
 }
 
 bool QueryGate::Admit(Packet* packet) {
@@ -61,7 +90,7 @@ bool QueryGate::Admit(Packet* packet) {
   packet->queries = 0;
   for (uint64_t bits = active_ & ~satisfied_; bits != 0; bits &= bits - 1) {
     auto index = static_cast<uint32_t>(std::countr_zero(bits));
-    ConnectionMatch::Answer answer = queries_[index].match->Ask(*packet);
+    ConnectionMatch::Answer answer = specs_[index].match.Ask(*packet);
     if (!answer.wanted) continue;
     wanted = true;
     AdmitTo(index, packet);

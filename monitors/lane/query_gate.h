@@ -1,10 +1,12 @@
-// Decides for each packet which queries get it: match, sampling, LIMIT. Counts what it decides. One per lane.
+// Decides for each packet which queries get it: match, sampling, LIMIT. Counts what it decides. One per lane; of several
+// lanes only PacketCredits is shared.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <vector>
 
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
@@ -12,11 +14,30 @@
 
 namespace tapline {
 
+// Packets that queries with LIMIT Np may still have, over all lanes together: never more than N are taken. Any thread.
+class PacketCredits {
+ public:
+  void Reset(uint32_t query, uint64_t packets) { left_[query].store(packets, std::memory_order_relaxed); }
+  // Takes one. Returns how many were left before it; 0: none, and none is taken.
+  uint64_t Take(uint32_t query) {
+    uint64_t left = left_[query].load(std::memory_order_relaxed);
+    while (left != 0 && !left_[query].compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {
+    }
+    return left;
+  }
+  bool Exhausted(uint32_t query) const { return left_[query].load(std::memory_order_relaxed) == 0; }
+
+ private:
+  std::array<std::atomic<uint64_t>, kMostQueries> left_ = {};
+};
+
 class QueryGate {
  public:
-  // `queries` (at most kMostQueries) and `accounts` outlive the gate.
-  QueryGate(std::span<const QuerySpec> queries, QueryAccounts* accounts);
+  // `queries` (at most kMostQueries) are places: the gate looks at one once Add() names it. All three outlive the gate.
+  QueryGate(std::span<const QuerySpec> queries, QueryAccounts* accounts, PacketCredits* credits);
 
+  // Lets the query have packets from now on. Its duration counts from StartClock(), or from now if that was before.
+  void Add(uint32_t query, int64_t now_ns);
   // Packet time from which the durations of LIMIT count.
   void StartClock(int64_t start_ns);
 
@@ -34,20 +55,25 @@ class QueryGate {
   bool Admit(Packet* packet);
   // Active queries that have all the packets that they may have.
   uint64_t satisfied() const { return satisfied_; }
+  // Finds those that other lanes have satisfied.
+  void LookAtCredits();
 
  private:
   struct Query {
-    const ConnectionMatch* match;
     uint64_t sampling_threshold;
     int64_t duration_ns;
     int64_t deadline_ns;
-    uint64_t packets_left;
   };
   void AdmitTo(uint32_t index, Packet* packet);
+  void ChooseDeadline();
 
-  std::vector<Query> queries_;
+  std::span<const QuerySpec> specs_;
+  std::array<Query, kMostQueries> queries_ = {};
   QueryAccounts* accounts_;
+  PacketCredits* credits_;
+  bool clock_started_ = false;
   uint64_t active_ = 0;
+  uint64_t limited_ = 0;  // those with LIMIT Np
   uint64_t satisfied_ = 0;
   int64_t next_deadline_ns_ = kNever;
 };

@@ -20,10 +20,19 @@ Packet PacketTo(uint16_t port, uint64_t flow_hash = 1) {
   return packet;
 }
 
+void AddAll(const std::vector<QuerySpec>& queries, QueryGate* gate, PacketCredits* credits) {
+  for (uint32_t i = 0; i < queries.size(); ++i) {
+    credits->Reset(i, queries[i].limit_packets.value_or(0));
+    gate->Add(i, 0);
+  }
+}
+
 TEST(QueryGateTest, EachQueryGetsWhatItWants) {
   std::vector<QuerySpec> queries = {{.match = ToPort(80)}, {.match = ToPort(443)}, {}};
   QueryAccounts accounts(3);
-  QueryGate gate(queries, &accounts);
+  PacketCredits credits;
+  QueryGate gate(queries, &accounts, &credits);
+  AddAll(queries, &gate, &credits);
   Packet web = PacketTo(80), other = PacketTo(22);
   EXPECT_TRUE(gate.Admit(&web));
   EXPECT_EQ(web.queries, 0b101u);
@@ -40,7 +49,9 @@ TEST(QueryGateTest, EachQueryGetsWhatItWants) {
 TEST(QueryGateTest, NobodyWantsIt) {
   std::vector<QuerySpec> queries = {{.match = ToPort(80)}};
   QueryAccounts accounts(1);
-  QueryGate gate(queries, &accounts);
+  PacketCredits credits;
+  QueryGate gate(queries, &accounts, &credits);
+  AddAll(queries, &gate, &credits);
   Packet packet = PacketTo(22);
   EXPECT_FALSE(gate.Admit(&packet));
   EXPECT_EQ(packet.queries, 0u);
@@ -49,7 +60,9 @@ TEST(QueryGateTest, NobodyWantsIt) {
 TEST(QueryGateTest, QueriesThatDisagreeOnTheServerGiveNoHint) {
   std::vector<QuerySpec> queries = {{.match = ToPort(80)}, {.match = ToPort(50000)}};
   QueryAccounts accounts(2);
-  QueryGate gate(queries, &accounts);
+  PacketCredits credits;
+  QueryGate gate(queries, &accounts, &credits);
+  AddAll(queries, &gate, &credits);
   Packet packet = PacketTo(80);
   gate.Admit(&packet);
   EXPECT_EQ(packet.queries, 0b11u);
@@ -59,7 +72,9 @@ TEST(QueryGateTest, QueriesThatDisagreeOnTheServerGiveNoHint) {
 TEST(QueryGateTest, SamplingKeepsFlowsAndLowerRatesKeepSubsets) {
   std::vector<QuerySpec> queries = {{.sampling_rate = 1.0}, {.sampling_rate = 0.5}, {.sampling_rate = 0.1}};
   QueryAccounts accounts(3);
-  QueryGate gate(queries, &accounts);
+  PacketCredits credits;
+  QueryGate gate(queries, &accounts, &credits);
+  AddAll(queries, &gate, &credits);
   constexpr uint64_t kFlows = 20000;
   FlowHasher hasher({1, 2});
   for (uint16_t round = 0; round < 2; ++round) {
@@ -85,7 +100,9 @@ TEST(QueryGateTest, SamplingKeepsFlowsAndLowerRatesKeepSubsets) {
 TEST(QueryGateTest, NeverMorePacketsThanTheLimit) {
   std::vector<QuerySpec> queries = {{.limit_packets = 3}, {}};
   QueryAccounts accounts(2);
-  QueryGate gate(queries, &accounts);
+  PacketCredits credits;
+  QueryGate gate(queries, &accounts, &credits);
+  AddAll(queries, &gate, &credits);
   for (int i = 0; i < 5; ++i) {
     Packet packet = PacketTo(80);
     gate.Admit(&packet);
@@ -101,7 +118,9 @@ TEST(QueryGateTest, NeverMorePacketsThanTheLimit) {
 TEST(QueryGateTest, TheLimitCountsAfterSampling) {
   std::vector<QuerySpec> queries = {{.limit_packets = 5, .sampling_rate = 0.2}};
   QueryAccounts accounts(1);
-  QueryGate gate(queries, &accounts);
+  PacketCredits credits;
+  QueryGate gate(queries, &accounts, &credits);
+  AddAll(queries, &gate, &credits);
   for (uint64_t flow = 0; gate.satisfied() == 0; ++flow) {
     ASSERT_LT(flow, 10000u);
     Packet packet = PacketTo(80, flow * 0x9e3779b97f4a7c15);
@@ -115,7 +134,9 @@ TEST(QueryGateTest, TheLimitCountsAfterSampling) {
 TEST(QueryGateTest, Durations) {
   std::vector<QuerySpec> queries = {{.limit_duration_ns = 10 * kSecond}, {.limit_duration_ns = 5 * kSecond}, {}};
   QueryAccounts accounts(3);
-  QueryGate gate(queries, &accounts);
+  PacketCredits credits;
+  QueryGate gate(queries, &accounts, &credits);
+  AddAll(queries, &gate, &credits);
   gate.StartClock(100 * kSecond);
   EXPECT_EQ(gate.next_deadline_ns(), 105 * kSecond);
   EXPECT_EQ(gate.ExpiredAt(105 * kSecond - 1), 0u);
@@ -130,7 +151,9 @@ TEST(QueryGateTest, Durations) {
 TEST(QueryGateTest, AnEndlessDurationDoesNotOverflow) {
   std::vector<QuerySpec> queries = {{.limit_duration_ns = INT64_MAX - 5}};
   QueryAccounts accounts(1);
-  QueryGate gate(queries, &accounts);
+  PacketCredits credits;
+  QueryGate gate(queries, &accounts, &credits);
+  AddAll(queries, &gate, &credits);
   gate.StartClock(1'700'000'000 * kSecond);
   EXPECT_EQ(gate.next_deadline_ns(), INT64_MAX);
 }
@@ -138,7 +161,9 @@ TEST(QueryGateTest, AnEndlessDurationDoesNotOverflow) {
 TEST(QueryGateTest, SixtyFourQueries) {
   std::vector<QuerySpec> queries(kMostQueries);
   QueryAccounts accounts(kMostQueries);
-  QueryGate gate(queries, &accounts);
+  PacketCredits credits;
+  QueryGate gate(queries, &accounts, &credits);
+  AddAll(queries, &gate, &credits);
   Packet packet = PacketTo(80);
   gate.Admit(&packet);
   EXPECT_EQ(packet.queries, ~uint64_t{0});

@@ -88,6 +88,7 @@ void BatchBuilder::EncodeHeader(const BatchHeader& header) {
   batch_.set_incarnation(header.incarnation);
   batch_.set_epoch(header.epoch);
   batch_.set_lane(header.lane);
+  batch_.set_lanes(header.lanes);
   batch_.set_sequence(header.sequence);
   batch_.set_watermark_ns(header.watermark_ns);
   batch_.set_end_of_stream(header.end_of_stream);

@@ -29,6 +29,7 @@ struct BatchHeader {
   uint64_t incarnation = 0;
   uint32_t epoch = 0;
   uint32_t lane = 0;
+  uint32_t lanes = 1;
   uint64_t sequence = 0;
   int64_t watermark_ns = 0;
   bool end_of_stream = false;

@@ -24,20 +24,34 @@ void ForEachBit(uint64_t bits, Function function) {
 BatchOutput::BatchOutput(BatchOutputOptions options, std::span<const QuerySpec> queries,
                          std::span<const Schema* const> schemas, QueryAccounts* accounts,
                          std::unique_ptr<BatchSink> sink)
-    : options_(std::move(options)), streams_(queries.size()), accounts_(accounts), sink_(std::move(sink)) {
-  for (uint32_t i = 0; i < queries.size(); ++i) {
-    Stream& stream = streams_[i];
-    stream.spec = &queries[i];
-    stream.index = i;
-    stream.builders.resize(schemas.size());
-    for (size_t parser = 0; parser < schemas.size(); ++parser) {
-      const auto& wanted = queries[i].parsers;
-      if (std::find(wanted.begin(), wanted.end(), schemas[parser]->name) == wanted.end()) continue;
-      stream.builders[parser] = std::make_unique<BatchBuilder>(*schemas[parser], options_.max_rows);
-      if (stream.heartbeat_builder == nullptr) stream.heartbeat_builder = stream.builders[parser].get();
-    }
+    : options_(std::move(options)),
+      queries_(queries),
+      schemas_(schemas),
+      streams_(queries.size()),
+      accounts_(accounts),
+      sink_(std::move(sink)) {}
+
+Status BatchOutput::Prepare(uint32_t query) {
+  Stream& stream = streams_[query];
+  stream = {};
+  stream.spec = &queries_[query];
+  stream.index = query;
+  stream.builders.resize(schemas_.size());
+  for (size_t parser = 0; parser < schemas_.size(); ++parser) {
+    const auto& wanted = stream.spec->parsers;
+    if (std::find(wanted.begin(), wanted.end(), schemas_[parser]->name) == wanted.end()) continue;
+    stream.builders[parser] = std::make_unique<BatchBuilder>(*schemas_[parser], options_.max_rows);
+    if (stream.heartbeat_builder == nullptr) stream.heartbeat_builder = stream.builders[parser].get();
   }
+  return sink_->Prepare(query);
 }
+
+void BatchOutput::AddQuery(uint32_t query) {
+  (*accounts_)[query] = {};
+  if (std::find(added_.begin(), added_.end(), query) == added_.end()) added_.push_back(query);
+}
+
+bool BatchOutput::done(uint32_t query) const { return streams_[query].ended && streams_[query].in_flight == 0; }
 
 void BatchOutput::emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
   ForEachBit(header.queries, [&](uint32_t query) {
@@ -61,7 +75,8 @@ void BatchOutput::Tick(int64_t monotonic_ns, int64_t watermark_ns) {
   if (!second_passed && now_ns_ - flushed_at_ns_ < options_.flush_after_ns) return;
   flushed_at_ns_ = now_ns_;
   flushed_watermark_ns_ = watermark_ns;
-  for (Stream& stream : streams_) {
+  for (uint32_t query : added_) {
+    Stream& stream = streams_[query];
     if (stream.ending) TryEnd(stream);
     if (stream.ending || stream.ended || watermark_ns == INT64_MIN) continue;
     Flush(stream, watermark_ns);
@@ -93,6 +108,7 @@ bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t water
                      .incarnation = options_.incarnation,
                      .epoch = stream.spec->epoch,
                      .lane = options_.lane,
+                     .lanes = stream.spec->lanes,
                      .sequence = stream.sequence,
                      .watermark_ns = watermark_ns,
                      .end_of_stream = end_of_stream,
@@ -110,6 +126,7 @@ bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t water
     return true;
   }
   free_tickets_.push_back(ticket);
+  --stream.in_flight;
   stream.reported = stream.reported - delta;
   account.tuples_out -= rows;
   account.dropped[IndexOf(sent == BatchSink::Sent::kFull ? Drop::kQueueFull : Drop::kDeliveryFailed)] += rows;
@@ -132,12 +149,14 @@ uint64_t BatchOutput::NewTicket(InFlight batch) {
   }
   uint64_t ticket = free_tickets_.back();
   free_tickets_.pop_back();
+  ++streams_[batch.query].in_flight;
   in_flight_[ticket] = batch;
   return ticket;
 }
 
 void BatchOutput::OnDelivery(uint64_t ticket, bool delivered) {
   const InFlight& batch = in_flight_[ticket];
+  --streams_[batch.query].in_flight;
   if (!delivered) {
     end_lost_ |= batch.end_of_stream;
     Accounting& account = (*accounts_)[batch.query];
@@ -164,7 +183,8 @@ void BatchOutput::TryEnd(Stream& stream) {
 
 Status BatchOutput::Finish() {
   int64_t deadline_ns = MonotonicNs() + kPatienceAtEndNs;
-  for (Stream& stream : streams_) {
+  for (uint32_t query : added_) {
+    Stream& stream = streams_[query];
     while (stream.ending && sink_->status().ok() && MonotonicNs() < deadline_ns) {
       sink_->Wait();
       TryEnd(stream);

@@ -35,15 +35,19 @@ struct BatchOutputOptions {
 
 class BatchOutput final : public TupleOutput, private DeliveryListener {
  public:
-  // `parsers` are all schemas in the engine's order; `queries`, `schemas` and `accounts` outlive the output.
+  // `queries` are places: one is looked at in Prepare(). `schemas` are those of all parsers in the engine's order. All
+  // outlive the output.
   BatchOutput(BatchOutputOptions options, std::span<const QuerySpec> queries, std::span<const Schema* const> schemas,
               QueryAccounts* accounts, std::unique_ptr<BatchSink> sink);
 
   Status Start() override { return sink_->Start(this); }
+  Status Prepare(uint32_t query) override;
+  void AddQuery(uint32_t query) override;
   void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
   void lose(LossReason reason, uint64_t count, uint64_t queries) override;
   void Tick(int64_t monotonic_ns, int64_t watermark_ns) override;
   void EndQuery(uint32_t query, int64_t watermark_ns) override;
+  bool done(uint32_t query) const override;
   Status Finish() override;
   Status status() const override { return sink_->status(); }
 
@@ -59,6 +63,8 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
     int64_t last_sent_at_ns = 0;
     // What earlier batches accounted for.
     Accounting reported;
+    // Batches that the sink has taken and not yet delivered.
+    uint32_t in_flight = 0;
     bool ending = false;
     bool ended = false;
   };
@@ -78,7 +84,11 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   uint64_t NewTicket(InFlight batch);
 
   BatchOutputOptions options_;
+  std::span<const QuerySpec> queries_;
+  std::span<const Schema* const> schemas_;
   std::vector<Stream> streams_;
+  // Those that were added.
+  std::vector<uint32_t> added_;
   QueryAccounts* accounts_;
   std::unique_ptr<BatchSink> sink_;
   std::vector<InFlight> in_flight_;

@@ -31,6 +31,7 @@ class TestSink final : public BatchSink {
     listener_ = listener;
     return {};
   }
+  Status Prepare(uint32_t) override { return {}; }
   Sent Send(uint32_t query, std::string_view bytes, uint64_t ticket) override {
     if (full) return Sent::kFull;
     v1::TupleBatch batch;
@@ -63,6 +64,10 @@ class BatchOutputTest : public testing::Test {
     sink_ = sink.get();
     output_ = std::make_unique<BatchOutput>(options, queries_, schemas_, &accounts_, std::move(sink));
     ASSERT_TRUE(output_->Start().ok());
+    for (uint32_t i = 0; i < queries_.size(); ++i) {
+      ASSERT_TRUE(output_->Prepare(i).ok());
+      output_->AddQuery(i);
+    }
   }
   void EmitLetter(int64_t time_ns, uint64_t queries, std::string_view text = "x") {
     TupleHeader header;

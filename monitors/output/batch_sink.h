@@ -26,6 +26,8 @@ class BatchSink {
   virtual ~BatchSink() = default;
   // Within a bounded time. `listener` outlives the sink's use.
   virtual Status Start(DeliveryListener* listener) = 0;
+  // Makes ready for the query's batches. After Start(), on any thread.
+  virtual Status Prepare(uint32_t query) = 0;
   // For the query of that index. The bytes are copied.
   virtual Sent Send(uint32_t query, std::string_view batch, uint64_t ticket) = 0;
   // Tells the listener what has become known.
@@ -44,6 +46,7 @@ class NullSink final : public BatchSink {
     listener_ = listener;
     return {};
   }
+  Status Prepare(uint32_t) override { return {}; }
   Sent Send(uint32_t, std::string_view, uint64_t ticket) override {
     listener_->OnDelivery(ticket, true);
     return Sent::kTaken;

@@ -39,9 +39,9 @@ std::string Describe(int error) {
 
 }  // namespace
 
-JsonOutput::JsonOutput(int fd, std::span<const QuerySpec> queries, std::span<const Schema* const> schemas,
-                       QueryAccounts* accounts)
-    : fd_(fd), queries_(queries), schemas_(schemas), accounts_(accounts) {
+JsonOutput::JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries,
+                       std::span<const Schema* const> schemas, QueryAccounts* accounts)
+    : fd_(fd), queries_(queries), name_queries_(name_queries), schemas_(schemas), accounts_(accounts) {
   buffer_.reserve(2 * kBufferBytes);
 }
 
@@ -66,7 +66,7 @@ void JsonOutput::AppendCommon(const TupleHeader& header) {
 void JsonOutput::AppendLine(const Schema& schema, uint32_t query, const TupleHeader& header,
                             std::span<const Value> values) {
   buffer_.append("{\"parser\":\"").append(schema.name).push_back('"');
-  if (queries_.size() > 1) {
+  if (name_queries_) {
     buffer_.append(",\"query\":");
     AppendJsonString(queries_[query].name, &buffer_);
   }

@@ -17,16 +17,20 @@ namespace tapline {
 
 class JsonOutput final : public TupleOutput {
  public:
-  // Writes to `fd`, which stays the caller's. `schemas` in the engine's order; all three outlive the output.
-  JsonOutput(int fd, std::span<const QuerySpec> queries, std::span<const Schema* const> schemas,
+  // Writes to `fd`, which stays the caller's. `queries` are places, `schemas` in the engine's order; all three outlive
+  // the output. Lines name their query if `name_queries`.
+  JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries, std::span<const Schema* const> schemas,
              QueryAccounts* accounts);
 
   Status Start() override { return {}; }
+  Status Prepare(uint32_t) override { return {}; }
+  void AddQuery(uint32_t query) override { (*accounts_)[query] = {}; }
   void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
   void lose(LossReason reason, uint64_t count, uint64_t queries) override;
   // Lines wait in a buffer for at most a tenth of a second.
   void Tick(int64_t monotonic_ns, int64_t watermark_ns) override;
   void EndQuery(uint32_t, int64_t) override {}
+  bool done(uint32_t) const override { return true; }
   Status Finish() override;
   Status status() const override { return status_; }
 
@@ -37,6 +41,7 @@ class JsonOutput final : public TupleOutput {
 
   int fd_;
   std::span<const QuerySpec> queries_;
+  bool name_queries_;
   std::span<const Schema* const> schemas_;
   QueryAccounts* accounts_;
   std::string buffer_;

@@ -111,7 +111,7 @@ class JsonOutputTest : public testing::Test {
 };
 
 TEST_F(JsonOutputTest, ALineATuple) {
-  JsonOutput output(pipe_[1], queries_, schemas_, &accounts_);
+  JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_);
   Emit(output, 1);
   ASSERT_TRUE(output.Finish().ok());
   EXPECT_EQ(Text(),
@@ -124,7 +124,7 @@ TEST_F(JsonOutputTest, ALineATuple) {
 
 TEST_F(JsonOutputTest, SeveralQueriesAreNamed) {
   queries_.push_back({.name = "q1"});
-  JsonOutput output(pipe_[1], queries_, schemas_, &accounts_);
+  JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_);
   Emit(output, 3);
   ASSERT_TRUE(output.Finish().ok());
   std::string text = Text();
@@ -133,7 +133,7 @@ TEST_F(JsonOutputTest, SeveralQueriesAreNamed) {
 }
 
 TEST_F(JsonOutputTest, LinesAppearAfterATenthOfASecond) {
-  JsonOutput output(pipe_[1], queries_, schemas_, &accounts_);
+  JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_);
   output.Tick(1'000'000'000, 0);
   Emit(output, 1);
   output.Tick(1'050'000'000, 0);
@@ -146,7 +146,7 @@ TEST_F(JsonOutputTest, AReaderThatWentIsAnError) {
   std::signal(SIGPIPE, SIG_IGN);
   close(pipe_[0]);
   pipe_[0] = open("/dev/null", O_RDONLY);
-  JsonOutput output(pipe_[1], queries_, schemas_, &accounts_);
+  JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_);
   Emit(output, 1);
   EXPECT_EQ(output.Finish().fault(), Fault::kResources);
   EXPECT_NE(output.status().message().find("reader has gone"), std::string::npos);
@@ -155,7 +155,7 @@ TEST_F(JsonOutputTest, AReaderThatWentIsAnError) {
 TEST_F(JsonOutputTest, AFullDiskIsAnError) {
   int full = open("/dev/full", O_WRONLY);
   ASSERT_GE(full, 0);
-  JsonOutput output(full, queries_, schemas_, &accounts_);
+  JsonOutput output(full, queries_, queries_.size() > 1, schemas_, &accounts_);
   Emit(output, 1);
   EXPECT_NE(output.Finish().message().find("No space left"), std::string::npos);
   close(full);

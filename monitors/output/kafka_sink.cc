@@ -32,7 +32,8 @@ bool MayPass(rd_kafka_resp_err_t error) {
 
 class KafkaSink::Impl {
  public:
-  Impl(KafkaOptions options, std::span<const QuerySpec> queries) : options_(std::move(options)), queries_(queries) {}
+  Impl(KafkaOptions options, std::span<const QuerySpec> queries)
+      : options_(std::move(options)), queries_(queries), topics_(queries.size()) {}
 
   ~Impl() {
     if (producer_ == nullptr) return;
@@ -45,12 +46,13 @@ class KafkaSink::Impl {
   Status Start(DeliveryListener* listener) {
     listener_ = listener;
     if (Status status = Create(); !status.ok()) return status;
-    int64_t deadline_ns = MonotonicNs() + options_.timeout_ms * kNsPerMs;
-    for (const QuerySpec& query : queries_) {
-      topics_.emplace_back(rd_kafka_topic_new(producer_, query.topic.c_str(), nullptr));
-      if (Status status = AwaitTopic(query, deadline_ns); !status.ok()) return status;
-    }
-    return {};
+    return AwaitBroker();
+  }
+
+  Status Prepare(uint32_t query) {
+    const QuerySpec& spec = queries_[query];
+    topics_[query].reset(rd_kafka_topic_new(producer_, spec.topic.c_str(), nullptr));
+    return AwaitTopic(spec);
   }
 
   Sent Send(uint32_t query, std::string_view batch, uint64_t ticket) {
@@ -113,13 +115,26 @@ class KafkaSink::Impl {
     return Status::Resources(std::string("Kafka's producer can't start: ") + error);
   }
 
-  Status AwaitTopic(const QuerySpec& query, int64_t deadline_ns) {
-    while (true) {
+  int64_t Deadline() const { return MonotonicNs() + options_.timeout_ms * kNsPerMs; }
+
+  Status AwaitBroker() {
+    for (int64_t deadline_ns = Deadline();;) {
+      uint32_t partitions = 0;
+      rd_kafka_resp_err_t error = Partitions("", &partitions);
+      rd_kafka_poll(producer_, 0);
+      if (error == RD_KAFKA_RESP_ERR_NO_ERROR || error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) return {};
+      if (!MayPass(error) || MonotonicNs() >= deadline_ns) return Unreachable(error, Because());
+      usleep(kPauseUs);
+    }
+  }
+
+  // Without rd_kafka_poll(): what that has to tell is for the lane's thread.
+  Status AwaitTopic(const QuerySpec& query) {
+    for (int64_t deadline_ns = Deadline();;) {
       uint32_t partitions = 0;
       rd_kafka_resp_err_t error = Partitions(query.topic, &partitions);
-      rd_kafka_poll(producer_, 0);
       if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return CheckPartition(query, partitions);
-      if (!MayPass(error) || MonotonicNs() >= deadline_ns) return Unreachable(query, error);
+      if (!MayPass(error) || MonotonicNs() >= deadline_ns) return NoTopic(query, error);
       usleep(kPauseUs);
     }
   }
@@ -144,14 +159,16 @@ class KafkaSink::Impl {
                         std::to_string(query.partition));
   }
 
-  Status Unreachable(const QuerySpec& query, rd_kafka_resp_err_t error) const {
-    if (error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
-      return Status::Resources("Kafka at " + options_.brokers + " has no topic " + query.topic +
-                               "; create it before the monitor starts");
-    }
+  Status NoTopic(const QuerySpec& query, rd_kafka_resp_err_t error) const {
+    if (error != RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) return Unreachable(error, "");
+    return Status::Resources("Kafka at " + options_.brokers + " has no topic " + query.topic +
+                             "; create it before the monitor starts");
+  }
+
+  Status Unreachable(rd_kafka_resp_err_t error, const std::string& because) const {
     return Status::Resources("Kafka at " + options_.brokers + " can't be reached within " +
                              std::to_string(options_.timeout_ms / 1000) + " s (" + rd_kafka_err2str(error) + ")" +
-                             Because() + "; check that the broker runs and --brokers names it");
+                             because + "; check that the broker runs and --brokers names it");
   }
 
   std::string Because() const { return last_error_.empty() ? "" : ": " + last_error_; }
@@ -192,6 +209,7 @@ KafkaSink::KafkaSink(KafkaOptions options, std::span<const QuerySpec> queries)
     : impl_(std::make_unique<Impl>(std::move(options), queries)) {}
 KafkaSink::~KafkaSink() = default;
 Status KafkaSink::Start(DeliveryListener* listener) { return impl_->Start(listener); }
+Status KafkaSink::Prepare(uint32_t query) { return impl_->Prepare(query); }
 BatchSink::Sent KafkaSink::Send(uint32_t query, std::string_view batch, uint64_t ticket) {
   return impl_->Send(query, batch, ticket);
 }

@@ -29,12 +29,14 @@ struct KafkaOptions {
 
 class KafkaSink final : public BatchSink {
  public:
-  // `queries` outlives the sink: Send() takes an index into it.
+  // `queries` are places that outlive the sink: Prepare() looks at one, Send() takes its number.
   KafkaSink(KafkaOptions options, std::span<const QuerySpec> queries);
   ~KafkaSink() override;
 
-  // Fails unless a broker answers and every query's topic has its partition.
+  // Fails unless a broker answers.
   Status Start(DeliveryListener* listener) override;
+  // Fails unless the query's topic has its partition.
+  Status Prepare(uint32_t query) override;
   Sent Send(uint32_t query, std::string_view batch, uint64_t ticket) override;
   void Poll() override;
   void Wait() override;

@@ -1,4 +1,5 @@
-// Where a lane's tuples go. One per lane; called on the lane's thread only.
+// Where a lane's tuples go. One per lane; called on the lane's thread only, but for Prepare(). Queries have places,
+// numbered as the bits of TupleHeader::queries.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,19 @@ class TupleOutput : public TupleSink {
   // Makes sure that tuples can be taken, within a bounded time.
   virtual Status Start() = 0;
 
+  // Makes ready for tuples of this query, within a bounded time. On any thread, also while the lane runs: it touches
+  // nothing but the query's own place, which must be done() or never have been used.
+  virtual Status Prepare(uint32_t query) = 0;
+  // From now on tuples for this query come. REQUIRES: Prepare(query) has returned, and happened before.
+  virtual void AddQuery(uint32_t query) = 0;
+
   // To be called often: sends what is old enough, at `monotonic_ns`. `watermark_ns` is the lane's packet time.
   virtual void Tick(int64_t monotonic_ns, int64_t watermark_ns) = 0;
 
   // No more tuples for this query will come. Sends what is left of it, and that this is the end.
   virtual void EndQuery(uint32_t query, int64_t watermark_ns) = 0;
+  // Whether all of it is out, after EndQuery(), or was given up.
+  virtual bool done(uint32_t query) const = 0;
 
   // After the last EndQuery(): waits, within a bounded time, until everything is out.
   virtual Status Finish() = 0;

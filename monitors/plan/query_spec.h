@@ -23,6 +23,8 @@ struct QuerySpec {
   ConnectionMatch match = {};
   std::optional<int64_t> limit_duration_ns = {};
   std::optional<uint64_t> limit_packets = {};
+  // How many of this monitor's parsing threads send batches of it.
+  uint32_t lanes = 1;
   // Share of flows, 0 < rate <= 1.
   double sampling_rate = 1.0;
 };

@@ -42,6 +42,13 @@ class PacketSource {
   // Reading losses may cost a system call: not for every burst.
   virtual Losses ReadLosses() = 0;
 
+  // Whether Retain() and Release() work: a packet's bytes may then be kept beyond the next Poll(), by any thread.
+  virtual bool retains() const { return false; }
+  // Each of `times` is to be matched by one Release() of the packet's RawPacket::buffer. On the polling thread.
+  virtual void Retain(void* /*buffer*/, uint16_t /*times*/) {}
+  // On any thread.
+  virtual void Release(std::span<void* const> /*buffers*/) {}
+
   // True for ports: packet time is wall clock, and waiting loses packets.
   virtual bool live() const = 0;
   // A packet time that all later packets reach, though none may have come: what lets time pass on an idle link. Nothing

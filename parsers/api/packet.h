@@ -29,6 +29,7 @@ struct RawPacket {
   uint32_t wire_bytes = 0;  // length on the wire, >= captured_bytes
   int64_t time_ns = 0;      // since the epoch, 0 to kLatestTimeNs
   LinkType link = LinkType::kEthernet;
+  void* buffer = nullptr;  // what its source keeps the bytes in, for the source alone
 };
 
 namespace protocol {
@@ -61,6 +62,7 @@ struct Packet {
   // rest.
   uint64_t queries = 0;
   Connection* connection = nullptr;  // set by the engine, null for what has no connection
+  void* buffer = nullptr;            // as in RawPacket; decode() leaves it null
 
   IpAddress src_ip;
   IpAddress dst_ip;

@@ -37,7 +37,8 @@ class Emitter {
   // The same for a connection, certain now, for all of its queries.
   TupleHeader header_of(const Connection& connection) const;
 
-  // Left out if nobody wants this parser's tuple. REQUIRES: header.time_ns is not below that of an earlier call.
+  // Left out if nobody wants this parser's tuple. REQUIRES: header.time_ns is not below that of an earlier tuple for
+  // any of its queries.
   void emit(TupleHeader header, std::span<const Value> values) {
     header.queries &= queries_;
     if (header.queries == 0) return;

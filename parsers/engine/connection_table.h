@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -65,12 +66,16 @@ class ConnectionTable {
     }
   }
 
-  // Every live connection, in the order of the slab; visit(connection) may erase it.
+  // The live connections among `entries` from this one (1: the first) on, in the order of the slab; visit(connection)
+  // may erase it. Returns where to go on, 0 at the end.
   template <typename Visit>
-  void for_each(Visit visit) {
-    for (uint32_t index = 1; index <= used_; ++index) {
-      if (at(index).index != 0) visit(at(index));
+  uint32_t for_each_from(uint32_t first, uint32_t entries, Visit visit) {
+    const uint64_t end = std::min<uint64_t>(uint64_t{first} + entries, uint64_t{used_} + 1);
+    for (uint64_t index = first; index < end; ++index) {
+      Connection& connection = at(static_cast<uint32_t>(index));
+      if (connection.index != 0) visit(connection);
     }
+    return end > used_ ? 0 : static_cast<uint32_t>(end);
   }
 
  private:

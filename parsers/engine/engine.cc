@@ -1,8 +1,10 @@
 #include "parsers/engine/engine.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "parsers/engine/connection_table.h"
 #include "parsers/engine/reassembler.h"
@@ -22,7 +24,8 @@ int64_t interval_end(int64_t time_ns) {
 
 }  // namespace
 
-// A burst is worked through packet by packet; with a single parser that sees only packets, those between two events
+// Every parser that may ever be asked for is loaded from the start, so that each has its place in a connection's entry;
+// those that no query wants cost nothing. A burst is worked through packet by packet; with a single parser that sees only packets, those between two events
 // that could outdate a connection are handed to it together (`run`).
 class Engine::Impl final : public StreamReceiver {
  public:
@@ -31,16 +34,17 @@ class Engine::Impl final : public StreamReceiver {
     uint32_t state_bytes = 0;
     loaded_.reserve(parsers.size());
     for (auto& parser : parsers) load(std::move(parser), &state_bytes);
-    if (connections_) table_.emplace(options.max_connections, state_bytes);
+    active_.reserve(loaded_.size());
+    if (may_connect_) table_.emplace(options.max_connections, state_bytes);
     if (stream_parsers_ > 0) {
       reassembler_.emplace(options.max_reassembly_bytes, options.max_flow_reassembly_bytes, this);
     }
-    runs_ = loaded_.size() == 1 && stream_parsers_ == 0;
+    choose_active();
   }
 
   void process(std::span<Packet> burst) {
     stats_.packets += burst.size();
-    if (table_) prefetch(burst);
+    if (connections_) prefetch(burst);
     run_ = burst.first(0);
     for (size_t i = 0; i < burst.size(); ++i) {
       Packet& packet = burst[i];
@@ -49,7 +53,7 @@ class Engine::Impl final : public StreamReceiver {
         tick(packet.time_ns);
       }
       if (!runs_) clock_ns_ = std::max(clock_ns_, packet.time_ns);
-      if (table_ && packet.is_tcp()) connect(packet);
+      if (packet.is_tcp() && (packet.queries & connection_queries_) != 0) connect(packet);
       run_ = run_.empty() ? burst.subspan(i, 1) : std::span<Packet>(run_.data(), run_.size() + 1);
       if (!runs_) deliver_run();
     }
@@ -61,15 +65,32 @@ class Engine::Impl final : public StreamReceiver {
     clock_ns_ = std::max(clock_ns_, now_ns);
   }
 
+  void set_parser_queries(uint32_t parser, uint64_t queries) {
+    loaded_.at(parser).emitter.queries_ = queries;
+    choose_active();
+  }
+
+  void begin_end(uint64_t queries) {
+    if (ending_ == 0) ending_clock_ns_ = clock_ns_;
+    ending_ |= queries;
+    cursor_ = 1;
+    choose_active();
+  }
+
+  bool continue_end(uint32_t connections) {
+    if (ending_ == 0) return true;
+    if (table_) {
+      cursor_ = table_->for_each_from(cursor_, connections, [this](Connection& connection) { settle(connection); });
+      if (cursor_ != 0) return false;
+    }
+    ending_ = 0;
+    choose_active();
+    return true;
+  }
+
   void end_queries(uint64_t queries) {
-    if (!table_) return;
-    table_->for_each([&](Connection& connection) {
-      const uint64_t ending = connection.queries & queries;
-      if (ending == 0) return;
-      if (ending == connection.queries) return retire(connection);
-      for (Loaded& each : loaded_) each.parser->on_end(connection, ending, each.emitter);
-      connection.queries &= ~queries;
-    });
+    begin_end(queries);
+    continue_end(UINT32_MAX);
   }
 
   void end() { end_queries(~0ull); }
@@ -81,7 +102,7 @@ class Engine::Impl final : public StreamReceiver {
   }
 
   bool on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment, LossReason reason) override {
-    lose(reason, bytes, connection.queries & stream_queries());
+    lose(reason, bytes, connection.queries & stream_queries_);
     return for_each_stream_parser(connection, [&](StreamParser& parser, Emitter& out) {
       return parser.on_gap(connection, side, bytes, segment, out);
     });
@@ -108,7 +129,6 @@ class Engine::Impl final : public StreamReceiver {
   int64_t now_ns() const { return clock_ns_; }
   const Parser& parser(uint32_t index) const { return *loaded_.at(index).parser; }
   uint32_t parser_count() const { return static_cast<uint32_t>(loaded_.size()); }
-  void set_parser_queries(uint32_t parser, uint64_t queries) { loaded_.at(parser).emitter.queries_ = queries; }
 
  private:
   struct Loaded {
@@ -129,14 +149,36 @@ class Engine::Impl final : public StreamReceiver {
     if (stream_parser != nullptr) {
       if (stream_parsers_ == kMaxStreamParsers) throw std::invalid_argument("more than 8 parsers of streams");
       ignore_bit = static_cast<uint8_t>(1u << stream_parsers_++);
-      all_ignore_ |= ignore_bit;
     }
-    connections_ |= needs.connections || needs.streams || needs.connection_state_bytes > 0;
-    intervals_ |= needs.intervals;
+    may_connect_ |= needs_connections(needs);
     parser->state_offset_ = *state_bytes;
     *state_bytes += (needs.connection_state_bytes + 7u) / 8 * 8;
     const auto index = static_cast<uint32_t>(loaded_.size());
     loaded_.push_back({std::move(parser), stream_parser, needs, Emitter(index, sink_, &clock_ns_), ignore_bit});
+  }
+
+  static bool needs_connections(const Needs& needs) {
+    return needs.connections || needs.streams || needs.connection_state_bytes > 0;
+  }
+
+  // Only what somebody wants is run, and only what those parsers need is done.
+  void choose_active() {
+    active_.clear();
+    all_ignore_ = 0;
+    connections_ = intervals_ = false;
+    connection_queries_ = stream_queries_ = 0;
+    for (Loaded& each : loaded_) {
+      const uint64_t queries = each.emitter.queries_ & ~ending_;
+      if (queries == 0) continue;
+      active_.push_back(&each);
+      intervals_ |= each.needs.intervals;
+      if (!needs_connections(each.needs)) continue;
+      connections_ = true;
+      connection_queries_ |= queries;
+      all_ignore_ |= each.ignore_bit;
+      if (each.stream_parser != nullptr) stream_queries_ |= queries;
+    }
+    runs_ = active_.size() == 1 && all_ignore_ == 0;
   }
 
   void prefetch(std::span<const Packet> burst) const {
@@ -146,8 +188,8 @@ class Engine::Impl final : public StreamReceiver {
 
   void deliver_run() {
     if (run_.empty()) return;
-    for (Loaded& each : loaded_) {
-      if (each.needs.packets) each.parser->process(run_, each.emitter);
+    for (Loaded* each : active_) {
+      if (each->needs.packets) each->parser->process(run_, each->emitter);
     }
     if (runs_) {
       for (const Packet& packet : run_) clock_ns_ = std::max(clock_ns_, packet.time_ns);
@@ -159,8 +201,8 @@ class Engine::Impl final : public StreamReceiver {
   void tick(int64_t time_ns) {
     if (intervals_ && clock_ns_ != INT64_MIN) {
       clock_ns_ = tick_ns_ - 1;
-      for (Loaded& each : loaded_) {
-        if (each.needs.intervals) each.parser->on_interval(tick_ns_, each.emitter);
+      for (Loaded* each : active_) {
+        if (each->needs.intervals) each->parser->on_interval(tick_ns_, each->emitter);
       }
     }
     clock_ns_ = std::max(clock_ns_, time_ns);
@@ -180,6 +222,8 @@ class Engine::Impl final : public StreamReceiver {
   void connect(Packet& packet) {
     Side side = 0;
     Connection* connection = table_->find(packet, &side);
+    if (ending_ != 0 && connection != nullptr) [[unlikely]]
+      if (!settle(*connection)) connection = nullptr;
     if (connection != nullptr && starts_new_incarnation(*connection, packet, side)) {
       give_way(*connection, packet);
       connection = nullptr;
@@ -190,10 +234,10 @@ class Engine::Impl final : public StreamReceiver {
       connection = &start(packet);
       side = 0;
     }
-    connection->queries |= packet.queries;
+    connection->queries |= packet.queries & connection_queries_;
     packet.connection = connection;
     packet.tcp_events = track_handshake(*connection, packet, side);
-    if (reassembler_) reassemble(*connection, packet, side);
+    if (all_ignore_ != 0) reassemble(*connection, packet, side);
     packet.tcp_events |= track_progress(*connection, packet, side);
     packet.direction = connection->direction_of(side);
     if ((packet.tcp_events & ~tcp_event::kSyn) != 0) [[unlikely]]
@@ -215,7 +259,7 @@ class Engine::Impl final : public StreamReceiver {
 
   void reassemble(Connection& connection, const Packet& packet, Side side) {
     const bool over = connection.ended() && connection.stream == 0;
-    if (!over && connection.ignored_by != all_ignore_) reassembler_->add(packet, side);
+    if (!over && wanted(connection)) reassembler_->add(packet, side);
   }
 
   // Each state has its own timeout.
@@ -233,7 +277,41 @@ class Engine::Impl final : public StreamReceiver {
     retire(connection);
   }
 
+  // Whether a stream parser follows the connection.
+  bool wanted(const Connection& connection) const { return (all_ignore_ & ~connection.ignored_by) != 0; }
+
+  // Ends the connection for the queries that are ending, as of the moment they ended. Returns whether it lives on for
+  // others.
+  bool settle(Connection& connection) {
+    const uint64_t ending = connection.queries & ending_;
+    const int64_t clock_ns = std::exchange(clock_ns_, ending_clock_ns_);
+    const bool others = ending != connection.queries;
+    if (!others) {
+      retire_now(connection);
+    } else if (ending != 0) {
+      for (Loaded& each : loaded_) end_for(each, connection, ending);
+      connection.queries &= ~ending;
+      if (connection.stream != 0 && !wanted(connection)) reassembler_->abandon(connection);
+    }
+    clock_ns_ = clock_ns;
+    return others;
+  }
+
+  // A parser that is left without queries forgets the connection: it may be asked again, and knows nothing then.
+  void end_for(Loaded& each, Connection& connection, uint64_t ending) {
+    each.parser->on_end(connection, ending, each.emitter);
+    if ((each.emitter.queries_ & ~ending_) != 0) return;
+    each.parser->on_release(connection);
+    std::memset(connection.parser_state() + each.parser->state_offset_, 0, each.needs.connection_state_bytes);
+    connection.ignored_by &= static_cast<uint8_t>(~each.ignore_bit);
+  }
+
   void retire(Connection& connection) {
+    if (ending_ != 0 && !settle(connection)) return;
+    retire_now(connection);
+  }
+
+  void retire_now(Connection& connection) {
     if (reassembler_) reassembler_->finish(connection, StreamEnd::kGivenUp, connection.last_seen_ns);
     for (Loaded& each : loaded_) {
       each.parser->on_end(connection, connection.queries, each.emitter);
@@ -244,20 +322,13 @@ class Engine::Impl final : public StreamReceiver {
 
   template <typename Call>
   bool for_each_stream_parser(Connection& connection, Call call) {
-    for (Loaded& each : loaded_) {
-      if (each.stream_parser == nullptr || (connection.ignored_by & each.ignore_bit) != 0) continue;
-      if (call(*each.stream_parser, each.emitter) == StreamVerdict::kGiveUp) connection.ignored_by |= each.ignore_bit;
+    for (Loaded* each : active_) {
+      if (each->stream_parser == nullptr || (connection.ignored_by & each->ignore_bit) != 0) continue;
+      if (call(*each->stream_parser, each->emitter) == StreamVerdict::kGiveUp) {
+        connection.ignored_by |= each->ignore_bit;
+      }
     }
-    return connection.ignored_by != all_ignore_;
-  }
-
-  // Those that want what is parsed from streams.
-  uint64_t stream_queries() const {
-    uint64_t queries = 0;
-    for (const Loaded& each : loaded_) {
-      if (each.stream_parser != nullptr) queries |= each.emitter.queries_;
-    }
-    return queries;
+    return wanted(connection);
   }
 
   void lose(LossReason reason, uint64_t count, uint64_t queries) {
@@ -270,14 +341,21 @@ class Engine::Impl final : public StreamReceiver {
   std::vector<Loaded> loaded_;
   int stream_parsers_ = 0;
   uint8_t all_ignore_ = 0;
+  bool may_connect_ = false;
+  std::vector<Loaded*> active_;  // those with queries, in order; what follows is about them
   bool connections_ = false;
   bool intervals_ = false;
   bool runs_ = false;
+  uint64_t connection_queries_ = 0;  // those that want anything parsed from connections
+  uint64_t stream_queries_ = 0;
   std::optional<ConnectionTable> table_;
   std::optional<Reassembler> reassembler_;
   std::span<Packet> run_;
   int64_t clock_ns_ = INT64_MIN;
   int64_t tick_ns_ = INT64_MIN;  // end of the current interval
+  uint64_t ending_ = 0;          // queries whose end is under way
+  int64_t ending_clock_ns_ = INT64_MIN;
+  uint32_t cursor_ = 0;  // where in the table it has got to
   EngineStats stats_;
 };
 
@@ -290,6 +368,8 @@ uint32_t Engine::parser_count() const { return impl_->parser_count(); }
 void Engine::set_parser_queries(uint32_t parser, uint64_t queries) { impl_->set_parser_queries(parser, queries); }
 void Engine::process(std::span<Packet> burst) { impl_->process(burst); }
 void Engine::advance(int64_t now_ns) { impl_->advance(now_ns); }
+void Engine::begin_end(uint64_t queries) { impl_->begin_end(queries); }
+bool Engine::continue_end(uint32_t connections) { return impl_->continue_end(connections); }
 void Engine::end_queries(uint64_t queries) { impl_->end_queries(queries); }
 void Engine::end() { impl_->end(); }
 int64_t Engine::now_ns() const { return impl_->now_ns(); }

@@ -49,7 +49,9 @@ class Engine {
   const Parser& parser(uint32_t index) const;
   uint32_t parser_count() const;
 
-  // Which queries want this parser's tuples: others are left out of the tuples' masks. All bits at first.
+  // Which queries want this parser's tuples: others are left out of the tuples' masks. All bits at first. A parser that
+  // none wants is not run. Between bursts, these may come and go: a parser sees connections that were there before it
+  // as joined in mid-stream. REQUIRES, for bits taken away: their end_queries(), or continue_end(), is done.
   void set_parser_queries(uint32_t parser, uint64_t queries);
 
   // Decoded packets in capture order, each with queries != 0; 1 to 64 of them is best. Sets connection, direction,
@@ -63,6 +65,13 @@ class Engine {
   // These queries end here (LIMIT, stop): emits what is pending for them alone, then forgets them. The bits may be used
   // again.
   void end_queries(uint64_t queries);
+
+  // The same in steps, for lanes that can't wait while a million connections are looked at: their end is now, and
+  // continue_end() looks at up to so many more entries of the table. True when all is done. Tuples of the ending queries
+  // keep the time of begin_end(), others go on. REQUIRES: from now on no packet is theirs; a second begin_end() only
+  // when the first is done, or at the same packet time.
+  void begin_end(uint64_t queries);
+  bool continue_end(uint32_t connections);
 
   // The end of the capture: end_queries() for all, and an empty table. The engine may then be used afresh.
   void end();

@@ -216,5 +216,65 @@ TEST(Engine, TableSurvivesManyConnectionsComingAndGoing) {
   EXPECT_EQ(incarnations(harness, "timeout").size(), 20u * 900u);
 }
 
+// As on a lane whose queries come and go: http_get is asked for, left, and asked for again in the same connection.
+TEST(Engine, AParserThatIsAskedForAgainKnowsNothingOfBefore) {
+  Conversation conversation;
+  conversation.handshake();
+  const size_t first = conversation.frames().size();
+  conversation.client("GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+  const size_t second = conversation.frames().size();
+  conversation.server("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+  conversation.client("GET /b HTTP/1.1\r\nHost: h\r\n\r\n");
+  conversation.server("HTTP/1.1 204 No Content\r\n\r\n").close();
+  const std::vector<Frame> frames = conversation.frames();
+  Harness harness(std::vector<std::string>{"tcp_conn_time", "http_get"});
+  Engine& engine = harness.engine();
+  engine.set_parser_queries(0, 0b01);
+  engine.set_parser_queries(1, 0b10);
+  harness.feed({frames.begin() + static_cast<int64_t>(first), frames.begin() + static_cast<int64_t>(second)}, 0b11);
+  engine.begin_end(0b10);
+  harness.feed({frames.begin() + static_cast<int64_t>(second), frames.begin() + static_cast<int64_t>(second) + 1}, 0b01);
+  while (!engine.continue_end(1)) {
+  }
+  engine.set_parser_queries(1, 0);
+  EXPECT_EQ(engine.stats().reassembly_bytes, 0u);
+  engine.set_parser_queries(1, 0b10);
+  harness.feed({frames.begin() + static_cast<int64_t>(second) + 1, frames.end()}, 0b11);
+  engine.end();
+  std::vector<std::string> requests;
+  for (const testing::Tuple& tuple : harness.tuples()) {
+    if (tuple.parser == 1) requests.push_back(tuple["url"] + " " + tuple["status"] + " " + tuple["partial"]);
+  }
+  EXPECT_EQ(requests, (Lines{"/a 0 request", "/b 204 "}));
+}
+
+// Ending in steps tells the same as ending at once, at the time of the end, whatever happens meanwhile.
+TEST(Engine, EndingInStepsIsEnding) {
+  Harness harness({"tcp_conn_time"});
+  for (uint32_t i = 0; i < 10; ++i) {
+    Conversation::Options options = at(kStart + i, 100 + i);
+    options.client_port = static_cast<uint16_t>(40000 + i);
+    harness.feed(Conversation(options).handshake().frames(), 0b11);
+  }
+  Engine& engine = harness.engine();
+  const int64_t end_ns = engine.now_ns();
+  engine.begin_end(0b10);
+  Conversation::Options late = at(kStart + 1'000'000'000, 500);
+  late.client_port = 50000;
+  harness.feed(Conversation(late).handshake().frames(), 0b01);
+  int steps = 0;
+  while (!engine.continue_end(2)) ++steps;
+  EXPECT_EQ(steps, 5);
+  int ended = 0;
+  for (const testing::Tuple& tuple : harness.tuples()) {
+    if (tuple["event"] != "timeout") continue;
+    EXPECT_EQ(tuple.header.queries, 0b10u);
+    EXPECT_EQ(tuple.header.time_ns, end_ns);
+    ++ended;
+  }
+  EXPECT_EQ(ended, 10);
+  EXPECT_EQ(engine.stats().live_connections, 11u);
+}
+
 }  // namespace
 }  // namespace tapline

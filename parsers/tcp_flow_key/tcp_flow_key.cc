@@ -24,6 +24,10 @@ class TcpFlowKey final : public Parser {
     }
   }
 
+  void on_end(Connection& connection, uint64_t queries, Emitter&) override {
+    state_of<State>(connection).told &= ~queries;
+  }
+
  private:
   struct State {
     int64_t next_interval_ns;  // start of the interval in which the flow is next told of

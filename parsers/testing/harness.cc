@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "parsers/registry.h"
 
 namespace tapline::testing {
@@ -32,9 +34,12 @@ std::string Tuple::endpoints() const {
 void Collector::emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
   const std::vector<Field>& fields = engine_->parser(parser).schema().fields;
   ASSERT_EQ(values.size(), fields.size());
-  EXPECT_GE(header.time_ns, last_ns_);
   EXPECT_NE(header.queries, 0u);
-  last_ns_ = header.time_ns;
+  for (uint64_t bits = header.queries; bits != 0; bits &= bits - 1) {
+    int64_t& last_ns = last_ns_[std::countr_zero(bits)];
+    EXPECT_GE(header.time_ns, last_ns);
+    last_ns = header.time_ns;
+  }
   Tuple tuple{parser, header, {}};
   for (size_t i = 0; i < values.size(); ++i) {
     EXPECT_EQ(values[i].type(), fields[i].type) << fields[i].name;

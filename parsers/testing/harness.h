@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,7 +43,7 @@ class Collector final : public TupleSink {
 
  private:
   const Engine* engine_ = nullptr;
-  int64_t last_ns_ = INT64_MIN;
+  std::array<int64_t, 64> last_ns_ = {};  // by query
 };
 
 // An engine over parsers by name (or given), and what comes out of it.

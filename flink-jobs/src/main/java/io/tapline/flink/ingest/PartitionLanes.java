@@ -15,9 +15,8 @@ import java.util.TreeMap;
  * What is known of the streams of batches in one partition: per monitor, incarnation and lane the
  * next sequence number, the watermark and whether it ended, and the newest epoch.
  *
- * <p>Watermark and end of a monitor are those of its newest incarnation's lanes. How many lanes it
- * has no batch says, so a monitor must let each of its lanes be heard before any of them ends. Not
- * thread-safe.
+ * <p>Watermark and end of a monitor are those of its newest incarnation's lanes, once each of the
+ * lanes that its batches speak of was heard. Not thread-safe.
  */
 public final class PartitionLanes {
   /** What to do with a batch. */
@@ -40,9 +39,13 @@ public final class PartitionLanes {
     private boolean ended;
   }
 
+  private static final class Life {
+    private final Map<Integer, Lane> lanes = new HashMap<>();
+    private int expected = 1;
+  }
+
   private static final class MonitorLives {
-    private final NavigableMap<Long, Map<Integer, Lane>> lives =
-        new TreeMap<>(Long::compareUnsigned);
+    private final NavigableMap<Long, Life> lives = new TreeMap<>(Long::compareUnsigned);
     private long markNs = Long.MIN_VALUE;
     private boolean ended;
   }
@@ -73,8 +76,8 @@ public final class PartitionLanes {
 
   private static Lane lane(MonitorLives monitor, TupleBatch batch) {
     var lives = monitor.lives;
-    Map<Integer, Lane> lanes = lives.get(batch.getIncarnation());
-    if (lanes == null) {
+    Life life = lives.get(batch.getIncarnation());
+    if (life == null) {
       boolean full = lives.size() == MOST_INCARNATIONS;
       if (full && Long.compareUnsigned(batch.getIncarnation(), lives.firstKey()) < 0) {
         return null;
@@ -82,12 +85,14 @@ public final class PartitionLanes {
       if (full) {
         lives.pollFirstEntry();
       }
-      lanes = lives.computeIfAbsent(batch.getIncarnation(), life -> new HashMap<>());
+      life = new Life();
+      lives.put(batch.getIncarnation(), life);
     }
-    Lane lane = lanes.get(batch.getLane());
-    if (lane == null && lanes.size() < MOST_LANES) {
+    life.expected = Math.max(life.expected, Math.min(batch.getLanes(), MOST_LANES));
+    Lane lane = life.lanes.get(batch.getLane());
+    if (lane == null && life.lanes.size() < MOST_LANES) {
       lane = new Lane();
-      lanes.put(batch.getLane(), lane);
+      life.lanes.put(batch.getLane(), lane);
     }
     return lane;
   }
@@ -105,9 +110,13 @@ public final class PartitionLanes {
   }
 
   private static void refresh(MonitorLives monitor) {
+    Life life = monitor.lives.lastEntry().getValue();
+    if (life.lanes.size() < life.expected) {
+      return;
+    }
     long mark = Long.MAX_VALUE;
     boolean ended = true;
-    for (Lane lane : monitor.lives.lastEntry().getValue().values()) {
+    for (Lane lane : life.lanes.values()) {
       mark = Math.min(mark, lane.watermarkNs);
       ended &= lane.ended;
     }
@@ -173,8 +182,9 @@ public final class PartitionLanes {
     Wire.writeUnsigned(out, monitor.lives.size());
     for (var life : monitor.lives.entrySet()) {
       out.writeLong(life.getKey());
-      Wire.writeUnsigned(out, life.getValue().size());
-      for (var lane : life.getValue().entrySet()) {
+      Wire.writeUnsigned(out, life.getValue().expected);
+      Wire.writeUnsigned(out, life.getValue().lanes.size());
+      for (var lane : life.getValue().lanes.entrySet()) {
         out.writeInt(lane.getKey());
         out.writeLong(lane.getValue().nextSequence);
         out.writeLong(lane.getValue().watermarkNs);
@@ -201,11 +211,12 @@ public final class PartitionLanes {
     monitor.markNs = in.readLong();
     monitor.ended = in.readBoolean();
     for (long lives = Wire.readUnsigned(in); lives > 0; lives--) {
-      Map<Integer, Lane> lanes = new HashMap<>();
-      monitor.lives.put(in.readLong(), lanes);
+      Life life = new Life();
+      monitor.lives.put(in.readLong(), life);
+      life.expected = (int) Wire.readUnsigned(in);
       for (long i = Wire.readUnsigned(in); i > 0; i--) {
         Lane lane = new Lane();
-        lanes.put(in.readInt(), lane);
+        life.lanes.put(in.readInt(), lane);
         lane.nextSequence = in.readLong();
         lane.watermarkNs = in.readLong();
         lane.ended = in.readBoolean();

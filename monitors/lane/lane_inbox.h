@@ -1,0 +1,63 @@
+// What other threads ask of a running lane: to add a query, or to end one.
+//
+//   any thread   Post(): links the command in front of the others (release)
+//   the lane     Take(): takes all at once (acquire), does them, Answer()s each (release)
+//   the poster   waits for the answer (acquire), then owns the command again
+//
+// The lane looks at one pointer a poll and never waits.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tapline {
+
+struct LaneCommand {
+  enum class Kind : uint8_t { kAdd, kEnd };
+
+  Kind kind;
+  uint32_t query;
+
+  bool answered() const { return answered_.load(std::memory_order_acquire); }
+  void Answer() { answered_.store(true, std::memory_order_release); }
+
+ private:
+  friend class LaneInbox;
+  std::atomic<bool> answered_{false};
+  LaneCommand* next_ = nullptr;
+};
+
+class LaneInbox {
+ public:
+  // `command` stays where it is until it is answered.
+  void Post(LaneCommand* command) {
+    command->next_ = first_.load(std::memory_order_relaxed);
+    while (!first_.compare_exchange_weak(command->next_, command, std::memory_order_release)) {
+    }
+  }
+
+  // Calls handle(command) for each, in the order of posting. For the lane alone.
+  template <typename Handle>
+  void Take(Handle handle) {
+    if (first_.load(std::memory_order_relaxed) == nullptr) return;
+    LaneCommand* latest_first = first_.exchange(nullptr, std::memory_order_acquire);
+    LaneCommand* command = nullptr;
+    while (latest_first != nullptr) {
+      LaneCommand* next = latest_first->next_;
+      latest_first->next_ = command;
+      command = latest_first;
+      latest_first = next;
+    }
+    while (command != nullptr) {
+      // Answered, it is the poster's.
+      LaneCommand* next = command->next_;
+      handle(*command);
+      command = next;
+    }
+  }
+
+ private:
+  std::atomic<LaneCommand*> first_{nullptr};
+};
+
+}  // namespace tapline

@@ -1,0 +1,63 @@
+#include "monitors/lane/parser_stage.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tapline {
+namespace {
+
+// What an end may look at between two polls: some ten microseconds' worth, well within a port's ring at line rate.
+constexpr uint32_t kConnectionsPerStep = 256;
+
+}  // namespace
+
+ParserStage::ParserStage(std::span<const QuerySpec> queries, Engine* engine, TupleOutput* output, bool may_wait)
+    : queries_(queries), engine_(engine), output_(output), may_wait_(may_wait) {
+  ChooseParsers();
+}
+
+void ParserStage::ChooseParsers() {
+  for (uint32_t parser = 0; parser < engine_->parser_count(); ++parser) {
+    const std::string& name = engine_->parser(parser).schema().name;
+    uint64_t wanting = 0;
+    for (uint64_t bits = active_; bits != 0; bits &= bits - 1) {
+      const auto& wanted = queries_[std::countr_zero(bits)].parsers;
+      if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) wanting |= bits & (~bits + 1);
+    }
+    engine_->set_parser_queries(parser, wanting);
+  }
+}
+
+void ParserStage::AddQuery(uint32_t query) {
+  output_->AddQuery(query);
+  active_ |= uint64_t{1} << query;
+  ChooseParsers();
+}
+
+void ParserStage::BeginEnd(uint64_t queries) {
+  ending_ = queries;
+  ending_at_ns_ = engine_->now_ns();
+  engine_->begin_end(queries);
+}
+
+bool ParserStage::ContinueEnd() {
+  if (ending_ == 0) return true;
+  if (!engine_->continue_end(may_wait_ ? UINT32_MAX : kConnectionsPerStep)) return false;
+  for (uint64_t bits = ending_; bits != 0; bits &= bits - 1) {
+    output_->EndQuery(static_cast<uint32_t>(std::countr_zero(bits)), ending_at_ns_);
+  }
+  active_ &= ~ending_;
+  ending_ = 0;
+  ChooseParsers();
+  return true;
+}
+
+uint64_t ParserStage::Done(uint64_t queries) const {
+  uint64_t done = 0;
+  for (uint64_t bits = queries; bits != 0; bits &= bits - 1) {
+    if (output_->done(static_cast<uint32_t>(std::countr_zero(bits)))) done |= bits & (~bits + 1);
+  }
+  return done;
+}
+
+}  // namespace tapline

@@ -1,0 +1,46 @@
+// What parses, and where it goes: an engine with every parser that may be asked for, and its output. One per parsing
+// thread; nothing in it is shared.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "monitors/lane/parser_stage.h"
+#include "monitors/output/tuple_output.h"
+#include "monitors/plan/query_spec.h"
+#include "parsers/engine/engine.h"
+
+namespace tapline {
+
+class ParserUnit {
+ public:
+  using MakeOutput = std::function<std::unique_ptr<TupleOutput>(std::span<const Schema* const> schemas,
+                                                                QueryAccounts* accounts)>;
+
+  // `queries` are places, and outlive the unit.
+  ParserUnit(std::span<const QuerySpec> queries, std::vector<std::unique_ptr<Parser>> parsers,
+             const EngineOptions& options, bool may_wait, const MakeOutput& make_output)
+      : accounts_(queries.size()) {
+    for (const auto& parser : parsers) schemas_.push_back(&parser->schema());
+    output_ = make_output(schemas_, &accounts_);
+    engine_ = std::make_unique<Engine>(std::move(parsers), output_.get(), options);
+    stage_ = std::make_unique<ParserStage>(queries, engine_.get(), output_.get(), may_wait);
+  }
+
+  TupleOutput& output() { return *output_; }
+  ParserStage& stage() { return *stage_; }
+  const Engine& engine() const { return *engine_; }
+  QueryAccounts& accounts() { return accounts_; }
+
+ private:
+  QueryAccounts accounts_;
+  std::vector<const Schema*> schemas_;
+  std::unique_ptr<TupleOutput> output_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<ParserStage> stage_;
+};
+
+}  // namespace tapline

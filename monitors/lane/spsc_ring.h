@@ -1,0 +1,68 @@
+// A bounded queue from one thread to one other, for entries that are worked on in place.
+//
+//   producer   room() → push()… → publish()     writes entries, then tail_ (release)
+//   consumer   readable() → pop()               reads tail_ (acquire), the entries, then writes head_ (release)
+//
+// Whoever sees a published entry sees all that its producer did before publish(). Each side keeps a copy of the other's
+// index and looks at the real one, another core's cache line, only when the copy no longer suffices.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace tapline {
+
+template <typename Entry>
+class SpscRing {
+ public:
+  // Rounded up to a power of two.
+  explicit SpscRing(uint32_t capacity)
+      : mask_(std::bit_ceil(capacity) - 1), entries_(std::make_unique<Entry[]>(size_t{mask_} + 1)) {}
+
+  // Producer: how many entries can be pushed, at least up to `wanted` if that many can.
+  uint32_t Room(uint32_t wanted) {
+    if (mask_ + 1 - (next_ - head_seen_) < wanted) head_seen_ = head_.load(std::memory_order_acquire);
+    return mask_ + 1 - (next_ - head_seen_);
+  }
+  // Producer: REQUIRES Room(1) >= 1.
+  void Push(const Entry& entry) { entries_[next_++ & mask_] = entry; }
+  void Publish() { tail_.store(next_, std::memory_order_release); }
+  // Producer: entries pushed so far, modulo 2^32.
+  uint32_t pushed() const { return next_; }
+
+  // Consumer: the next entries, as many as lie in one piece, at most `most`.
+  std::span<Entry> Readable(uint32_t most) {
+    if (first_ == tail_seen_) tail_seen_ = tail_.load(std::memory_order_acquire);
+    const uint32_t at = first_ & mask_;
+    return {&entries_[at], std::min({tail_seen_ - first_, mask_ + 1 - at, most})};
+  }
+  // Consumer: gives the first `count` entries back to the producer.
+  void Pop(uint32_t count) {
+    first_ += count;
+    head_.store(first_, std::memory_order_release);
+  }
+  // Consumer: entries popped so far, modulo 2^32.
+  uint32_t popped() const { return first_; }
+
+  // Any thread: roughly how many entries wait.
+  uint32_t waiting() const { return tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_relaxed); }
+  // Producer: whether all that was published has been popped.
+  bool Drained() const { return head_.load(std::memory_order_acquire) == next_; }
+  uint32_t capacity() const { return mask_ + 1; }
+
+ private:
+  const uint32_t mask_;
+  std::unique_ptr<Entry[]> entries_;
+  alignas(64) uint32_t next_ = 0;
+  uint32_t head_seen_ = 0;
+  alignas(64) std::atomic<uint32_t> tail_{0};
+  alignas(64) uint32_t first_ = 0;
+  uint32_t tail_seen_ = 0;
+  alignas(64) std::atomic<uint32_t> head_{0};
+};
+
+}  // namespace tapline

@@ -1,0 +1,82 @@
+// One parsing thread of pipeline mode (NetAlytics section 5.1): packets out of its ring, through its parsers, to its
+// output.
+//
+// Beside the packets go commands, each with the number of packets that were pushed before it. The dispatcher publishes a
+// command before any packet that follows it, so that a worker which sees such a packet sees the command, too.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "monitors/lane/parser_unit.h"
+#include "monitors/lane/spsc_ring.h"
+#include "monitors/source/packet_source.h"
+
+namespace tapline {
+
+struct WorkerCommand {
+  enum class Kind : uint8_t {
+    kAdvance,  // to time_ns
+    kAdd,      // the query in `queries`
+    kEnd,      // `queries`
+    kAccount,  // adds *account to the query in `queries`; the worker deletes it
+    kFinish,   // no more of anything
+  };
+
+  Kind kind = Kind::kAdvance;
+  uint32_t after_packets = 0;
+  uint64_t queries = 0;
+  int64_t time_ns = 0;
+  Accounting* account = nullptr;
+};
+
+class Worker {
+ public:
+  // Both outlive the worker. Packets' buffers go back to `source` if it retains them.
+  Worker(ParserUnit* unit, PacketSource* source, uint32_t ring_packets, bool busy);
+  // Ends the thread, even without kFinish.
+  ~Worker();
+
+  void Start();
+  // Waits until kFinish is done.
+  void Join();
+
+  // The dispatcher's ends.
+  SpscRing<Packet>& packets() { return packets_; }
+  SpscRing<WorkerCommand>& commands() { return commands_; }
+
+  // Any thread: queries that have ended here and of which nothing is left.
+  uint64_t done() const { return done_.load(std::memory_order_acquire); }
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  // The first failure, or that of Finish().
+  Status status() const;
+
+ private:
+  void Run();
+  size_t Step();
+  size_t Parse();
+  void ReleaseBuffers(std::span<const Packet> packets);
+  bool Obey(const WorkerCommand& command);
+  void SetDone();
+  void Fail(const Status& status);
+
+  ParserUnit* unit_;
+  PacketSource* source_;
+  bool busy_;
+  SpscRing<Packet> packets_;
+  SpscRing<WorkerCommand> commands_;
+  bool end_under_way_ = false;
+  uint64_t ended_ = 0;
+  bool finished_ = false;
+  std::atomic<bool> abandon_{false};
+  std::atomic<uint64_t> done_{0};
+  std::atomic<bool> failed_{false};
+  mutable std::mutex mutex_;
+  Status status_;
+  std::thread thread_;
+};
+
+}  // namespace tapline
