@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -12,7 +13,9 @@
 #include <vector>
 
 #include "monitors/base/clock.h"
+#include "monitors/control/live_queries.h"
 #include "monitors/dpdk/port_source.h"
+#include "monitors/lane/dispatch_stage.h"
 #include "monitors/lane/lane.h"
 #include "monitors/lane/parser_unit.h"
 #include "monitors/lane/report.h"
@@ -20,6 +23,7 @@
 #include "monitors/output/json_output.h"
 #include "monitors/output/kafka_sink.h"
 #include "monitors/plan/plan.h"
+#include "monitors/plan/queries.h"
 #include "monitors/source/file_source.h"
 #include "parsers/registry.h"
 
@@ -29,48 +33,81 @@ namespace {
 constexpr auto kProgressEvery = std::chrono::milliseconds(500);
 constexpr int64_t kNsPerMs = 1'000'000;
 
-// The places for queries of this process, and how far each query's LIMIT has got.
-struct Queries {
-  std::array<QuerySpec, kMostQueries> specs = {};
-  PacketCredits credits;
-  uint32_t count = 0;
-};
-
 Status LoadQueries(const MonitorConfig& config, Queries* queries) {
-  if (config.plan.empty()) {
-    queries->count = 1;
+  if (!config.parser.empty()) {
+    queries->taken = 1;
     return QueryOfParsers(config.parser, &queries->specs[0]);
   }
   if (config.plan.size() > kMostQueries) return Status::User("more than 64 plans; run a second monitor for the rest");
   std::set<std::string> names;
+  uint32_t place = 0;
   for (const std::string& path : config.plan) {
-    QuerySpec& spec = queries->specs[queries->count++];
+    QuerySpec& spec = queries->specs[place];
+    queries->taken |= uint64_t{1} << place++;
     if (Status status = LoadPlan(path, config.monitor_id, &spec); !status.ok()) return status;
     if (!names.insert(spec.name).second) {
       return Status::User(path + ": query '" + spec.name + "' is already in another plan");
     }
   }
-  for (uint32_t i = 0; i < queries->count; ++i) {
-    queries->credits.Reset(i, queries->specs[i].limit_packets.value_or(0));
-    queries->specs[i].lanes = config.lanes;
+  return {};
+}
+
+template <typename Function>
+void ForEachPlace(uint64_t places, Function function) {
+  for (; places != 0; places &= places - 1) function(static_cast<uint32_t>(std::countr_zero(places)));
+}
+
+// Every parser that some query names, once; where queries may be added later, every one that there is.
+std::vector<std::string> ParsersFor(const MonitorConfig& config, const Queries& queries) {
+  std::vector<std::string> parsers;
+  if (config.control) {
+    for (const ParserFactory& factory : parser_factories()) parsers.push_back(factory.make()->schema().name);
+    return parsers;
+  }
+  ForEachPlace(queries.taken, [&](uint32_t place) {
+    for (const std::string& name : queries.specs[place].parsers) {
+      if (std::find(parsers.begin(), parsers.end(), name) == parsers.end()) parsers.push_back(name);
+    }
+  });
+  return parsers;
+}
+
+std::vector<std::unique_ptr<Parser>> MakeParsers(const std::vector<std::string>& names) {
+  std::vector<std::unique_ptr<Parser>> parsers;
+  for (const std::string& name : names) parsers.push_back(make_parser(name));
+  return parsers;
+}
+
+// What the flags say, else what the plans ask for, which must be the same.
+Status ChooseLayout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout) {
+  layout->lanes = config.lanes;
+  if (Status status = ParseWorkers(config.workers, layout); !status.ok()) return status;
+  if (!layout->is_default()) return {};
+  for (uint64_t places = queries.taken; places != 0; places &= places - 1) {
+    const ThreadLayout& asked = queries.specs[std::countr_zero(places)].threads;
+    if (asked.is_default() || asked == *layout) continue;
+    if (!layout->is_default()) {
+      return Status::User("the plans ask for different threads (lanes, workers); --lanes or --workers decides");
+    }
+    *layout = asked;
   }
   return {};
 }
 
-// Every parser that some query names, once.
-std::vector<std::unique_ptr<Parser>> MakeParsers(const Queries& queries) {
-  std::vector<std::unique_ptr<Parser>> parsers;
-  for (uint32_t query = 0; query < queries.count; ++query) {
-    for (const std::string& name : queries.specs[query].parsers) {
-      auto same = [&](const std::unique_ptr<Parser>& parser) { return parser->schema().name == name; };
-      if (std::none_of(parsers.begin(), parsers.end(), same)) parsers.push_back(make_parser(name));
-    }
+Status CheckLayout(const MonitorConfig& config, const ThreadLayout& layout) {
+  if (layout.lanes > 1 && !layout.workers.empty()) {
+    return Status::User("lanes and workers exclude each other: pipeline mode has one receive queue");
   }
-  return parsers;
+  if (layout.lanes > 1 && !config.pcap.empty()) return Status::User("capture files are read in order: by one lane");
+  if (config.output == "json" && !layout.is_default()) {
+    return Status::User("--output json is written by one thread: not by several lanes, or workers");
+  }
+  return {};
 }
 
 // One for each lane.
-std::vector<std::unique_ptr<PacketSource>> MakeSources(const MonitorConfig& config, Reporter* reporter) {
+std::vector<std::unique_ptr<PacketSource>> MakeSources(const MonitorConfig& config, uint32_t lanes,
+                                                       Reporter* reporter) {
   auto warn = [reporter](const std::string& message) { reporter->Warning(message); };
   std::vector<std::unique_ptr<PacketSource>> sources;
   if (!config.pcap.empty()) {
@@ -80,11 +117,11 @@ std::vector<std::unique_ptr<PacketSource>> MakeSources(const MonitorConfig& conf
   auto port = std::make_shared<Port>(PortOptions{.interface = config.interface,
                                                  .vdev = config.vdev,
                                                  .pci_address = config.port,
-                                                 .queues = static_cast<uint16_t>(config.lanes),
+                                                 .queues = static_cast<uint16_t>(lanes),
                                                  .may_use_hugepages = config.hugepages == "auto",
                                                  .memory_mib = config.memory_mib,
                                                  .warn = warn});
-  for (uint16_t queue = 0; queue < config.lanes; ++queue) sources.push_back(std::make_unique<PortSource>(port, queue));
+  for (uint16_t queue = 0; queue < lanes; ++queue) sources.push_back(std::make_unique<PortSource>(port, queue));
   return sources;
 }
 
@@ -104,7 +141,8 @@ std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queri
                                         uint64_t incarnation, std::span<const Schema* const> schemas,
                                         QueryAccounts* accounts) {
   if (config.output == "json") {
-    return std::make_unique<JsonOutput>(STDOUT_FILENO, queries.specs, queries.count > 1, schemas, accounts);
+    return std::make_unique<JsonOutput>(STDOUT_FILENO, queries.specs,
+                                        config.control || !std::has_single_bit(queries.taken), schemas, accounts);
   }
   BatchOutputOptions options;
   options.monitor_id = config.monitor_id;
@@ -118,10 +156,11 @@ std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queri
                                        MakeSink(config, queries.specs, live));
 }
 
-EngineOptions EngineOptionsOf(const MonitorConfig& config) {
+// Of each of so many that share the flows.
+EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing) {
   EngineOptions options;
-  options.max_connections = std::max(1u, config.max_connections / config.lanes);
-  options.max_reassembly_bytes = (uint64_t{config.max_reassembly_mib} << 20) / config.lanes;
+  options.max_connections = std::max(1u, config.max_connections / sharing);
+  options.max_reassembly_bytes = (uint64_t{config.max_reassembly_mib} << 20) / sharing;
   return options;
 }
 
@@ -166,16 +205,30 @@ class ProgressThread {
 // One run: lanes, each with a source and what parses its packets.
 class Monitor {
  public:
-  Monitor(const MonitorConfig& config, Reporter* reporter, const std::atomic<bool>* stop)
+  Monitor(const MonitorConfig& config, Reporter* reporter, std::atomic<bool>* stop)
       : config_(config), reporter_(reporter), stop_(stop) {}
 
   Status Run() {
     if (Status status = LoadQueries(config_, &queries_); !status.ok()) return status;
-    Make();
-    if (Status status = Start(); !status.ok()) return status;
-    for (uint32_t query = 0; query < queries_.count; ++query) {
-      for (auto& lane : lanes_) lane->Add(query);
+    if (Status status = ChooseLayout(config_, queries_, &layout_); !status.ok()) return status;
+    if (Status status = CheckLayout(config_, layout_); !status.ok()) return status;
+    sources_ = MakeSources(config_, layout_.lanes, reporter_);
+    live_ = sources_[0]->live();
+    if (layout_.workers.empty()) {
+      MakeLanes();
+    } else {
+      MakePipeline();
     }
+    ForEachPlace(queries_.taken, [this](uint32_t place) {
+      QuerySpec& spec = queries_.specs[place];
+      credits_.Reset(place, spec.limit_packets.value_or(0));
+      spec.lanes = 0;
+      for (const auto& unit : units_) spec.lanes += unit->Serves(place);
+    });
+    if (Status status = Start(); !status.ok()) return status;
+    ForEachPlace(queries_.taken, [this](uint32_t place) {
+      for (auto& lane : lanes_) lane->Add(place);
+    });
     reporter_->Ready();
     Status status = RunLanes();
     // The port last: the other queues hold packets of its pool.
@@ -185,30 +238,54 @@ class Monitor {
   }
 
  private:
-  void Make() {
-    sources_ = MakeSources(config_, reporter_);
-    const bool live = sources_[0]->live();
-    const auto incarnation = static_cast<uint64_t>(WallNs());
-    const LaneOptions lane_options{config_.busy, false, *HashKey::parse(config_.hash_key)};
-    for (uint32_t i = 0; i < sources_.size(); ++i) {
-      auto make_output = [&, i](std::span<const Schema* const> schemas, QueryAccounts* accounts) {
-        return MakeOutput(config_, queries_, i, live, incarnation, schemas, accounts);
-      };
-      units_.push_back(std::make_unique<ParserUnit>(queries_.specs, MakeParsers(queries_), EngineOptionsOf(config_),
-                                                    !live, make_output));
-      ParserUnit& unit = *units_.back();
-      lanes_.push_back(std::make_unique<Lane>(lane_options, queries_.specs, sources_[i].get(), &unit.stage(),
-                                              &unit.accounts(), &queries_.credits, stop_));
+  // Run to completion: each lane parses what it receives.
+  void MakeLanes() {
+    for (auto& source : sources_) {
+      ParserUnit& unit = MakeUnit(ParsersFor(config_, queries_), layout_.lanes);
+      MakeLane(source.get(), &unit.stage(), &unit.accounts());
     }
   }
 
-  // A port fills its ring from the moment it starts, so that what it flows into must be there before; of a file, what is
-  // wrong with it should be known before a broker is waited for.
+  // One lane receives, workers parse.
+  void MakePipeline() {
+    PacketSource* source = sources_[0].get();
+    std::vector<WorkerGroup> groups;
+    for (const WorkerLayout& layout : layout_.Covering(ParsersFor(config_, queries_))) {
+      WorkerGroup& group = groups.emplace_back();
+      group.parsers = layout.parsers;
+      for (uint32_t i = 0; i < layout.threads; ++i) {
+        ParserUnit& unit = MakeUnit(layout.parsers, layout.threads);
+        group.by_flow = unit.follows_flows();
+        group.workers.push_back(std::make_unique<Worker>(&unit, source, config_.ring_packets, config_.busy));
+      }
+    }
+    dispatch_ = std::make_unique<DispatchStage>(queries_.specs, std::move(groups), source, &dispatch_accounts_);
+    MakeLane(source, dispatch_.get(), &dispatch_accounts_);
+  }
+
+  ParserUnit& MakeUnit(const std::vector<std::string>& parsers, uint32_t sharing) {
+    auto make_output = [this](std::span<const Schema* const> schemas, QueryAccounts* accounts) {
+      return MakeOutput(config_, queries_, static_cast<uint32_t>(units_.size()), live_, incarnation_, schemas,
+                        accounts);
+    };
+    units_.push_back(std::make_unique<ParserUnit>(queries_.specs, MakeParsers(parsers),
+                                                  EngineOptionsOf(config_, sharing), !live_, make_output));
+    return *units_.back();
+  }
+
+  void MakeLane(PacketSource* source, PacketStage* stage, QueryAccounts* accounts) {
+    const LaneOptions options{config_.busy, config_.control, *HashKey::parse(config_.hash_key)};
+    lanes_.push_back(std::make_unique<Lane>(options, queries_.specs, source, stage, accounts, &credits_, stop_));
+  }
+
+  // A port fills its ring from the moment it starts, so that what it flows into must be there before; of a file, what
+  // is wrong with it should be known before a broker is waited for.
   Status Start() {
-    const bool live = sources_[0]->live();
-    Status status = live ? StartOutputs() : StartSources();
+    Status status = live_ ? StartOutputs() : StartSources();
     if (!status.ok()) return status;
-    return live ? StartSources() : StartOutputs();
+    status = live_ ? StartSources() : StartOutputs();
+    if (status.ok() && dispatch_) dispatch_->Start();
+    return status;
   }
 
   Status StartSources() {
@@ -220,8 +297,10 @@ class Monitor {
   Status StartOutputs() {
     for (auto& unit : units_) {
       if (Status status = unit->output().Start(); !status.ok()) return status;
-      for (uint32_t query = 0; query < queries_.count; ++query) {
-        if (Status status = unit->output().Prepare(query); !status.ok()) return status;
+      for (uint64_t places = queries_.taken; places != 0; places &= places - 1) {
+        const auto place = static_cast<uint32_t>(std::countr_zero(places));
+        if (!unit->Serves(place)) continue;
+        if (Status status = unit->output().Prepare(place); !status.ok()) return status;
       }
     }
     return {};
@@ -235,8 +314,12 @@ class Monitor {
     std::vector<Status> ends(lanes_.size());
     std::vector<std::thread> threads;
     for (size_t i = 1; i < lanes_.size(); ++i) threads.emplace_back([this, i, &ends] { ends[i] = lanes_[i]->Run(); });
+    std::unique_ptr<ControlChannel> control;
+    LiveQueries live_queries(config_.monitor_id, layout_, &queries_, &credits_, lanes_, units_, reporter_);
+    if (config_.control) control = std::make_unique<ControlChannel>(STDIN_FILENO, &live_queries, reporter_, stop_);
     ends[0] = lanes_[0]->Run();
     for (std::thread& thread : threads) thread.join();
+    control.reset();
     auto failed = std::find_if(ends.begin(), ends.end(), [](const Status& status) { return !status.ok(); });
     return failed == ends.end() ? Status() : *failed;
   }
@@ -248,16 +331,25 @@ class Monitor {
     for (const auto& unit : units_) {
       for (size_t query = 0; query < kMostQueries; ++query) accounts[query] += unit->accounts()[query];
     }
-    const std::span<const QuerySpec> specs(queries_.specs.data(), queries_.count);
-    reporter_->End(AccountingJson(lanes, specs, accounts), AccountingSummary(lanes, specs, accounts));
+    // Of queries that were told of when they ended nothing is left to tell.
+    auto specs = std::make_unique<std::array<QuerySpec, kMostQueries>>();
+    ForEachPlace(queries_.taken, [&](uint32_t place) { (*specs)[place] = queries_.specs[place]; });
+    reporter_->End(AccountingJson(lanes, *specs, accounts), AccountingSummary(lanes, *specs, accounts));
   }
 
   const MonitorConfig& config_;
   Reporter* reporter_;
-  const std::atomic<bool>* stop_;
+  std::atomic<bool>* stop_;
+  const uint64_t incarnation_ = static_cast<uint64_t>(WallNs());
   Queries queries_;
+  PacketCredits credits_;
+  ThreadLayout layout_;
+  bool live_ = false;
   std::vector<std::unique_ptr<PacketSource>> sources_;
   std::vector<std::unique_ptr<ParserUnit>> units_;
+  // Pipeline mode only.
+  QueryAccounts dispatch_accounts_ = QueryAccounts(kMostQueries);
+  std::unique_ptr<DispatchStage> dispatch_;
   std::vector<std::unique_ptr<Lane>> lanes_;
 };
 
@@ -265,10 +357,13 @@ class Monitor {
 
 Status CheckMonitor(const MonitorConfig& config) {
   auto queries = std::make_unique<Queries>();
-  return LoadQueries(config, queries.get());
+  Status status = LoadQueries(config, queries.get());
+  ThreadLayout layout;
+  if (status.ok()) status = ChooseLayout(config, *queries, &layout);
+  return status.ok() ? CheckLayout(config, layout) : status;
 }
 
-Status RunMonitor(const MonitorConfig& config, Reporter* reporter, const std::atomic<bool>* stop) {
+Status RunMonitor(const MonitorConfig& config, Reporter* reporter, std::atomic<bool>* stop) {
   return std::make_unique<Monitor>(config, reporter, stop)->Run();
 }
 

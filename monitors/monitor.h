@@ -9,8 +9,8 @@
 
 namespace tapline {
 
-// REQUIRES: Validate(config). Ends soon after `stop` is set.
-Status RunMonitor(const MonitorConfig& config, Reporter* reporter, const std::atomic<bool>* stop);
+// REQUIRES: Validate(config). Ends soon after `stop` is set, by whomever.
+Status RunMonitor(const MonitorConfig& config, Reporter* reporter, std::atomic<bool>* stop);
 
 // What --check does beyond Validate(): plans and parsers are read.
 Status CheckMonitor(const MonitorConfig& config);

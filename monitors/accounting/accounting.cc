@@ -14,6 +14,7 @@ constexpr std::array<ReasonInfo, kOwnDrops> kOwnReasons = {{
     {"capture_corrupt", DropUnit::kPackets},
     {"queue_full", DropUnit::kTuples},
     {"delivery_failed", DropUnit::kTuples},
+    {"worker_ring_full", DropUnit::kPackets},
 }};
 
 DropUnit UnitOf(LossReason reason) {

@@ -30,8 +30,9 @@ enum class Drop : uint8_t {
   kCaptureCorrupt,    // the packet at a damaged place of a capture file
   kQueueFull,         // tuples of batches for which the producer's queue had no room
   kDeliveryFailed,    // tuples of batches that the broker never acknowledged
+  kWorkerRingFull,    // packets that a parsing thread was too slow for
 };
-inline constexpr int kOwnDrops = 8;
+inline constexpr int kOwnDrops = 9;
 inline constexpr int kDropReasons = kOwnDrops + kDecodeOutcomes + kLossReasons;
 
 // Index of a reason among all kDropReasons.

@@ -47,6 +47,25 @@ void Reporter::Error(const Status& status) {
                                  : "tapline-monitor: error: " + status.message() + "\n");
 }
 
+void Reporter::QueryAdded(const std::string& query) {
+  Write(format_ == Format::kJson ? Line({{"event", "query_added"}, {"query", query}})
+                                 : "tapline-monitor: query " + query + " was added\n");
+}
+
+void Reporter::QueryRefused(const std::string& query, const Status& status) {
+  Write(
+      format_ == Format::kJson
+          ? Line({{"event", "query_refused"}, {"query", query}, {"message", status.message()}, {"kind", status.kind()}})
+          : "tapline-monitor: refused: " + status.message() + "\n");
+}
+
+void Reporter::QueryEnded(const std::string& query, const std::string& accounting_json) {
+  const std::string name = ordered_json(query).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  Write(format_ == Format::kJson
+            ? "{\"event\":\"query_ended\",\"query\":" + name + ",\"accounting\":" + accounting_json + "}\n"
+            : "tapline-monitor: query " + query + " has ended\n");
+}
+
 void Reporter::End(const std::string& accounting_json, const std::string& summary) {
   Write(format_ == Format::kJson ? "{\"event\":\"end\",\"accounting\":" + accounting_json + "}\n" : summary);
 }

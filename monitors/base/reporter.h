@@ -2,7 +2,8 @@
 //
 //   people:    warning: … / error: … / a summary at the end
 //   programs:  {"event":"ready"}, {"event":"progress",…}, {"event":"warning","message":…},
-//              {"event":"error","message":…,"kind":"user|resources|internal"}, {"event":"end","accounting":{…}}
+//              {"event":"error","message":…,"kind":"user|resources|internal"}, {"event":"end","accounting":{…}},
+//              and those of control/control_channel.h
 //
 // Safe to call from several threads; each line is written at once.
 #pragma once
@@ -27,6 +28,10 @@ class Reporter {
   void Progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction);
   void Warning(const std::string& message);
   void Error(const Status& status);
+  // Answers to commands.
+  void QueryAdded(const std::string& query);
+  void QueryRefused(const std::string& query, const Status& status);
+  void QueryEnded(const std::string& query, const std::string& accounting_json);
   // The accounting of the whole run: as a JSON object for programs, as lines for people.
   void End(const std::string& accounting_json, const std::string& summary);
 

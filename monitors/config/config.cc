@@ -96,11 +96,14 @@ Status Validate(const MonitorConfig& config) {
   if (inputs == 0) return Status::Usage("no input: name one of --pcap, --interface, --vdev or --port");
   if (inputs > 1)
     return Status::Usage("several inputs: only one of --pcap, --interface, --vdev and --port is possible");
-  if (config.parser.empty() && config.plan.empty()) {
+  if (config.parser.empty() && config.plan.empty() && !config.control) {
     return Status::Usage("nothing to do: name a --parser (--list-parsers shows them) or a --plan");
   }
   if (!config.parser.empty() && !config.plan.empty()) {
     return Status::Usage("--parser and --plan exclude each other: a plan names its parsers");
+  }
+  if (config.control && (!config.parser.empty() || !config.pcap.empty())) {
+    return Status::Usage("--control is for plans on a port: not with --parser or --pcap");
   }
   if (config.output == "kafka" && config.brokers.empty()) {
     return Status::Usage("--output kafka needs --brokers HOST:PORT");
@@ -109,7 +112,9 @@ Status Validate(const MonitorConfig& config) {
     return Status::Usage("--speed " + config.speed + " is for capture files; a port has its own speed");
   }
   if (!config.pcap.empty() && config.lanes > 1) return Status::Usage("--lanes is for ports; files are read in order");
-  if (config.output == "json" && config.lanes > 1) return Status::Usage("--output json is written by one lane only");
+  if (!config.workers.empty() && config.lanes > 1) {
+    return Status::Usage("--lanes and --workers exclude each other: pipeline mode has one receive queue");
+  }
   return {};
 }
 

@@ -21,10 +21,13 @@ struct MonitorConfig {
   std::string speed = "max";
   bool busy = false;
   uint32_t lanes = 1;
+  std::vector<std::string> workers;
+  uint32_t ring_packets = 4096;
 
   // What to do with the packets: plans, or parsers over all of them.
   std::vector<std::string> parser;
   std::vector<std::string> plan;
+  bool control = false;
   std::string monitor_id = "local-0";
   std::string hash_key = "00000000000000000000000000000000";
 

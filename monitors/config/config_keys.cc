@@ -110,7 +110,7 @@ ConfigKey CheckedKey(std::string_view name, std::string_view argument, std::stri
 using C = MonitorConfig;
 using Text = const std::string&;
 
-std::array<ConfigKey, 24> MakeKeys() {
+std::array<ConfigKey, 27> MakeKeys() {
   return {{
       ListKey<&C::pcap>("pcap", "FILE", "capture file (.pcap, .pcapng, each also .zst); several are merged by time",
                         false),
@@ -124,8 +124,16 @@ std::array<ConfigKey, 24> MakeKeys() {
       CheckedKey<&C::busy>("busy", "", "never sleep: for a core of its own",
                            [](C* c, Text t) { return SetBool(t, &c->busy); }),
       NumberKey<&C::lanes, 1, 64>("lanes", "receive queues of the port, each polled and parsed by a thread of its own"),
+      ListKey<&C::workers>(
+          "workers", "PARSERS[=N]",
+          "pipeline mode: N threads for these parsers (NAME or NAME+NAME…), each group its own; parsers "
+          "that are not named share one",
+          true),
+      NumberKey<&C::ring_packets, 64, 1048576>("ring_packets", "pipeline mode: packets that may wait for each worker"),
       ListKey<&C::parser>("parser", "NAME", "parser to run over all packets; repeat or separate by commas", true),
       ListKey<&C::plan>("plan", "FILE", "plan of a query (JSON); repeat for several queries", false),
+      CheckedKey<&C::control>("control", "", "take queries, and end them, as lines of JSON on standard input",
+                              [](C* c, Text t) { return SetBool(t, &c->control); }),
       CheckedKey<&C::monitor_id>("monitor_id", "ID", "this monitor's name in plans and batches",
                                  [](C* c, Text t) { return SetMonitorId(t, &c->monitor_id); }),
       CheckedKey<&C::hash_key>("hash_key", "HEX", "key of the flow hash, 32 digits, the same in the whole deployment",

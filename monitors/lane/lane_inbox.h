@@ -15,8 +15,10 @@ namespace tapline {
 struct LaneCommand {
   enum class Kind : uint8_t { kAdd, kEnd };
 
-  Kind kind;
-  uint32_t query;
+  LaneCommand(Kind command_kind, uint32_t command_query) : kind(command_kind), query(command_query) {}
+
+  const Kind kind;
+  const uint32_t query;
 
   bool answered() const { return answered_.load(std::memory_order_acquire); }
   void Answer() { answered_.store(true, std::memory_order_release); }

@@ -2,6 +2,7 @@
 // thread; nothing in it is shared.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <span>
@@ -17,14 +18,18 @@ namespace tapline {
 
 class ParserUnit {
  public:
-  using MakeOutput = std::function<std::unique_ptr<TupleOutput>(std::span<const Schema* const> schemas,
-                                                                QueryAccounts* accounts)>;
+  using MakeOutput =
+      std::function<std::unique_ptr<TupleOutput>(std::span<const Schema* const> schemas, QueryAccounts* accounts)>;
 
   // `queries` are places, and outlive the unit.
   ParserUnit(std::span<const QuerySpec> queries, std::vector<std::unique_ptr<Parser>> parsers,
              const EngineOptions& options, bool may_wait, const MakeOutput& make_output)
-      : accounts_(queries.size()) {
-    for (const auto& parser : parsers) schemas_.push_back(&parser->schema());
+      : queries_(queries), accounts_(queries.size()) {
+    for (const auto& parser : parsers) {
+      schemas_.push_back(&parser->schema());
+      const Needs needs = parser->needs();
+      follows_flows_ |= needs.connections || needs.streams || needs.connection_state_bytes > 0;
+    }
     output_ = make_output(schemas_, &accounts_);
     engine_ = std::make_unique<Engine>(std::move(parsers), output_.get(), options);
     stage_ = std::make_unique<ParserStage>(queries, engine_.get(), output_.get(), may_wait);
@@ -35,7 +40,19 @@ class ParserUnit {
   const Engine& engine() const { return *engine_; }
   QueryAccounts& accounts() { return accounts_; }
 
+  // Whether some parser needs all packets of a flow.
+  bool follows_flows() const { return follows_flows_; }
+  // Whether a parser of the query is here.
+  bool Serves(uint32_t query) const {
+    const auto& wanted = queries_[query].parsers;
+    return std::any_of(schemas_.begin(), schemas_.end(), [&](const Schema* schema) {
+      return std::find(wanted.begin(), wanted.end(), schema->name) != wanted.end();
+    });
+  }
+
  private:
+  std::span<const QuerySpec> queries_;
+  bool follows_flows_ = false;
   QueryAccounts accounts_;
   std::vector<const Schema*> schemas_;
   std::unique_ptr<TupleOutput> output_;

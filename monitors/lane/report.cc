@@ -67,8 +67,14 @@ std::string AccountingJson(const LaneAccounting& lane, std::span<const QuerySpec
                       {"matched", lane.matched},           {"unmatched", lane.unmatched},
                       {"undecodable", Undecodable(lane)},  {"lost", Lost(lane)},
                       {"queries", ordered_json::object()}};
-  for (size_t i = 0; i < queries.size(); ++i) all["queries"][queries[i].name] = Query(queries[i], accounts[i]);
+  for (size_t i = 0; i < queries.size(); ++i) {
+    if (!queries[i].name.empty()) all["queries"][queries[i].name] = Query(queries[i], accounts[i]);
+  }
   return all.dump();
+}
+
+std::string QueryAccountingJson(const QuerySpec& query, const Accounting& account) {
+  return Query(query, account).dump();
 }
 
 std::string AccountingSummary(const LaneAccounting& lane, std::span<const QuerySpec> queries,
@@ -77,6 +83,7 @@ std::string AccountingSummary(const LaneAccounting& lane, std::span<const QueryS
                      std::to_string(lane.matched) + ", unmatched " + std::to_string(lane.unmatched) +
                      ReasonsText(Undecodable(lane)) + ReasonsText(Lost(lane)) + "\n";
   for (size_t i = 0; i < queries.size(); ++i) {
+    if (queries[i].name.empty()) continue;
     const Accounting& account = accounts[i];
     text += "tapline-monitor: query " + queries[i].name + ": " + std::to_string(account.packets_in) + " packets in, " +
             std::to_string(account.packets_out) + " to parsers, " + std::to_string(account.tuples_out) + " tuples out" +

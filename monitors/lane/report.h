@@ -13,9 +13,12 @@ namespace tapline {
 // {"packets_received":…,"bytes_received":…,"matched":…,"unmatched":…,"undecodable":{reason:n},"lost":{reason:n},
 //  "queries":{"q":{"packets_in":…,"packets_out":…,"bytes_in":…,"tuples_in":…,"tuples_out":…,"sampling_rate":…,
 //                  "dropped":{"packets":{reason:n},"tuples":{…},"stream_bytes":{…},"flows":{…}}}}}
-// Reasons that did not occur are left out.
+// Reasons that did not occur are left out, and so are places without a query's name.
 std::string AccountingJson(const LaneAccounting& lane, std::span<const QuerySpec> queries,
                            const QueryAccounts& accounts);
+
+// One entry of "queries".
+std::string QueryAccountingJson(const QuerySpec& query, const Accounting& account);
 
 // A few lines.
 std::string AccountingSummary(const LaneAccounting& lane, std::span<const QuerySpec> queries,

@@ -28,8 +28,8 @@ class SpscRing {
     if (mask_ + 1 - (next_ - head_seen_) < wanted) head_seen_ = head_.load(std::memory_order_acquire);
     return mask_ + 1 - (next_ - head_seen_);
   }
-  // Producer: REQUIRES Room(1) >= 1.
-  void Push(const Entry& entry) { entries_[next_++ & mask_] = entry; }
+  // Producer: the copy may be changed until it is published. REQUIRES Room(1) >= 1.
+  Entry& Push(const Entry& entry) { return entries_[next_++ & mask_] = entry; }
   void Publish() { tail_.store(next_, std::memory_order_release); }
   // Producer: entries pushed so far, modulo 2^32.
   uint32_t pushed() const { return next_; }

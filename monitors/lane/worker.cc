@@ -26,7 +26,8 @@ Worker::~Worker() {
   abandon_.store(true, std::memory_order_relaxed);
   Join();
   // What was never looked at.
-  for (auto commands = commands_.Readable(kMostCommands); !commands.empty(); commands = commands_.Readable(kMostCommands)) {
+  for (auto commands = commands_.Readable(kMostCommands); !commands.empty();
+       commands = commands_.Readable(kMostCommands)) {
     for (const WorkerCommand& command : commands) delete command.account;
     commands_.Pop(static_cast<uint32_t>(commands.size()));
   }
@@ -63,6 +64,7 @@ void Worker::Run() {
     const int64_t sleep_ns = pacer.AfterPoll(packets, now_ns);
     if (sleep_ns > 0 && packets == 0 && !end_under_way_ && !finished_) Sleep(sleep_ns);
   }
+  stopped_.store(true, std::memory_order_release);
 }
 
 // Packets up to the next command, or that command. Returns how many packets.
@@ -107,7 +109,6 @@ bool Worker::Obey(const WorkerCommand& command) {
       return true;
     case WorkerCommand::Kind::kAdd:
       if (end_under_way_) return false;
-      done_.store(done_.load(std::memory_order_relaxed) & ~command.queries, std::memory_order_release);
       stage.AddQuery(query);
       return true;
     case WorkerCommand::Kind::kAccount:
@@ -132,7 +133,7 @@ bool Worker::Obey(const WorkerCommand& command) {
 void Worker::SetDone() {
   const uint64_t done = unit_->stage().Done(ended_);
   ended_ &= ~done;
-  done_.store(done_.load(std::memory_order_relaxed) | done, std::memory_order_release);
+  done_.fetch_or(done, std::memory_order_release);
 }
 
 }  // namespace tapline

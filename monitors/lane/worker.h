@@ -1,8 +1,8 @@
 // One parsing thread of pipeline mode (NetAlytics section 5.1): packets out of its ring, through its parsers, to its
 // output.
 //
-// Beside the packets go commands, each with the number of packets that were pushed before it. The dispatcher publishes a
-// command before any packet that follows it, so that a worker which sees such a packet sees the command, too.
+// Beside the packets go commands, each with the number of packets that were pushed before it. The dispatcher publishes
+// a command before any packet that follows it, so that a worker which sees such a packet sees the command, too.
 #pragma once
 
 #include <atomic>
@@ -44,6 +44,8 @@ class Worker {
   // Waits until kFinish is done.
   void Join();
 
+  // The dispatcher: the places of these queries are to be used again. Before it sends kAdd.
+  void Forget(uint64_t queries) { done_.fetch_and(~queries, std::memory_order_relaxed); }
   // The dispatcher's ends.
   SpscRing<Packet>& packets() { return packets_; }
   SpscRing<WorkerCommand>& commands() { return commands_; }
@@ -51,6 +53,8 @@ class Worker {
   // Any thread: queries that have ended here and of which nothing is left.
   uint64_t done() const { return done_.load(std::memory_order_acquire); }
   bool failed() const { return failed_.load(std::memory_order_acquire); }
+  // Whether it will take no more commands.
+  bool stopped() const { return stopped_.load(std::memory_order_acquire); }
   // The first failure, or that of Finish().
   Status status() const;
 
@@ -74,6 +78,7 @@ class Worker {
   std::atomic<bool> abandon_{false};
   std::atomic<uint64_t> done_{0};
   std::atomic<bool> failed_{false};
+  std::atomic<bool> stopped_{false};
   mutable std::mutex mutex_;
   Status status_;
   std::thread thread_;

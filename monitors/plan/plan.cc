@@ -70,11 +70,22 @@ Status ReadSampling(const v1::Sampling& sampling, QuerySpec* spec) {
   return {};
 }
 
+Status ReadThreads(const v1::Monitor& monitor, ThreadLayout* layout) {
+  layout->lanes = std::max(1u, monitor.lanes());
+  if (layout->lanes > ThreadLayout::kMostThreads) return Status::User("more than 64 lanes");
+  for (const v1::Workers& workers : monitor.workers()) {
+    if (workers.parsers().empty()) return Status::User("a group of workers without parsers");
+    std::vector<std::string> parsers(workers.parsers().begin(), workers.parsers().end());
+    if (Status status = layout->Add(parsers, std::max(1u, workers.threads())); !status.ok()) return status;
+  }
+  return {};
+}
+
 Status ReadPlacement(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
   for (const v1::Monitor& monitor : plan.monitors()) {
     if (monitor.id() != monitor_id) continue;
     spec->partition = monitor.partition();
-    return {};
+    return ReadThreads(monitor, &spec->threads);
   }
   return Status::User("the plan has no monitor '" + monitor_id + "'; set --monitor-id to one that it names");
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "monitors/match/matcher.h"
+#include "monitors/plan/thread_layout.h"
 
 namespace tapline {
 
@@ -23,6 +24,8 @@ struct QuerySpec {
   ConnectionMatch match = {};
   std::optional<int64_t> limit_duration_ns = {};
   std::optional<uint64_t> limit_packets = {};
+  // What the plan asks of the monitor's threads.
+  ThreadLayout threads = {};
   // How many of this monitor's parsing threads send batches of it.
   uint32_t lanes = 1;
   // Share of flows, 0 < rate <= 1.

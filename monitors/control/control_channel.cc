@@ -1,0 +1,71 @@
+#include "monitors/control/control_channel.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+namespace tapline {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kLookEveryMs = 50;
+// A plan is a few kilobytes.
+constexpr size_t kMostLineBytes = 1 << 20;
+
+}  // namespace
+
+ControlChannel::ControlChannel(int fd, QueryControl* control, Reporter* reporter, std::atomic<bool>* stop)
+    : fd_(fd), control_(control), reporter_(reporter), stop_(stop), thread_([this] { Run(); }) {}
+
+ControlChannel::~ControlChannel() {
+  ending_ = true;
+  thread_.join();
+}
+
+void ControlChannel::Run() {
+  pollfd input = {fd_, POLLIN, 0};
+  while (!ending_) {
+    const int ready = poll(&input, 1, kLookEveryMs);
+    control_->Look();
+    if (ready > 0 && !ReadMore()) {
+      stop_->store(true);
+      input.fd = -1;
+    }
+  }
+  control_->Look();
+}
+
+// Returns whether there may be more.
+bool ControlChannel::ReadMore() {
+  char buffer[16384];
+  const ssize_t got = read(fd_, buffer, sizeof buffer);
+  if (got < 0) return errno == EINTR || errno == EAGAIN;
+  if (got == 0) return false;
+  unread_.append(buffer, static_cast<size_t>(got));
+  for (size_t end = unread_.find('\n'); end != std::string::npos; end = unread_.find('\n')) {
+    Obey(std::string_view(unread_).substr(0, end));
+    unread_.erase(0, end + 1);
+  }
+  if (unread_.size() <= kMostLineBytes) return true;
+  reporter_->QueryRefused("", Status::User("a command of over a megabyte"));
+  return false;
+}
+
+void ControlChannel::Obey(std::string_view line) {
+  const json command = json::parse(line, nullptr, false);
+  std::string name;
+  Status status = Status::User("a command is {\"add\":PLAN} or {\"end\":\"QUERY\"}");
+  if (command.is_object() && command.contains("add")) {
+    status = control_->AddQuery(command["add"].dump(), &name);
+    if (status.ok()) return reporter_->QueryAdded(name);
+  } else if (command.is_object() && command.contains("end") && command["end"].is_string()) {
+    name = command["end"];
+    status = control_->EndQuery(name);
+  }
+  if (!status.ok()) reporter_->QueryRefused(name, status);
+}
+
+}  // namespace tapline

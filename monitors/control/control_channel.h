@@ -1,0 +1,53 @@
+// Commands to a running monitor as lines of JSON, and their answers as status lines (base/reporter.h):
+//
+//   {"add":{…a plan…}}    →  {"event":"query_added","query":"q"}         each lane now takes packets for it
+//                         or {"event":"query_refused","query":"q","message":…,"kind":…}
+//   {"end":"q"}           →  {"event":"query_ended","query":"q","accounting":{…}}     when all of it is out
+//
+// A query that ends by itself (LIMIT) is told of in the same way. Other queries notice nothing. The end of the input is
+// the end of the monitor.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "monitors/base/reporter.h"
+#include "monitors/base/status.h"
+
+namespace tapline {
+
+// What commands are about. Called on the channel's thread.
+class QueryControl {
+ public:
+  virtual ~QueryControl() = default;
+  // Takes a plan's JSON. Returns the query's name even where it fails, if there is one.
+  virtual Status AddQuery(std::string_view plan, std::string* name) = 0;
+  virtual Status EndQuery(const std::string& name) = 0;
+  // Called at least each tenth of a second: tells of what has ended.
+  virtual void Look() = 0;
+};
+
+class ControlChannel {
+ public:
+  // Reads lines from `fd`, which stays the caller's. All outlive the channel. At its end, `stop` is set.
+  ControlChannel(int fd, QueryControl* control, Reporter* reporter, std::atomic<bool>* stop);
+  // Ends the thread. What was not read by then is not obeyed.
+  ~ControlChannel();
+
+ private:
+  void Run();
+  bool ReadMore();
+  void Obey(std::string_view line);
+
+  int fd_;
+  QueryControl* control_;
+  Reporter* reporter_;
+  std::atomic<bool>* stop_;
+  std::string unread_;
+  std::atomic<bool> ending_{false};
+  std::thread thread_;
+};
+
+}  // namespace tapline

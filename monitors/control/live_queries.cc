@@ -1,0 +1,108 @@
+#include "monitors/control/live_queries.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "monitors/lane/report.h"
+#include "monitors/plan/plan.h"
+
+namespace tapline {
+namespace {
+
+// Lanes look at their inbox at each poll, a millisecond apart at most.
+constexpr useconds_t kAnswerPauseUs = 200;
+
+}  // namespace
+
+LiveQueries::LiveQueries(std::string monitor_id, const ThreadLayout& layout, Queries* queries, PacketCredits* credits,
+                         std::span<const std::unique_ptr<Lane>> lanes,
+                         std::span<const std::unique_ptr<ParserUnit>> units, Reporter* reporter)
+    : monitor_id_(std::move(monitor_id)),
+      layout_(layout),
+      queries_(queries),
+      credits_(credits),
+      lanes_(lanes),
+      units_(units),
+      reporter_(reporter) {}
+
+int LiveQueries::Find(const std::string& name) const {
+  for (uint64_t bits = queries_->taken; bits != 0; bits &= bits - 1) {
+    const int place = std::countr_zero(bits);
+    if (queries_->specs[place].name == name) return place;
+  }
+  return -1;
+}
+
+Status LiveQueries::Check(const QuerySpec& spec) const {
+  if (Find(spec.name) >= 0) return Status::User("query '" + spec.name + "' is running already");
+  if (~queries_->taken == 0) {
+    return Status::Resources("this monitor has 64 queries; end one, or run a second monitor for the rest");
+  }
+  if (!spec.threads.is_default() && spec.threads != layout_) {
+    return Status::User("query '" + spec.name + "' asks for other threads than this monitor was started with");
+  }
+  return {};
+}
+
+Status LiveQueries::Prepare(uint32_t place) {
+  QuerySpec& spec = queries_->specs[place];
+  spec.lanes = 0;
+  for (const auto& unit : units_) spec.lanes += unit->Serves(place);
+  credits_->Reset(place, spec.limit_packets.value_or(0));
+  for (const auto& unit : units_) {
+    if (!unit->Serves(place)) continue;
+    if (Status status = unit->output().Prepare(place); !status.ok()) return status;
+  }
+  return {};
+}
+
+// Returns whether every lane has done it; those that are over do nothing any more.
+bool LiveQueries::Tell(LaneCommand::Kind kind, uint32_t place) {
+  bool all = true;
+  for (const auto& lane : lanes_) {
+    // Left to a lane that ends meanwhile: it may yet look at it.
+    auto* command = new LaneCommand{kind, place};
+    lane->inbox().Post(command);
+    while (!command->answered() && !lane->progress().over.load(std::memory_order_acquire)) usleep(kAnswerPauseUs);
+    all &= command->answered();
+    if (command->answered()) delete command;
+  }
+  return all;
+}
+
+Status LiveQueries::AddQuery(std::string_view plan, std::string* name) {
+  QuerySpec spec;
+  if (Status status = ParsePlan(plan, "the added plan", monitor_id_, &spec); !status.ok()) return status;
+  *name = spec.name;
+  if (Status status = Check(spec); !status.ok()) return status;
+  const auto place = static_cast<uint32_t>(std::countr_one(queries_->taken));
+  queries_->specs[place] = std::move(spec);
+  if (Status status = Prepare(place); !status.ok()) return status;
+  queries_->taken |= uint64_t{1} << place;
+  return Tell(LaneCommand::Kind::kAdd, place) ? Status() : Status::Resources("the monitor is ending");
+}
+
+Status LiveQueries::EndQuery(const std::string& name) {
+  const int place = Find(name);
+  if (place < 0) return Status::User("no query '" + name + "' is running");
+  Tell(LaneCommand::Kind::kEnd, static_cast<uint32_t>(place));
+  return {};
+}
+
+void LiveQueries::Look() {
+  uint64_t done = queries_->taken;
+  for (const auto& lane : lanes_) done &= lane->progress().done.load(std::memory_order_acquire);
+  for (uint64_t bits = done; bits != 0; bits &= bits - 1) {
+    const auto place = static_cast<uint32_t>(std::countr_zero(bits));
+    Accounting sum;
+    for (const auto& unit : units_) {
+      if (unit->Serves(place)) sum += unit->accounts()[place];
+    }
+    reporter_->QueryEnded(queries_->specs[place].name, QueryAccountingJson(queries_->specs[place], sum));
+  }
+  queries_->taken &= ~done;
+}
+
+}  // namespace tapline

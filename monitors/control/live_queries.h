@@ -1,0 +1,45 @@
+// Adds queries to the running lanes of a monitor, and ends them, on a thread of its own.
+//
+// A place goes through: free → written and prepared → told to each lane, which answers → ends → done in each lane →
+// accounted for → free. Only Look() frees places.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "monitors/control/control_channel.h"
+#include "monitors/lane/lane.h"
+#include "monitors/lane/parser_unit.h"
+#include "monitors/plan/queries.h"
+
+namespace tapline {
+
+class LiveQueries final : public QueryControl {
+ public:
+  // All outlive it; the lanes run, with the queries that are `taken`.
+  LiveQueries(std::string monitor_id, const ThreadLayout& layout, Queries* queries, PacketCredits* credits,
+              std::span<const std::unique_ptr<Lane>> lanes, std::span<const std::unique_ptr<ParserUnit>> units,
+              Reporter* reporter);
+
+  Status AddQuery(std::string_view plan, std::string* name) override;
+  Status EndQuery(const std::string& name) override;
+  void Look() override;
+
+ private:
+  Status Check(const QuerySpec& spec) const;
+  Status Prepare(uint32_t place);
+  bool Tell(LaneCommand::Kind kind, uint32_t place);
+  int Find(const std::string& name) const;
+
+  std::string monitor_id_;
+  const ThreadLayout& layout_;
+  Queries* queries_;
+  PacketCredits* credits_;
+  std::span<const std::unique_ptr<Lane>> lanes_;
+  std::span<const std::unique_ptr<ParserUnit>> units_;
+  Reporter* reporter_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,209 @@
+#include "monitors/lane/dispatch_stage.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <thread>
+
+namespace tapline {
+namespace {
+
+constexpr int64_t kSecondNs = 1'000'000'000;
+constexpr int64_t kTellTimeEveryNs = 1'000'000;
+constexpr int64_t kSendAccountsEveryNs = 50'000'000;
+constexpr size_t kMostGroups = 16;
+
+template <typename Function>
+void ForEachBit(uint64_t bits, Function function) {
+  for (; bits != 0; bits &= bits - 1) function(static_cast<uint32_t>(std::countr_zero(bits)));
+}
+
+}  // namespace
+
+DispatchStage::DispatchStage(std::span<const QuerySpec> queries, std::vector<WorkerGroup> groups, PacketSource* source,
+                             QueryAccounts* accounts)
+    : queries_(queries),
+      groups_(std::move(groups)),
+      source_(source),
+      accounts_(accounts),
+      handed_on_(accounts->size()) {
+  for (WorkerGroup& group : groups_) {
+    routes_.push_back({&group, 0, 0});
+    for (auto& worker : group.workers) workers_.push_back(worker.get());
+  }
+}
+
+DispatchStage::~DispatchStage() = default;
+
+void DispatchStage::Start() {
+  for (Worker* worker : workers_) worker->Start();
+}
+
+bool DispatchStage::Serves(const WorkerGroup& group, uint32_t query) const {
+  const auto& wanted = queries_[query].parsers;
+  return std::any_of(group.parsers.begin(), group.parsers.end(), [&](const std::string& parser) {
+    return std::find(wanted.begin(), wanted.end(), parser) != wanted.end();
+  });
+}
+
+void DispatchStage::AddQuery(uint32_t query) {
+  const uint64_t bit = uint64_t{1} << query;
+  (*accounts_)[query] = handed_on_[query] = {};
+  active_ |= bit;
+  for (Route& route : routes_) {
+    route.queries &= ~bit;
+    if (!Serves(*route.group, query)) continue;
+    route.queries |= bit;
+    for (auto& worker : route.group->workers) {
+      worker->Forget(bit);
+      Send(*worker, {.kind = WorkerCommand::Kind::kAdd, .queries = bit});
+    }
+  }
+}
+
+Worker* DispatchStage::Choose(Route& route, const Packet& packet) {
+  const auto& workers = route.group->workers;
+  const auto count = static_cast<uint32_t>(workers.size());
+  if (count == 1) return workers[0].get();
+  if (!route.group->by_flow) return workers[route.next++ % count].get();
+  // The low half of the hash is the connection table's.
+  return workers[(packet.flow_hash >> 32) * count >> 32].get();
+}
+
+bool DispatchStage::Dispatch(const Packet& packet) {
+  struct Choice {
+    Worker* worker;
+    uint64_t queries;
+  };
+  std::array<Choice, kMostGroups> chosen;
+  size_t count = 0;
+  for (Route& route : routes_) {
+    if ((packet.queries & route.queries) == 0) continue;
+    Worker* worker = Choose(route, packet);
+    while (worker->packets().Room(1) == 0) {
+      if (source_->live() || worker->stopped()) return false;
+      Publish();
+      std::this_thread::yield();
+    }
+    chosen[count++] = {worker, packet.queries & route.queries};
+  }
+  if (source_->retains()) source_->Retain(packet.buffer, static_cast<uint16_t>(count));
+  // A worker never sees queries whose ends it is not told.
+  for (size_t i = 0; i < count; ++i) chosen[i].worker->packets().Push(packet).queries = chosen[i].queries;
+  return true;
+}
+
+void DispatchStage::Drop(const Packet& packet) {
+  ForEachBit(packet.queries, [&](uint32_t query) {
+    Accounting& account = (*accounts_)[query];
+    --account.packets_out;
+    ++account.dropped[IndexOf(Drop::kWorkerRingFull)];
+  });
+}
+
+void DispatchStage::Process(std::span<Packet> packets) {
+  for (const Packet& packet : packets) {
+    now_ns_ = std::max(now_ns_, packet.time_ns);
+    if (!Dispatch(packet)) Drop(packet);
+  }
+  Publish();
+  if (!source_->retains()) AwaitDrained();
+}
+
+void DispatchStage::Publish() {
+  for (Worker* worker : workers_) worker->packets().Publish();
+}
+
+// The bytes of a source that does not retain them are gone after this burst.
+void DispatchStage::AwaitDrained() {
+  for (Worker* worker : workers_) {
+    while (!worker->packets().Drained() && !worker->stopped()) std::this_thread::yield();
+  }
+}
+
+void DispatchStage::Send(Worker& worker, WorkerCommand command) {
+  command.after_packets = worker.packets().pushed();
+  while (worker.commands().Room(1) == 0 && !worker.stopped()) std::this_thread::yield();
+  if (worker.commands().Room(1) == 0) {
+    delete command.account;
+    return;
+  }
+  worker.commands().Push(command);
+  worker.commands().Publish();
+}
+
+void DispatchStage::SendToAll(const WorkerCommand& command) {
+  for (Worker* worker : workers_) Send(*worker, command);
+}
+
+// What the lane has counted since the last time, to the first worker that serves the query.
+void DispatchStage::SendAccounts(uint64_t queries) {
+  ForEachBit(queries, [&](uint32_t query) {
+    const Accounting& now = (*accounts_)[query];
+    if (now == handed_on_[query]) return;
+    const uint64_t bit = uint64_t{1} << query;
+    auto route = std::find_if(routes_.begin(), routes_.end(), [&](const Route& r) { return (r.queries & bit) != 0; });
+    if (route == routes_.end()) return;
+    auto* delta = new Accounting(now - handed_on_[query]);
+    Send(*route->group->workers[0], {.kind = WorkerCommand::Kind::kAccount, .queries = bit, .account = delta});
+    handed_on_[query] = now;
+  });
+}
+
+void DispatchStage::Advance(int64_t now_ns) {
+  const bool second_passed = told_ns_ == INT64_MIN || now_ns / kSecondNs > told_ns_ / kSecondNs;
+  now_ns_ = std::max(now_ns_, now_ns);
+  if (!second_passed) return;
+  // Of the past second, before time moves on: windows end at whole seconds.
+  SendAccounts(active_);
+  SendToAll({.kind = WorkerCommand::Kind::kAdvance, .time_ns = now_ns_});
+  told_ns_ = now_ns_;
+}
+
+void DispatchStage::Tick(int64_t monotonic_ns) {
+  if (monotonic_ns - told_at_ns_ < kTellTimeEveryNs) return;
+  told_at_ns_ = monotonic_ns;
+  if (now_ns_ > told_ns_) {
+    SendToAll({.kind = WorkerCommand::Kind::kAdvance, .time_ns = now_ns_});
+    told_ns_ = now_ns_;
+  }
+  if (monotonic_ns - accounts_sent_at_ns_ < kSendAccountsEveryNs) return;
+  accounts_sent_at_ns_ = monotonic_ns;
+  SendAccounts(active_);
+}
+
+void DispatchStage::BeginEnd(uint64_t queries) {
+  SendAccounts(queries & active_);
+  active_ &= ~queries;
+  for (const Route& route : routes_) {
+    if ((route.queries & queries) == 0) continue;
+    for (auto& worker : route.group->workers) {
+      if (now_ns_ != INT64_MIN) Send(*worker, {.kind = WorkerCommand::Kind::kAdvance, .time_ns = now_ns_});
+      Send(*worker, {.kind = WorkerCommand::Kind::kEnd, .queries = route.queries & queries});
+    }
+  }
+}
+
+uint64_t DispatchStage::Done(uint64_t queries) const {
+  uint64_t done = queries;
+  for (const Route& route : routes_) {
+    for (const auto& worker : route.group->workers) done &= worker->done() | ~route.queries;
+  }
+  return done;
+}
+
+Status DispatchStage::Finish() {
+  if (!finished_) SendToAll({.kind = WorkerCommand::Kind::kFinish});
+  finished_ = true;
+  for (Worker* worker : workers_) worker->Join();
+  return status();
+}
+
+Status DispatchStage::status() const {
+  for (const Worker* worker : workers_) {
+    if (worker->failed()) return worker->status();
+  }
+  return {};
+}
+
+}  // namespace tapline

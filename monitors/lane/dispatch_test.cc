@@ -1,0 +1,313 @@
+// Pipeline mode against run to completion: the same packets, the same tuples, the same accounts.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "monitors/lane/dispatch_stage.h"
+#include "monitors/lane/lane.h"
+#include "monitors/output/batch_output.h"
+#include "monitors/testing/frames.h"
+#include "parsers/registry.h"
+
+namespace tapline {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kStart = 1'700'000'000 * kSecond;
+
+struct Timed {
+  int64_t time_ns;
+  Bytes frame;
+};
+
+// Gives its packets in buffers that are counted, as a port does, or in bytes that are gone at the next poll, as a
+// capture file does.
+class TestSource final : public PacketSource {
+ public:
+  TestSource(std::vector<Timed> packets, bool retaining) : packets_(std::move(packets)), retaining_(retaining) {}
+  ~TestSource() override { EXPECT_EQ(held_.load(), 0) << "buffers that nobody released"; }
+
+  Status Start() override { return {}; }
+  Burst Poll(std::span<RawPacket> out) override {
+    if (!retaining_) burst_.clear();
+    size_t count = 0;
+    for (; count < out.size() && next_ < packets_.size(); ++count, ++next_) {
+      Timed& packet = packets_[next_];
+      if (!retaining_) burst_.push_back(std::make_unique<Bytes>(packet.frame));
+      Bytes& bytes = retaining_ ? packet.frame : *burst_.back();
+      auto size = static_cast<uint32_t>(bytes.size());
+      out[count] = {bytes.data(), size, size, packet.time_ns, LinkType::kEthernet, &packet};
+    }
+    return {count, count == 0 && !stay_live};
+  }
+  Status status() const override { return {}; }
+  Losses ReadLosses() override { return {}; }
+  bool live() const override { return stay_live; }
+  bool retains() const override { return retaining_; }
+  void Retain(void* buffer, uint16_t times) override {
+    EXPECT_NE(buffer, nullptr);
+    held_ += times;
+  }
+  void Release(std::span<void* const> buffers) override { held_ -= static_cast<int64_t>(buffers.size()); }
+
+  bool stay_live = false;
+
+ private:
+  std::vector<Timed> packets_;
+  bool retaining_;
+  size_t next_ = 0;
+  std::vector<std::unique_ptr<Bytes>> burst_;
+  std::atomic<int64_t> held_{0};
+};
+
+// What all units sent: batches of each query, from several threads.
+class AllBatches {
+ public:
+  void Add(v1::TupleBatch batch) {
+    std::lock_guard lock(mutex_);
+    batches.push_back(std::move(batch));
+  }
+  std::vector<v1::TupleBatch> batches;
+
+ private:
+  std::mutex mutex_;
+};
+
+class SharedSink final : public BatchSink {
+ public:
+  explicit SharedSink(AllBatches* sent) : sent_(sent) {}
+  Status Start(DeliveryListener* listener) override {
+    listener_ = listener;
+    return {};
+  }
+  Status Prepare(uint32_t) override { return {}; }
+  BatchSink::Sent Send(uint32_t, std::string_view bytes, uint64_t ticket) override {
+    v1::TupleBatch batch;
+    EXPECT_TRUE(batch.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+    sent_->Add(std::move(batch));
+    listener_->OnDelivery(ticket, true);
+    return BatchSink::Sent::kTaken;
+  }
+  void Poll() override {}
+  void Wait() override {}
+  Status Flush() override { return {}; }
+  Status status() const override { return {}; }
+
+ private:
+  AllBatches* sent_;
+  DeliveryListener* listener_ = nullptr;
+};
+
+// Connections of `requests` GETs each, their packets interleaved.
+std::vector<Timed> Traffic(uint32_t connections, uint32_t requests) {
+  std::vector<std::vector<Bytes>> frames(connections);
+  for (uint32_t i = 0; i < connections; ++i) {
+    TcpSegment out{.src_ip = 0x0a000100 + i, .src_port = static_cast<uint16_t>(40000 + i)};
+    TcpSegment in{out.dst_ip, out.dst_port, out.src_ip, out.src_port, 0, 0, 0, {}};
+    uint32_t client = 1000 * i, server = 77 * i;
+    auto send = [&](TcpSegment& side, uint8_t flags, uint32_t& mine, uint32_t theirs, const std::string& payload) {
+      side.flags = flags, side.seq = mine, side.ack = theirs, side.payload = payload;
+      frames[i].push_back(TcpFrame(side));
+      mine += static_cast<uint32_t>(payload.size()) + ((flags & (tcp_flag::kSyn | tcp_flag::kFin)) != 0);
+    };
+    constexpr uint8_t kAck = tcp_flag::kAck;
+    send(out, tcp_flag::kSyn, client, 0, "");
+    send(in, tcp_flag::kSyn | kAck, server, client, "");
+    send(out, kAck, client, server, "");
+    for (uint32_t request = 0; request < requests; ++request) {
+      send(out, kAck, client, server,
+           "GET /" + std::to_string(i) + "/" + std::to_string(request) + " HTTP/1.1\r\nHost: h\r\n\r\n");
+      send(in, kAck, server, client, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    }
+    send(out, tcp_flag::kFin | kAck, client, server, "");
+    send(in, tcp_flag::kFin | kAck, server, client, "");
+  }
+  std::mt19937 random(7);
+  std::vector<Timed> packets;
+  for (size_t left = connections; left > 0;) {
+    auto& next = frames[random() % connections];
+    if (next.empty()) continue;
+    packets.push_back({kStart + static_cast<int64_t>(packets.size()) * 1'000'000, next.front()});
+    next.erase(next.begin());
+    left -= next.empty();
+  }
+  return packets;
+}
+
+std::string EntryOf(const v1::Column& column, uint64_t entry) {
+  const int index = static_cast<int>(entry);
+  const uint32_t begin = index == 0 ? 0 : column.dictionary_end(index - 1);
+  return column.dictionary().substr(begin, column.dictionary_end(index) - begin);
+}
+
+// Every row of every batch as text, sorted.
+std::vector<std::string> Rows(const std::vector<v1::TupleBatch>& batches) {
+  std::vector<std::string> rows;
+  for (const auto& batch : batches) {
+    for (uint32_t row = 0; row < batch.rows(); ++row) {
+      std::string text = batch.query() + " " + batch.parser();
+      for (const auto& column : batch.columns()) {
+        uint64_t number = 0;
+        for (uint32_t i = 0; i < column.width(); ++i) {
+          number |= uint64_t{static_cast<uint8_t>(column.data()[row * column.width() + i])} << (8 * i);
+        }
+        number += column.base();
+        const bool worded = column.type() == v1::Column::STRING || column.type() == v1::Column::ADDRESS;
+        text += " " + (worded ? EntryOf(column, number) : std::to_string(number));
+      }
+      rows.push_back(std::move(text));
+    }
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+// A monitor without its process.
+class Rig {
+ public:
+  explicit Rig(std::vector<QuerySpec> queries) : queries_(std::move(queries)) {}
+
+  // No layout: run to completion.
+  void Run(TestSource& source, const std::vector<WorkerLayout>& layout, uint32_t ring_packets = 256) {
+    auto specs = queries_;
+    specs.resize(kMostQueries);
+    std::vector<std::unique_ptr<ParserUnit>> units;
+    auto make_unit = [&](const std::vector<std::string>& names) {
+      std::vector<std::unique_ptr<Parser>> parsers;
+      for (const std::string& name : names) parsers.push_back(make_parser(name));
+      auto make_output = [&](std::span<const Schema* const> schemas, QueryAccounts* accounts) {
+        BatchOutputOptions options{.monitor_id = "m", .lane = static_cast<uint32_t>(units.size())};
+        return std::make_unique<BatchOutput>(options, specs, schemas, accounts, std::make_unique<SharedSink>(&sent_));
+      };
+      units.push_back(std::make_unique<ParserUnit>(specs, std::move(parsers), EngineOptions{.max_connections = 4096},
+                                                   !source.live(), make_output));
+      return units.back().get();
+    };
+    QueryAccounts accounts(kMostQueries);
+    std::vector<WorkerGroup> groups;
+    for (const WorkerLayout& each : layout) {
+      WorkerGroup& group = groups.emplace_back();
+      group.parsers = each.parsers;
+      for (uint32_t i = 0; i < each.threads; ++i) {
+        ParserUnit* unit = make_unit(each.parsers);
+        group.by_flow = unit->follows_flows();
+        group.workers.push_back(std::make_unique<Worker>(unit, &source, ring_packets, false));
+      }
+    }
+    if (layout.empty()) make_unit({"http_get", "tcp_conn_time", "tcp_pkt_size"});
+    for (uint32_t query = 0; query < queries_.size(); ++query) {
+      specs[query].lanes = 0;
+      for (const auto& unit : units) specs[query].lanes += unit->Serves(query);
+    }
+    std::unique_ptr<DispatchStage> dispatch;
+    if (!layout.empty()) dispatch = std::make_unique<DispatchStage>(specs, std::move(groups), &source, &accounts);
+    PacketStage* stage = dispatch ? static_cast<PacketStage*>(dispatch.get()) : &units[0]->stage();
+    PacketCredits credits;
+    Lane lane({}, specs, &source, stage, dispatch ? &accounts : &units[0]->accounts(), &credits, &stop);
+    for (auto& unit : units) {
+      ASSERT_TRUE(unit->output().Start().ok());
+      for (uint32_t query = 0; query < queries_.size(); ++query) {
+        if (unit->Serves(query)) ASSERT_TRUE(unit->output().Prepare(query).ok());
+      }
+    }
+    if (dispatch) dispatch->Start();
+    for (uint32_t query = 0; query < queries_.size(); ++query) {
+      credits.Reset(query, queries_[query].limit_packets.value_or(0));
+      lane.Add(query);
+    }
+    ASSERT_TRUE(lane.Run().ok());
+    EXPECT_TRUE(lane.accounting().balanced());
+    lane_accounting = lane.accounting();
+    sums.assign(queries_.size(), {});
+    for (auto& unit : units) {
+      for (uint32_t query = 0; query < queries_.size(); ++query) sums[query] += unit->accounts()[query];
+    }
+    for (const Accounting& sum : sums) EXPECT_TRUE(sum.balanced());
+  }
+
+  const std::vector<v1::TupleBatch>& batches() const { return sent_.batches; }
+
+  std::vector<Accounting> sums;
+  LaneAccounting lane_accounting;
+  std::atomic<bool> stop{false};
+
+ private:
+  std::vector<QuerySpec> queries_;
+  AllBatches sent_;
+};
+
+std::vector<QuerySpec> Queries() {
+  std::vector<QuerySpec> queries = {{.name = "web", .parsers = {"http_get", "tcp_conn_time"}},
+                                    {.name = "size", .parsers = {"tcp_pkt_size"}},
+                                    {.name = "some", .parsers = {"http_get"}, .limit_packets = 400},
+                                    {.name = "half", .parsers = {"http_get"}, .sampling_rate = 0.5}};
+  return queries;
+}
+
+const std::vector<std::vector<WorkerLayout>> kLayouts = {
+    {{{"http_get", "tcp_conn_time", "tcp_pkt_size"}, 1}},
+    {{{"http_get", "tcp_conn_time", "tcp_pkt_size"}, 3}},
+    {{{"http_get"}, 2}, {{"tcp_conn_time"}, 1}, {{"tcp_pkt_size"}, 2}},
+};
+
+TEST(DispatchTest, WhateverTheThreadsTheTuplesAreTheSame) {
+  const auto packets = Traffic(60, 8);
+  TestSource file(packets, false);
+  Rig reference(Queries());
+  reference.Run(file, {});
+  ASSERT_GT(Rows(reference.batches()).size(), 60u * 8);
+  for (const auto& layout : kLayouts) {
+    for (bool retaining : {false, true}) {
+      TestSource source(packets, retaining);
+      Rig rig(Queries());
+      rig.Run(source, layout);
+      EXPECT_TRUE(Rows(rig.batches()) == Rows(reference.batches())) << Rows(rig.batches()).size();
+      EXPECT_EQ(rig.sums, reference.sums);
+    }
+  }
+}
+
+TEST(DispatchTest, EachLaneOfAQueryEndsAndSaysHowManyThereAre) {
+  TestSource source(Traffic(20, 3), true);
+  Rig rig(Queries());
+  rig.Run(source, kLayouts[2]);
+  std::map<std::string, std::map<uint32_t, uint64_t>> batches;
+  std::map<std::string, uint32_t> ends, lanes;
+  for (const auto& batch : rig.batches()) {
+    EXPECT_EQ(batch.sequence(), batches[batch.query()][batch.lane()]++);
+    ends[batch.query()] += batch.end_of_stream();
+    lanes[batch.query()] = batch.lanes();
+  }
+  for (const auto& [query, by_lane] : batches) {
+    EXPECT_EQ(by_lane.size(), lanes[query]) << query;
+    EXPECT_EQ(ends[query], lanes[query]) << query;
+  }
+  EXPECT_EQ(lanes["web"], 3u);
+  EXPECT_EQ(lanes["size"], 2u);
+}
+
+TEST(DispatchTest, ALiveCaptureDropsWhatTheRingsCantTakeAndCountsIt) {
+  TestSource source(Traffic(200, 40), true);
+  source.stay_live = true;
+  Rig rig({{.name = "web", .parsers = {"http_get", "tcp_conn_time"}}});
+  std::thread stopper([&] {
+    usleep(300'000);
+    rig.stop = true;
+  });
+  // Rings smaller than a burst: some of each does not fit.
+  rig.Run(source, {{{"http_get"}, 1}, {{"tcp_conn_time"}, 1}}, 32);
+  stopper.join();
+  const Accounting& sum = rig.sums[0];
+  EXPECT_EQ(rig.lane_accounting.received, 200u * (5 + 80));
+  EXPECT_EQ(sum.packets_in, rig.lane_accounting.received);
+  EXPECT_GT(sum.dropped[IndexOf(Drop::kWorkerRingFull)], 0u);
+  EXPECT_GT(sum.packets_out, 0u);
+}
+
+}  // namespace
+}  // namespace tapline

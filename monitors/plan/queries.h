@@ -1,0 +1,18 @@
+// The places for queries of one process. A place is written by one thread while no lane looks at it, and told to the
+// lanes afterwards.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "monitors/plan/query_spec.h"
+
+namespace tapline {
+
+struct Queries {
+  std::array<QuerySpec, kMostQueries> specs = {};
+  // Bits of the places that are taken.
+  uint64_t taken = 0;
+};
+
+}  // namespace tapline

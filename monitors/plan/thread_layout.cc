@@ -1,0 +1,75 @@
+#include "monitors/plan/thread_layout.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "parsers/registry.h"
+
+namespace tapline {
+namespace {
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::vector<std::string> Split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0, end; begin <= text.size(); begin = end + 1) {
+    end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+  }
+  return parts;
+}
+
+}  // namespace
+
+Status ThreadLayout::Add(const std::vector<std::string>& parsers, uint32_t threads) {
+  WorkerLayout group{{}, threads};
+  for (const std::string& name : parsers) {
+    auto parser = make_parser(name);
+    if (!parser) return Status::User("there is no parser '" + name + "' to give workers to");
+    const std::string& canonical = parser->schema().name;
+    auto taken = [&](const WorkerLayout& other) { return Contains(other.parsers, canonical); };
+    if (Contains(group.parsers, canonical) || std::any_of(workers.begin(), workers.end(), taken)) {
+      return Status::User("parser '" + canonical + "' is given workers twice");
+    }
+    group.parsers.push_back(canonical);
+  }
+  if (threads == 0 || threads > kMostThreads) {
+    return Status::User("parser '" + group.parsers.at(0) + "' can have 1 to 64 workers, not " +
+                        std::to_string(threads));
+  }
+  // One group is kept for the parsers that none names.
+  if (workers.size() + 1 >= kMostGroups) return Status::User("more than 15 groups of workers");
+  workers.push_back(std::move(group));
+  return {};
+}
+
+std::vector<WorkerLayout> ThreadLayout::Covering(std::span<const std::string> parsers) const {
+  std::vector<WorkerLayout> groups = workers;
+  WorkerLayout rest;
+  for (const std::string& parser : parsers) {
+    auto named = [&](const WorkerLayout& group) { return Contains(group.parsers, parser); };
+    if (std::none_of(workers.begin(), workers.end(), named)) rest.parsers.push_back(parser);
+  }
+  if (!rest.parsers.empty()) groups.push_back(std::move(rest));
+  return groups;
+}
+
+Status ParseWorkers(std::span<const std::string> items, ThreadLayout* layout) {
+  for (const std::string& item : items) {
+    const size_t equals = item.find('=');
+    uint32_t threads = 1;
+    if (equals != std::string::npos) {
+      const char* end = item.data() + item.size();
+      auto [at, error] = std::from_chars(item.data() + equals + 1, end, threads);
+      if (error != std::errc() || at != end) {
+        return Status::User("workers '" + item + "': after '=' comes a number of threads");
+      }
+    }
+    if (Status status = layout->Add(Split(item.substr(0, equals), '+'), threads); !status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace tapline

@@ -1,0 +1,41 @@
+// Which threads a monitor runs: lanes that receive and parse (run to completion), or one that receives and groups of
+// workers that parse (pipeline mode).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "monitors/base/status.h"
+
+namespace tapline {
+
+struct WorkerLayout {
+  // Canonical names.
+  std::vector<std::string> parsers;
+  uint32_t threads = 1;
+  bool operator==(const WorkerLayout&) const = default;
+};
+
+struct ThreadLayout {
+  static constexpr uint32_t kMostThreads = 64;
+  static constexpr size_t kMostGroups = 16;
+
+  uint32_t lanes = 1;
+  // None: run to completion.
+  std::vector<WorkerLayout> workers;
+
+  bool is_default() const { return *this == ThreadLayout(); }
+  bool operator==(const ThreadLayout&) const = default;
+
+  // Appends a group. Fails on unknown parsers, one that is in another group, and too many threads or groups.
+  Status Add(const std::vector<std::string>& parsers, uint32_t threads);
+  // The groups with one thread more for those of `parsers` that no group names.
+  std::vector<WorkerLayout> Covering(std::span<const std::string> parsers) const;
+};
+
+// Reads items such as "http_get=2" and "tcp_conn_time+tcp_pkt_size".
+Status ParseWorkers(std::span<const std::string> items, ThreadLayout* layout);
+
+}  // namespace tapline
