@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import unittest
 
 from testing.monitor_process import Monitor, balanced, tcp_frame
@@ -108,6 +109,81 @@ class LiveTest(unittest.TestCase):
         self.assertGreater(accounting["lost"]["kernel_missed"], 0)
         self.assertEqual(accounting["queries"]["local"]["packets_in"], count)
         self.assertTrue(balanced(accounting), accounting)
+
+    def test_queries_come_and_go_and_the_others_lose_nothing(self):
+        def plan(name, *parsers, **more):
+            return {"format": 1, "query": name, "parsers": list(parsers), "monitors": [{"id": "local-0"}], **more}
+
+        def command(monitor, **what):
+            monitor.process.stdin.write(json.dumps(what).encode() + b"\n")
+            monitor.process.stdin.flush()
+
+        rounds, packets = 12, 300
+        with self.monitor("--control", "--output", "null", stdin=subprocess.PIPE) as monitor:
+            monitor.await_event("ready")
+            command(monitor, add=plan("stays", "tcp_pkt_size"))
+            monitor.await_event("query_added", lambda event: event["query"] == "stays")
+            for i in range(rounds):
+                parser = ("http_get", "tcp_conn_time", "tcp_flow_key")[i % 3]
+                sender = threading.Thread(target=self.send, args=([tcp_frame(10000 + j) for j in range(packets)],))
+                sender.start()
+                command(monitor, add=plan(f"goes-{i}", parser))
+                monitor.await_event("query_added", lambda event: event["query"] == f"goes-{i}")
+                sender.join()
+                command(monitor, end=f"goes-{i}")
+                monitor.await_event("query_ended", lambda event: event["query"] == f"goes-{i}")
+            monitor.await_event("progress", lambda event: event["packets"] == rounds * packets)
+            # Wrong commands harm nobody.
+            command(monitor, add=plan("stays", "http_get"))
+            command(monitor, add=plan("new", "http_got"))
+            command(monitor, end="nobody")
+            command(monitor, do="something")
+            refusals = 4
+            while sum(event["event"] == "query_refused" for event in monitor.events) < refusals:
+                self.assertTrue(monitor._take(5))
+            # A query that ends by its LIMIT is told of; its place and name are free again.
+            for _ in range(2):
+                command(monitor, add=plan("few", "tcp_flow_key", limit={"packets": 7}))
+                self.send(tcp_frame(20000 + i) for i in range(20))
+                ended = monitor.await_event("query_ended", lambda event: event["query"] == "few")
+                self.assertEqual(ended["accounting"]["packets_out"], 7)
+                monitor.events.remove(ended)
+            monitor.process.stdin.close()
+            code, _ = monitor.finish()
+        self.assertEqual(code, 0, monitor.events)
+        messages = [event["message"] for event in monitor.events if event["event"] == "query_refused"]
+        for message, words in zip(messages, ("running already", "did you mean", "no query", "a command is")):
+            self.assertIn(words, message)
+        accounting = monitor.event("end")["accounting"]
+        self.assertEqual(accounting["packets_received"], rounds * packets + 40)
+        self.assertEqual(accounting["queries"]["stays"]["packets_in"], rounds * packets + 40)
+        self.assertEqual(list(accounting["queries"]), ["stays"])
+        self.assertTrue(balanced(accounting), accounting)
+        for event in monitor.events:
+            if event["event"] != "query_ended":
+                continue
+            counts = event["accounting"]
+            self.assertGreater(counts["packets_in"], 0)
+            self.assertEqual(counts["packets_in"], counts["packets_out"] + sum(counts["dropped"]["packets"].values()))
+
+    def test_several_lanes_and_workers_see_every_packet_once(self):
+        count = 4000
+        for threads in (["--lanes", "2"], ["--workers", "tcp_conn_time=2,tcp_pkt_size"]):
+            with self.subTest(threads), self.monitor("--parser", "tcp_conn_time,tcp_pkt_size", "--output", "null",
+                                                     *threads) as monitor:
+                monitor.await_event("ready")
+                for first in range(0, count, 500):
+                    self.send(tcp_frame(10000 + i) for i in range(first, first + 500))
+                    monitor.await_event("progress", lambda event: event["packets"] >= first + 500)
+                code, _ = monitor.terminate()
+                self.assertEqual(code, 0)
+                accounting = monitor.event("end")["accounting"]
+                self.assertEqual(accounting["packets_received"], count)
+                query = accounting["queries"]["local"]
+                self.assertEqual(query["packets_out"], count)
+                # Of each connection its SYN and that it was open at the end, and its only packet.
+                self.assertEqual(query["tuples_in"], 3 * count)
+                self.assertTrue(balanced(accounting), accounting)
 
     def test_a_link_that_is_down_is_a_warning(self):
         ip("-n", SENDER, "link", "add", "vdown", "type", "veth", "peer", "name", "vdown2")
