@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -19,6 +20,8 @@
 #include "monitors/lane/lane.h"
 #include "monitors/lane/parser_unit.h"
 #include "monitors/lane/report.h"
+#include "monitors/metrics/metrics_server.h"
+#include "monitors/metrics/statistics_cache.h"
 #include "monitors/output/batch_output.h"
 #include "monitors/output/json_output.h"
 #include "monitors/output/kafka_sink.h"
@@ -164,13 +167,16 @@ EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing) {
   return options;
 }
 
-// Tells the progress of all lanes twice a second while it exists.
+// Tells the progress of all lanes twice a second while it exists, and renews what monitor_stats tells.
 class ProgressThread {
  public:
-  ProgressThread(std::vector<const LaneProgress*> lanes, Reporter* reporter)
-      : lanes_(std::move(lanes)), thread_([this, reporter] {
+  ProgressThread(std::vector<const LaneProgress*> lanes, Reporter* reporter, std::function<void()> renew)
+      : lanes_(std::move(lanes)), thread_([this, reporter, renew] {
           std::unique_lock lock(mutex_);
-          while (!changed_.wait_for(lock, kProgressEvery, [this] { return done_; })) Tell(reporter);
+          while (!changed_.wait_for(lock, kProgressEvery, [this] { return done_; })) {
+            Tell(reporter);
+            renew();
+          }
         }) {}
   ~ProgressThread() {
     {
@@ -225,6 +231,14 @@ class Monitor {
       spec.lanes = 0;
       for (const auto& unit : units_) spec.lanes += unit->Serves(place);
     });
+    metrics_ = std::make_unique<MonitorMetrics>(&queries_, lanes_, units_, dispatch_.get());
+    statistics_.Renew(*metrics_);
+    std::unique_ptr<MetricsServer> metrics_server;
+    if (!config_.metrics.empty()) {
+      Status status;
+      metrics_server = MetricsServer::Start(config_.metrics, *metrics_, &status);
+      if (!status.ok()) return status;
+    }
     if (Status status = Start(); !status.ok()) return status;
     ForEachPlace(queries_.taken, [this](uint32_t place) {
       for (auto& lane : lanes_) lane->Add(place);
@@ -268,8 +282,11 @@ class Monitor {
       return MakeOutput(config_, queries_, static_cast<uint32_t>(units_.size()), live_, incarnation_, schemas,
                         accounts);
     };
-    units_.push_back(std::make_unique<ParserUnit>(queries_.specs, MakeParsers(parsers),
-                                                  EngineOptionsOf(config_, sharing), !live_, make_output));
+    auto made = MakeParsers(parsers);
+    // The figures are the whole process's: told once.
+    for (auto& parser : made) parser->set_statistics(units_.empty() ? &statistics_ : nullptr);
+    units_.push_back(std::make_unique<ParserUnit>(queries_.specs, std::move(made), EngineOptionsOf(config_, sharing),
+                                                  !live_, make_output));
     return *units_.back();
   }
 
@@ -310,7 +327,7 @@ class Monitor {
   Status RunLanes() {
     std::vector<const LaneProgress*> progress;
     for (const auto& lane : lanes_) progress.push_back(&lane->progress());
-    ProgressThread progress_thread(progress, reporter_);
+    ProgressThread progress_thread(progress, reporter_, [this] { statistics_.Renew(*metrics_); });
     std::vector<Status> ends(lanes_.size());
     std::vector<std::thread> threads;
     for (size_t i = 1; i < lanes_.size(); ++i) threads.emplace_back([this, i, &ends] { ends[i] = lanes_[i]->Run(); });
@@ -347,6 +364,8 @@ class Monitor {
   bool live_ = false;
   std::vector<std::unique_ptr<PacketSource>> sources_;
   std::vector<std::unique_ptr<ParserUnit>> units_;
+  std::unique_ptr<MonitorMetrics> metrics_;
+  StatisticsCache statistics_;
   // Pipeline mode only.
   QueryAccounts dispatch_accounts_ = QueryAccounts(kMostQueries);
   std::unique_ptr<DispatchStage> dispatch_;

@@ -41,6 +41,7 @@ struct MonitorConfig {
   uint32_t flush_ms = 100;
   uint32_t heartbeat_ms = 500;
   std::string status = "text";
+  std::string metrics;
 
   // Memory.
   std::string hugepages = "auto";

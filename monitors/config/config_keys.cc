@@ -110,7 +110,7 @@ ConfigKey CheckedKey(std::string_view name, std::string_view argument, std::stri
 using C = MonitorConfig;
 using Text = const std::string&;
 
-std::array<ConfigKey, 27> MakeKeys() {
+std::array<ConfigKey, 28> MakeKeys() {
   return {{
       ListKey<&C::pcap>("pcap", "FILE", "capture file (.pcap, .pcapng, each also .zst); several are merged by time",
                         false),
@@ -157,6 +157,7 @@ std::array<ConfigKey, 27> MakeKeys() {
                              [](C* c, Text t) {
                                return SetChoice(t, {"text", "json"}, &c->status);
                              }),
+      TextKey<&C::metrics>("metrics", "HOST:PORT", "where to serve Prometheus metrics, at /metrics"),
       CheckedKey<&C::hugepages>("hugepages", "auto|never", "use hugepages where there are enough, or never",
                                 [](C* c, Text t) {
                                   return SetChoice(t, {"auto", "never"}, &c->hugepages);

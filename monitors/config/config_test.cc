@@ -40,6 +40,7 @@ const std::map<std::string, KeyCase> kCases = {
     {"flush_ms", {"100", "50", "1.5"}},
     {"heartbeat_ms", {"500", "250", "0"}},
     {"status", {"\"text\"", "json", "xml"}},
+    {"metrics", {"\"\"", "127.0.0.1:9100", ""}},
     {"hugepages", {"\"auto\"", "never", "always"}},
     {"memory_mib", {"256", "512", "1"}},
     {"max_connections", {"1048576", "2048", "5"}},

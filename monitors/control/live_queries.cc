@@ -80,7 +80,10 @@ Status LiveQueries::AddQuery(std::string_view plan, std::string* name) {
   const auto place = static_cast<uint32_t>(std::countr_one(queries_->taken));
   queries_->specs[place] = std::move(spec);
   if (Status status = Prepare(place); !status.ok()) return status;
-  queries_->taken |= uint64_t{1} << place;
+  {
+    std::lock_guard lock(queries_->mutex);
+    queries_->taken |= uint64_t{1} << place;
+  }
   return Tell(LaneCommand::Kind::kAdd, place) ? Status() : Status::Resources("the monitor is ending");
 }
 
@@ -102,6 +105,7 @@ void LiveQueries::Look() {
     }
     reporter_->QueryEnded(queries_->specs[place].name, QueryAccountingJson(queries_->specs[place], sum));
   }
+  std::lock_guard lock(queries_->mutex);
   queries_->taken &= ~done;
 }
 

@@ -212,7 +212,8 @@ class Rig {
     for (auto& unit : units) {
       ASSERT_TRUE(unit->output().Start().ok());
       for (uint32_t query = 0; query < queries_.size(); ++query) {
-        if (unit->Serves(query)) ASSERT_TRUE(unit->output().Prepare(query).ok());
+        if (!unit->Serves(query)) continue;
+        ASSERT_TRUE(unit->output().Prepare(query).ok());
       }
     }
     if (dispatch) dispatch->Start();

@@ -196,6 +196,7 @@ void Lane::PublishProgress() {
   progress_.packets.store(accounting_.received, std::memory_order_relaxed);
   progress_.bytes.store(accounting_.received_bytes, std::memory_order_relaxed);
   progress_.fraction.store(source_->Fraction().value_or(-1), std::memory_order_relaxed);
+  published_.Update([this](LaneAccounting* copy) { *copy = accounting_; });
 }
 
 void Lane::Tick() {

@@ -1,5 +1,5 @@
-// One polling thread: packets from a source, through decoding and matching, to a stage that parses them. Works on bursts.
-// A process may have several lanes; they share nothing that changes but the credits of LIMIT Np.
+// One polling thread: packets from a source, through decoding and matching, to a stage that parses them. Works on
+// bursts. A process may have several lanes; they share nothing that changes but the credits of LIMIT Np.
 #pragma once
 
 #include <array>
@@ -14,6 +14,7 @@
 #include "monitors/lane/lane_inbox.h"
 #include "monitors/lane/pacer.h"
 #include "monitors/lane/packet_stage.h"
+#include "monitors/lane/published.h"
 #include "monitors/lane/query_gate.h"
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
@@ -59,6 +60,8 @@ class Lane {
 
   const LaneAccounting& accounting() const { return accounting_; }
   const LaneProgress& progress() const { return progress_; }
+  // Any thread: the accounting as of a tenth of a second ago, or of the end.
+  LaneAccounting published() const { return published_.Get(); }
 
  private:
   bool MayGoOn() const;
@@ -97,6 +100,7 @@ class Lane {
   size_t waiting_ = 0;
   LaneAccounting accounting_;
   LaneProgress progress_;
+  Published<LaneAccounting> published_;
 };
 
 }  // namespace tapline

@@ -99,7 +99,7 @@ class LaneTest : public testing::Test {
     BatchOutput output({.monitor_id = "m"}, queries_, schemas, &accounts_, std::make_unique<KeepingSink>(&batches_));
     EXPECT_TRUE(output.Start().ok());
     Engine engine(std::move(parsers), &output);
-    ParserStage stage(queries_, &engine, &output, !source.is_live);
+    ParserStage stage(queries_, &engine, &output, &accounts_, !source.is_live);
     PacketCredits credits;
     Lane lane({}, queries_, &source, &stage, &accounts_, &credits, &stop_);
     for (uint32_t i = 0; i < queries_.size(); ++i) {

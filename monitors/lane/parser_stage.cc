@@ -8,11 +8,13 @@ namespace {
 
 // What an end may look at between two polls: some ten microseconds' worth, well within a port's ring at line rate.
 constexpr uint32_t kConnectionsPerStep = 256;
+constexpr int64_t kPublishEveryNs = 100'000'000;
 
 }  // namespace
 
-ParserStage::ParserStage(std::span<const QuerySpec> queries, Engine* engine, TupleOutput* output, bool may_wait)
-    : queries_(queries), engine_(engine), output_(output), may_wait_(may_wait) {
+ParserStage::ParserStage(std::span<const QuerySpec> queries, Engine* engine, TupleOutput* output,
+                         const QueryAccounts* accounts, bool may_wait)
+    : queries_(queries), engine_(engine), output_(output), accounts_(accounts), may_wait_(may_wait) {
   ChooseParsers();
 }
 
@@ -50,6 +52,29 @@ bool ParserStage::ContinueEnd() {
   ending_ = 0;
   ChooseParsers();
   return true;
+}
+
+void ParserStage::Tick(int64_t monotonic_ns) {
+  output_->Tick(monotonic_ns, engine_->now_ns());
+  if (monotonic_ns - published_at_ns_ < kPublishEveryNs) return;
+  published_at_ns_ = monotonic_ns;
+  Publish();
+}
+
+Status ParserStage::Finish() {
+  Status status = output_->Finish();
+  Publish();
+  return status;
+}
+
+void ParserStage::Publish() {
+  published_.Update([this](UnitSnapshot* snapshot) {
+    snapshot->accounts = *accounts_;
+    snapshot->engine = engine_->stats();
+    const auto parsers = engine_->parser_stats();
+    snapshot->parsers.assign(parsers.begin(), parsers.end());
+    snapshot->output = output_->stats();
+  });
 }
 
 uint64_t ParserStage::Done(uint64_t queries) const {

@@ -5,17 +5,27 @@
 #include <span>
 
 #include "monitors/lane/packet_stage.h"
+#include "monitors/lane/published.h"
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
 #include "parsers/engine/engine.h"
 
 namespace tapline {
 
+// What others may know of a parsing thread.
+struct UnitSnapshot {
+  QueryAccounts accounts;
+  EngineStats engine;
+  std::vector<ParserStats> parsers;
+  OutputStats output;
+};
+
 class ParserStage final : public PacketStage {
  public:
   // `queries` are places, the same as the output's; `engine` writes to `output`. All outlive the stage. `may_wait`: an
   // end may take as long as it takes (capture files).
-  ParserStage(std::span<const QuerySpec> queries, Engine* engine, TupleOutput* output, bool may_wait);
+  ParserStage(std::span<const QuerySpec> queries, Engine* engine, TupleOutput* output, const QueryAccounts* accounts,
+              bool may_wait);
 
   void AddQuery(uint32_t query) override;
   void Process(std::span<Packet> packets) override { engine_->process(packets); }
@@ -23,20 +33,27 @@ class ParserStage final : public PacketStage {
   void BeginEnd(uint64_t queries) override;
   bool ContinueEnd() override;
   uint64_t Done(uint64_t queries) const override;
-  void Tick(int64_t monotonic_ns) override { output_->Tick(monotonic_ns, engine_->now_ns()); }
-  Status Finish() override { return output_->Finish(); }
+  void Tick(int64_t monotonic_ns) override;
+  Status Finish() override;
   Status status() const override { return output_->status(); }
 
+  // Any thread: as of a tenth of a second ago, or of the end.
+  UnitSnapshot published() const { return published_.Get(); }
+
  private:
+  void Publish();
   void ChooseParsers();
 
   std::span<const QuerySpec> queries_;
   Engine* engine_;
   TupleOutput* output_;
+  const QueryAccounts* accounts_;
   bool may_wait_;
   uint64_t active_ = 0;
   uint64_t ending_ = 0;
   int64_t ending_at_ns_ = 0;
+  int64_t published_at_ns_ = 0;
+  Published<UnitSnapshot> published_;
 };
 
 }  // namespace tapline

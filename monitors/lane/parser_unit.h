@@ -32,7 +32,7 @@ class ParserUnit {
     }
     output_ = make_output(schemas_, &accounts_);
     engine_ = std::make_unique<Engine>(std::move(parsers), output_.get(), options);
-    stage_ = std::make_unique<ParserStage>(queries, engine_.get(), output_.get(), may_wait);
+    stage_ = std::make_unique<ParserStage>(queries, engine_.get(), output_.get(), &accounts_, may_wait);
   }
 
   TupleOutput& output() { return *output_; }

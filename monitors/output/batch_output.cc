@@ -122,9 +122,12 @@ bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t water
   stream.last_sent_at_ns = now_ns_;
   if (sent == BatchSink::Sent::kTaken) {
     ++stream.sequence;
+    ++stats_.batches;
+    stats_.bytes += batch.size();
     stream.sent_watermark_ns = std::max(stream.sent_watermark_ns, watermark_ns);
     return true;
   }
+  ++stats_.refused;
   free_tickets_.push_back(ticket);
   --stream.in_flight;
   stream.reported = stream.reported - delta;

@@ -49,6 +49,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   void EndQuery(uint32_t query, int64_t watermark_ns) override;
   bool done(uint32_t query) const override;
   Status Finish() override;
+  OutputStats stats() const override { return stats_; }
   Status status() const override { return sink_->status(); }
 
  private:
@@ -91,6 +92,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   std::vector<uint32_t> added_;
   QueryAccounts* accounts_;
   std::unique_ptr<BatchSink> sink_;
+  OutputStats stats_;
   std::vector<InFlight> in_flight_;
   std::vector<uint64_t> free_tickets_;
   int64_t now_ns_ = 0;

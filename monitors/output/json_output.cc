@@ -100,6 +100,7 @@ void JsonOutput::Tick(int64_t monotonic_ns, int64_t) {
 
 void JsonOutput::Write() {
   std::string_view left = buffer_;
+  stats_.bytes += buffer_.size();
   while (!left.empty() && status_.ok()) {
     ssize_t written = write(fd_, left.data(), left.size());
     if (written >= 0) {

@@ -32,6 +32,7 @@ class JsonOutput final : public TupleOutput {
   void EndQuery(uint32_t, int64_t) override {}
   bool done(uint32_t) const override { return true; }
   Status Finish() override;
+  OutputStats stats() const override { return stats_; }
   Status status() const override { return status_; }
 
  private:
@@ -45,6 +46,7 @@ class JsonOutput final : public TupleOutput {
   std::span<const Schema* const> schemas_;
   QueryAccounts* accounts_;
   std::string buffer_;
+  OutputStats stats_;
   int64_t written_at_ns_ = 0;
   Status status_;
 };

@@ -2,6 +2,7 @@
 // numbered as the bits of TupleHeader::queries.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -16,6 +17,23 @@ using QueryAccounts = std::vector<Accounting>;
 
 // Counts a parser's loss against the queries of the mask; bits beyond the accounts are nobody's.
 void CountLoss(LossReason reason, uint64_t count, uint64_t queries, QueryAccounts* accounts);
+
+// Since the start.
+struct OutputStats {
+  uint64_t batches = 0;
+  uint64_t bytes = 0;    // of those batches, or of JSON lines
+  uint64_t refused = 0;  // batches that found no room
+  // Share of the room for what waits that is taken, 0 to 1; of several outputs, of the fullest.
+  double fill = 0;
+
+  OutputStats& operator+=(const OutputStats& other) {
+    batches += other.batches;
+    bytes += other.bytes;
+    refused += other.refused;
+    fill = std::max(fill, other.fill);
+    return *this;
+  }
+};
 
 class TupleOutput : public TupleSink {
  public:
@@ -38,6 +56,8 @@ class TupleOutput : public TupleSink {
 
   // After the last EndQuery(): waits, within a bounded time, until everything is out.
   virtual Status Finish() = 0;
+
+  virtual OutputStats stats() const = 0;
 
   // Not ok once nothing can be written any more; the lane then stops.
   virtual Status status() const = 0;

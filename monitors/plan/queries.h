@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <mutex>
 
 #include "monitors/plan/query_spec.h"
 
@@ -13,6 +14,8 @@ struct Queries {
   std::array<QuerySpec, kMostQueries> specs = {};
   // Bits of the places that are taken.
   uint64_t taken = 0;
+  // Held by whoever changes `taken` or a place while others may ask which queries there are. Never by a lane.
+  std::mutex mutex;
 };
 
 }  // namespace tapline

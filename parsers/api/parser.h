@@ -9,6 +9,7 @@
 #include "parsers/api/connection.h"
 #include "parsers/api/packet.h"
 #include "parsers/api/schema.h"
+#include "parsers/api/statistics.h"
 #include "parsers/api/tuple.h"
 
 namespace tapline {
@@ -84,6 +85,9 @@ class Parser {
   // queries themselves end. Emit what is pending for just these queries, and leave the state as it is: others may go
   // on.
   virtual void on_end(Connection& /*connection*/, uint64_t /*queries*/, Emitter& /*out*/) {}
+
+  // Where figures about the monitor itself come from, for the one parser that tells of them. May be null.
+  virtual void set_statistics(const StatisticsSource* /*source*/) {}
 
   // The connection's entry is about to be reused: free what its state holds. Always after on_end() for all its queries.
   virtual void on_release(Connection& /*connection*/) {}

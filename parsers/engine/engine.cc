@@ -25,8 +25,8 @@ int64_t interval_end(int64_t time_ns) {
 }  // namespace
 
 // Every parser that may ever be asked for is loaded from the start, so that each has its place in a connection's entry;
-// those that no query wants cost nothing. A burst is worked through packet by packet; with a single parser that sees only packets, those between two events
-// that could outdate a connection are handed to it together (`run`).
+// those that no query wants cost nothing. A burst is worked through packet by packet; with a single parser that sees
+// only packets, those between two events that could outdate a connection are handed to it together (`run`).
 class Engine::Impl final : public StreamReceiver {
  public:
   Impl(std::vector<std::unique_ptr<Parser>> parsers, TupleSink* sink, const EngineOptions& options)
@@ -44,6 +44,7 @@ class Engine::Impl final : public StreamReceiver {
 
   void process(std::span<Packet> burst) {
     stats_.packets += burst.size();
+    timed_ = ++bursts_ % kTimedBursts == 0;
     if (connections_) prefetch(burst);
     run_ = burst.first(0);
     for (size_t i = 0; i < burst.size(); ++i) {
@@ -126,6 +127,15 @@ class Engine::Impl final : public StreamReceiver {
     return stats;
   }
 
+  std::span<const ParserStats> parser_stats() {
+    parser_stats_.clear();
+    for (Loaded& each : loaded_) {
+      each.stats.tuples = each.emitter.tuples_;
+      parser_stats_.push_back(each.stats);
+    }
+    return parser_stats_;
+  }
+
   int64_t now_ns() const { return clock_ns_; }
   const Parser& parser(uint32_t index) const { return *loaded_.at(index).parser; }
   uint32_t parser_count() const { return static_cast<uint32_t>(loaded_.size()); }
@@ -137,7 +147,30 @@ class Engine::Impl final : public StreamReceiver {
     Needs needs;
     Emitter emitter;
     uint8_t ignore_bit;
+    ParserStats stats;
   };
+
+  // Adds what a call took to a parser's cost, in the bursts that are timed: two reads of the counter, some 50 cycles,
+  // are too much for every packet.
+  class Timer {
+   public:
+    Timer(Loaded* loaded, size_t packets, bool timed) : stats_(timed ? &loaded->stats : nullptr) {
+      loaded->stats.packets += packets;
+      if (!timed) return;
+      stats_->sampled_packets += packets;
+      begin_ = __builtin_ia32_rdtsc();
+    }
+    ~Timer() {
+      if (stats_ != nullptr) stats_->sampled_cycles += __builtin_ia32_rdtsc() - begin_;
+    }
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+   private:
+    ParserStats* stats_;
+    uint64_t begin_ = 0;
+  };
+  static constexpr uint32_t kTimedBursts = 64;
 
   void load(std::unique_ptr<Parser> parser, uint32_t* state_bytes) {
     const Needs needs = parser->needs();
@@ -154,7 +187,8 @@ class Engine::Impl final : public StreamReceiver {
     parser->state_offset_ = *state_bytes;
     *state_bytes += (needs.connection_state_bytes + 7u) / 8 * 8;
     const auto index = static_cast<uint32_t>(loaded_.size());
-    loaded_.push_back({std::move(parser), stream_parser, needs, Emitter(index, sink_, &clock_ns_), ignore_bit});
+    loaded_.push_back({std::move(parser), stream_parser, needs, Emitter(index, sink_, &clock_ns_), ignore_bit, {}});
+    loaded_.back().stats.name = loaded_.back().parser->schema().name;
   }
 
   static bool needs_connections(const Needs& needs) {
@@ -189,7 +223,9 @@ class Engine::Impl final : public StreamReceiver {
   void deliver_run() {
     if (run_.empty()) return;
     for (Loaded* each : active_) {
-      if (each->needs.packets) each->parser->process(run_, each->emitter);
+      if (!each->needs.packets) continue;
+      Timer timer(each, run_.size(), timed_);
+      each->parser->process(run_, each->emitter);
     }
     if (runs_) {
       for (const Packet& packet : run_) clock_ns_ = std::max(clock_ns_, packet.time_ns);
@@ -324,6 +360,7 @@ class Engine::Impl final : public StreamReceiver {
   bool for_each_stream_parser(Connection& connection, Call call) {
     for (Loaded* each : active_) {
       if (each->stream_parser == nullptr || (connection.ignored_by & each->ignore_bit) != 0) continue;
+      Timer timer(each, 1, timed_);
       if (call(*each->stream_parser, each->emitter) == StreamVerdict::kGiveUp) {
         connection.ignored_by |= each->ignore_bit;
       }
@@ -357,7 +394,29 @@ class Engine::Impl final : public StreamReceiver {
   int64_t ending_clock_ns_ = INT64_MIN;
   uint32_t cursor_ = 0;  // where in the table it has got to
   EngineStats stats_;
+  std::vector<ParserStats> parser_stats_;
+  uint32_t bursts_ = 0;
+  bool timed_ = false;
 };
+
+EngineStats& EngineStats::operator+=(const EngineStats& other) {
+  packets += other.packets;
+  tuples += other.tuples;
+  connections += other.connections;
+  live_connections += other.live_connections;
+  reassembly_bytes += other.reassembly_bytes;
+  for (int reason = 0; reason < kLossReasons; ++reason) losses[reason] += other.losses[reason];
+  return *this;
+}
+
+ParserStats& ParserStats::operator+=(const ParserStats& other) {
+  name = other.name;
+  packets += other.packets;
+  tuples += other.tuples;
+  sampled_packets += other.sampled_packets;
+  sampled_cycles += other.sampled_cycles;
+  return *this;
+}
 
 Engine::Engine(std::vector<std::unique_ptr<Parser>> parsers, TupleSink* sink, const EngineOptions& options)
     : impl_(std::make_unique<Impl>(std::move(parsers), sink, options)) {}
@@ -374,5 +433,6 @@ void Engine::end_queries(uint64_t queries) { impl_->end_queries(queries); }
 void Engine::end() { impl_->end(); }
 int64_t Engine::now_ns() const { return impl_->now_ns(); }
 EngineStats Engine::stats() const { return impl_->stats(); }
+std::span<const ParserStats> Engine::parser_stats() const { return impl_->parser_stats(); }
 
 }  // namespace tapline

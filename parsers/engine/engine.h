@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "parsers/api/packet.h"
@@ -30,6 +31,20 @@ struct EngineStats {
   uint64_t live_connections = 0;  // in the table now
   uint64_t reassembly_bytes = 0;  // out-of-order data held now
   uint64_t losses[kLossReasons] = {};
+
+  EngineStats& operator+=(const EngineStats& other);
+};
+
+// What one parser did, and what it cost.
+struct ParserStats {
+  std::string_view name;
+  uint64_t packets = 0;  // packets and pieces of streams that it was handed
+  uint64_t tuples = 0;
+  // One burst in so many is timed.
+  uint64_t sampled_packets = 0;
+  uint64_t sampled_cycles = 0;  // of the time stamp counter
+
+  ParserStats& operator+=(const ParserStats& other);
 };
 
 // Runs parsers over the packets of one lane: keeps the one connection table, reassembles streams if a parser asks for
@@ -67,9 +82,9 @@ class Engine {
   void end_queries(uint64_t queries);
 
   // The same in steps, for lanes that can't wait while a million connections are looked at: their end is now, and
-  // continue_end() looks at up to so many more entries of the table. True when all is done. Tuples of the ending queries
-  // keep the time of begin_end(), others go on. REQUIRES: from now on no packet is theirs; a second begin_end() only
-  // when the first is done, or at the same packet time.
+  // continue_end() looks at up to so many more entries of the table. True when all is done. Tuples of the ending
+  // queries keep the time of begin_end(), others go on. REQUIRES: from now on no packet is theirs; a second begin_end()
+  // only when the first is done, or at the same packet time.
   void begin_end(uint64_t queries);
   bool continue_end(uint32_t connections);
 
@@ -79,6 +94,8 @@ class Engine {
   // Running maximum of packet time: no later tuple has a smaller time_ns. INT64_MIN before the first packet.
   int64_t now_ns() const;
   EngineStats stats() const;
+  // In the order of the parsers.
+  std::span<const ParserStats> parser_stats() const;
 
  private:
   class Impl;

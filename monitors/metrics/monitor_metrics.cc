@@ -1,0 +1,180 @@
+#include "monitors/metrics/monitor_metrics.h"
+
+#include <unistd.h>
+
+#include <bit>
+#include <fstream>
+#include <map>
+
+namespace tapline {
+namespace {
+
+using Kind = MetricKind;
+
+constexpr MetricFamily kPackets = {"packets_total", "Packets by stage of the lanes", Kind::kCounter};
+constexpr MetricFamily kBytes = {"bytes_total", "Bytes on the wire of the packets received", Kind::kCounter};
+constexpr MetricFamily kDropped = {"packets_dropped_total", "Packets lost or not decoded, by reason", Kind::kCounter};
+constexpr MetricFamily kParserPackets = {"parser_packets_total", "Packets and stream pieces that a parser was handed",
+                                         Kind::kCounter};
+constexpr MetricFamily kParserTuples = {"parser_tuples_total", "Tuples that a parser emitted", Kind::kCounter};
+constexpr MetricFamily kParserCost = {
+    "parser_cycles_per_packet", "Time stamp counter cycles that a parser takes for a packet, sampled", Kind::kGauge};
+constexpr MetricFamily kParserLost = {"parser_lost_total",
+                                      "What the engine and its parsers gave up, by reason and unit", Kind::kCounter};
+constexpr MetricFamily kFlows = {"flows", "Connections in the tables", Kind::kGauge};
+constexpr MetricFamily kFlowsStarted = {"flows_started_total", "Connections seen", Kind::kCounter};
+constexpr MetricFamily kQueryPackets = {"query_packets_total", "A running query's packets: in, and out to its parsers",
+                                        Kind::kCounter};
+constexpr MetricFamily kQueryTuples = {"query_tuples_total", "A running query's tuples: in, and out of the monitor",
+                                       Kind::kCounter};
+constexpr MetricFamily kQueryDropped = {"query_dropped_total", "What a running query lost, by reason and unit",
+                                        Kind::kCounter};
+constexpr MetricFamily kQueries = {"queries", "Queries that run", Kind::kGauge};
+constexpr MetricFamily kBatches = {"batches_total", "Batches of tuples sent", Kind::kCounter};
+constexpr MetricFamily kBatchBytes = {"batch_bytes_total", "Bytes of those batches, before compression",
+                                      Kind::kCounter};
+constexpr MetricFamily kRefused = {"batches_refused_total", "Batches that found the queue full", Kind::kCounter};
+constexpr MetricFamily kFill = {"output_queue_ratio", "Share of the output's queue that is taken, of the fullest",
+                                Kind::kGauge};
+constexpr MetricFamily kReduction = {"data_reduction_ratio", "Bytes captured per byte emitted", Kind::kGauge};
+constexpr MetricFamily kRing = {"ring_packets", "Packets that wait for a worker of pipeline mode", Kind::kGauge};
+constexpr MetricFamily kRingSize = {"ring_packets_max", "Packets that may wait for a worker", Kind::kGauge};
+constexpr MetricFamily kMemory = {"memory_bytes", "Resident memory, and stream data held out of order", Kind::kGauge};
+
+uint64_t ResidentBytes() {
+  std::ifstream file("/proc/self/statm");
+  uint64_t pages = 0, resident = 0;
+  file >> pages >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+void Visit(const MetricVisitor& visit, const MetricFamily& family, std::initializer_list<MetricLabel> labels,
+           uint64_t value) {
+  visit(family, {labels.begin(), labels.size()}, static_cast<double>(value));
+}
+
+}  // namespace
+
+struct MonitorMetrics::Sums {
+  LaneAccounting lanes;
+  std::vector<std::pair<std::string, Accounting>> queries;
+  std::map<std::string, ParserStats> parsers;
+  EngineStats engines;
+  OutputStats output;
+};
+
+MonitorMetrics::MonitorMetrics(Queries* queries, std::span<const std::unique_ptr<Lane>> lanes,
+                               std::span<const std::unique_ptr<ParserUnit>> units, const DispatchStage* dispatch)
+    : queries_(queries), lanes_(lanes), units_(units), dispatch_(dispatch) {}
+
+MonitorMetrics::Sums MonitorMetrics::Collect() const {
+  Sums sums;
+  for (const auto& lane : lanes_) sums.lanes += lane->published();
+  QueryAccounts accounts(kMostQueries);
+  for (const auto& unit : units_) {
+    const UnitSnapshot snapshot = unit->stage().published();
+    for (size_t place = 0; place < snapshot.accounts.size(); ++place) accounts[place] += snapshot.accounts[place];
+    for (const ParserStats& stats : snapshot.parsers) sums.parsers[std::string(stats.name)] += stats;
+    sums.engines += snapshot.engine;
+    sums.output += snapshot.output;
+  }
+  std::lock_guard lock(queries_->mutex);
+  for (uint64_t places = queries_->taken; places != 0; places &= places - 1) {
+    const int place = std::countr_zero(places);
+    sums.queries.emplace_back(queries_->specs[place].name, accounts[place]);
+  }
+  return sums;
+}
+
+void MonitorMetrics::ForEach(const MetricVisitor& visit) const {
+  const Sums sums = Collect();
+  VisitLanes(sums, visit);
+  VisitParsers(sums, visit);
+  VisitQueries(sums, visit);
+  VisitOutput(sums, visit);
+  VisitRings(visit);
+  VisitProcess(sums, visit);
+}
+
+void MonitorMetrics::VisitLanes(const Sums& sums, const MetricVisitor& visit) const {
+  Visit(visit, kPackets, {{"stage", "received"}}, sums.lanes.received);
+  Visit(visit, kPackets, {{"stage", "matched"}}, sums.lanes.matched);
+  Visit(visit, kPackets, {{"stage", "unmatched"}}, sums.lanes.unmatched);
+  Visit(visit, kBytes, {{"stage", "received"}}, sums.lanes.received_bytes);
+  for (int i = 0; i < kOwnDrops; ++i) {
+    if (reason_info(i).unit != DropUnit::kPackets) continue;
+    Visit(visit, kDropped, {{"reason", std::string(reason_info(i).name)}}, sums.lanes.lost[i]);
+  }
+  for (int i = 1; i < kDecodeOutcomes; ++i) {
+    const auto outcome = static_cast<DecodeOutcome>(i);
+    Visit(visit, kDropped, {{"reason", std::string(drop_reason(outcome))}}, sums.lanes.undecodable[i]);
+  }
+}
+
+void MonitorMetrics::VisitParsers(const Sums& sums, const MetricVisitor& visit) const {
+  for (const auto& [name, stats] : sums.parsers) Visit(visit, kParserPackets, {{"parser", name}}, stats.packets);
+  for (const auto& [name, stats] : sums.parsers) Visit(visit, kParserTuples, {{"parser", name}}, stats.tuples);
+  for (const auto& [name, stats] : sums.parsers) {
+    if (stats.sampled_packets == 0) continue;
+    const MetricLabel label = {"parser", name};
+    visit(kParserCost, {&label, 1},
+          static_cast<double>(stats.sampled_cycles) / static_cast<double>(stats.sampled_packets));
+  }
+  for (int i = 0; i < kLossReasons; ++i) {
+    const ReasonInfo& info = reason_info(IndexOf(static_cast<LossReason>(i)));
+    Visit(visit, kParserLost, {{"reason", std::string(info.name)}, {"unit", std::string(name_of(info.unit))}},
+          sums.engines.losses[i]);
+  }
+  Visit(visit, kFlows, {}, sums.engines.live_connections);
+  Visit(visit, kFlowsStarted, {}, sums.engines.connections);
+}
+
+void MonitorMetrics::VisitQueries(const Sums& sums, const MetricVisitor& visit) const {
+  Visit(visit, kQueries, {}, sums.queries.size());
+  for (const auto& [name, account] : sums.queries) {
+    Visit(visit, kQueryPackets, {{"query", name}, {"stage", "in"}}, account.packets_in);
+    Visit(visit, kQueryPackets, {{"query", name}, {"stage", "out"}}, account.packets_out);
+  }
+  for (const auto& [name, account] : sums.queries) {
+    Visit(visit, kQueryTuples, {{"query", name}, {"stage", "in"}}, account.tuples_in);
+    Visit(visit, kQueryTuples, {{"query", name}, {"stage", "out"}}, account.tuples_out);
+  }
+  for (const auto& [name, account] : sums.queries) {
+    for (int i = 0; i < kDropReasons; ++i) {
+      if (account.dropped[i] == 0) continue;
+      const ReasonInfo& info = reason_info(i);
+      Visit(visit, kQueryDropped,
+            {{"query", name}, {"reason", std::string(info.name)}, {"unit", std::string(name_of(info.unit))}},
+            account.dropped[i]);
+    }
+  }
+}
+
+void MonitorMetrics::VisitOutput(const Sums& sums, const MetricVisitor& visit) const {
+  Visit(visit, kBatches, {}, sums.output.batches);
+  Visit(visit, kBatchBytes, {}, sums.output.bytes);
+  Visit(visit, kRefused, {}, sums.output.refused);
+  visit(kFill, {}, sums.output.fill);
+  if (sums.output.bytes == 0) return;
+  visit(kReduction, {}, static_cast<double>(sums.lanes.received_bytes) / static_cast<double>(sums.output.bytes));
+}
+
+void MonitorMetrics::VisitRings(const MetricVisitor& visit) const {
+  if (dispatch_ == nullptr) return;
+  for (const MetricFamily& family : {kRing, kRingSize}) {
+    for (const WorkerGroup& group : dispatch_->groups()) {
+      for (size_t i = 0; i < group.workers.size(); ++i) {
+        SpscRing<Packet>& ring = group.workers[i]->packets();
+        Visit(visit, family, {{"parsers", group.parsers.front()}, {"worker", std::to_string(i)}},
+              family.name == kRing.name ? ring.waiting() : ring.capacity());
+      }
+    }
+  }
+}
+
+void MonitorMetrics::VisitProcess(const Sums& sums, const MetricVisitor& visit) const {
+  Visit(visit, kMemory, {{"of", "process"}}, ResidentBytes());
+  Visit(visit, kMemory, {{"of", "reassembly"}}, sums.engines.reassembly_bytes);
+}
+
+}  // namespace tapline

@@ -1,0 +1,44 @@
+// What a running monitor can say of itself: put together from the copies that its threads publish ten times a second.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "monitors/lane/dispatch_stage.h"
+#include "monitors/lane/lane.h"
+#include "monitors/lane/parser_unit.h"
+#include "monitors/metrics/metric.h"
+#include "monitors/plan/queries.h"
+
+namespace tapline {
+
+class MonitorMetrics {
+ public:
+  // All outlive it; `dispatch` may be null.
+  MonitorMetrics(Queries* queries, std::span<const std::unique_ptr<Lane>> lanes,
+                 std::span<const std::unique_ptr<ParserUnit>> units, const DispatchStage* dispatch);
+
+  // Every figure, family by family. Any thread.
+  void ForEach(const MetricVisitor& visit) const;
+
+ private:
+  struct Sums;
+  Sums Collect() const;
+  void VisitLanes(const Sums& sums, const MetricVisitor& visit) const;
+  void VisitParsers(const Sums& sums, const MetricVisitor& visit) const;
+  void VisitQueries(const Sums& sums, const MetricVisitor& visit) const;
+  void VisitOutput(const Sums& sums, const MetricVisitor& visit) const;
+  void VisitRings(const MetricVisitor& visit) const;
+  void VisitProcess(const Sums& sums, const MetricVisitor& visit) const;
+
+  Queries* queries_;
+  std::span<const std::unique_ptr<Lane>> lanes_;
+  std::span<const std::unique_ptr<ParserUnit>> units_;
+  const DispatchStage* dispatch_;
+};
+
+}  // namespace tapline
