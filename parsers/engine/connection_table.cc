@@ -11,10 +11,12 @@ constexpr uint32_t kVictimCandidates = 16;
 
 size_t stride_for(uint32_t state_bytes) { return (sizeof(Connection) + state_bytes + 63) / 64 * 64; }
 
-// Smaller is better given up.
+// Smaller is better given up: what is over, then what nobody answered, then what its client did not go on with.
+constexpr int kEstablished = 3;
 int usefulness(const Connection& connection) {
   if (connection.ended()) return 0;
-  return connection.tcp_state == TcpState::kSynSent ? 1 : 2;
+  if (connection.tcp_state == TcpState::kSynSent) return 1;
+  return connection.tcp_state == TcpState::kSynAnswered ? 2 : kEstablished;
 }
 
 }  // namespace
@@ -75,6 +77,7 @@ Connection& ConnectionTable::insert(const Packet& packet) {
   connection.protocol = packet.protocol;
   connection.index = index;
   connection.wheel_slot = kNoSlot;
+  newest_[inserted_++ % kNewest] = index;
 
   uint64_t slot = packet.flow_hash & mask_;
   while (buckets()[slot].index != 0) slot = (slot + 1) & mask_;
@@ -114,6 +117,12 @@ Connection& ConnectionTable::victim() {
         (usefulness(candidate) == usefulness(*best) && candidate.last_seen_ns < best->last_seen_ns)) {
       best = &candidate;
     }
+  }
+  if (usefulness(*best) < kEstablished) return *best;
+  // All of them established. Where a flood of SYNs fills the table, the newest entries are its own.
+  for (uint32_t i = 0; i < kNewest; ++i) {
+    Connection& candidate = at(newest_[(inserted_ + i) % kNewest]);
+    if (candidate.index != 0 && usefulness(candidate) < kEstablished) return candidate;
   }
   return *best;
 }

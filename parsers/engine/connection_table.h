@@ -38,8 +38,8 @@ class ConnectionTable {
 
   bool full() const { return free_head_ == 0 && used_ == max_connections_; }
   uint32_t size() const { return size_; }
-  // The connection that is best given up: one that has ended, else one without an answer, else the longest idle, among
-  // a few. REQUIRES: full().
+  // The connection that is best given up: one that has ended, else one without an answer, else one whose handshake is
+  // not over, else the longest idle, among a few and the newest. REQUIRES: full().
   Connection& victim();
 
   // Puts the entry where its deadline will be noticed. Needed once after insert(), then only when the deadline comes
@@ -108,6 +108,9 @@ class ConnectionTable {
   uint32_t free_head_ = 0;   // chained by wheel_next
   uint32_t size_ = 0;
   uint32_t hand_ = 0;
+  static constexpr uint32_t kNewest = 64;
+  uint32_t newest_[kNewest] = {};  // entries last inserted; some may have been erased since
+  uint32_t inserted_ = 0;
   int64_t wheel_s_ = 0;  // the next second whose slot is due
   uint32_t wheel_[kSlots] = {};
 };

@@ -103,7 +103,7 @@ class Engine::Impl final : public StreamReceiver {
   }
 
   bool on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment, LossReason reason) override {
-    lose(reason, bytes, connection.queries & stream_queries_);
+    lose(reason, bytes, connection.queries & (settling_ ? ending_ : stream_queries_));
     return for_each_stream_parser(connection, [&](StreamParser& parser, Emitter& out) {
       return parser.on_gap(connection, side, bytes, segment, out);
     });
@@ -323,7 +323,9 @@ class Engine::Impl final : public StreamReceiver {
     const int64_t clock_ns = std::exchange(clock_ns_, ending_clock_ns_);
     const bool others = ending != connection.queries;
     if (!others) {
+      settling_ = true;
       retire_now(connection);
+      settling_ = false;
     } else if (ending != 0) {
       for (Loaded& each : loaded_) end_for(each, connection, ending);
       connection.queries &= ~ending;
@@ -358,14 +360,22 @@ class Engine::Impl final : public StreamReceiver {
 
   template <typename Call>
   bool for_each_stream_parser(Connection& connection, Call call) {
-    for (Loaded* each : active_) {
-      if (each->stream_parser == nullptr || (connection.ignored_by & each->ignore_bit) != 0) continue;
-      Timer timer(each, 1, timed_);
-      if (call(*each->stream_parser, each->emitter) == StreamVerdict::kGiveUp) {
-        connection.ignored_by |= each->ignore_bit;
+    uint8_t going_on = 0;
+    const auto tell = [&](Loaded& each) {
+      if (each.stream_parser == nullptr || (connection.ignored_by & each.ignore_bit) != 0) return;
+      Timer timer(&each, 1, timed_);
+      const bool gives_up = call(*each.stream_parser, each.emitter) == StreamVerdict::kGiveUp;
+      (gives_up ? connection.ignored_by : going_on) |= each.ignore_bit;
+    };
+    if (settling_) [[unlikely]] {
+      // What waits at the end is of queries that are not active any more.
+      for (Loaded& each : loaded_) {
+        if (each.emitter.queries_ != 0) tell(each);
       }
+    } else {
+      for (Loaded* each : active_) tell(*each);
     }
-    return wanted(connection);
+    return going_on != 0;
   }
 
   void lose(LossReason reason, uint64_t count, uint64_t queries) {
@@ -391,6 +401,7 @@ class Engine::Impl final : public StreamReceiver {
   int64_t clock_ns_ = INT64_MIN;
   int64_t tick_ns_ = INT64_MIN;  // end of the current interval
   uint64_t ending_ = 0;          // queries whose end is under way
+  bool settling_ = false;        // for the connection at hand, it is now
   int64_t ending_clock_ns_ = INT64_MIN;
   uint32_t cursor_ = 0;  // where in the table it has got to
   EngineStats stats_;

@@ -35,7 +35,7 @@ class StreamReceiver {
 // Not thread-safe. State is made with the first payload, so connections without any cost nothing.
 class Reassembler {
  public:
-  static constexpr uint32_t kPatiencePackets = 4;
+  static constexpr uint32_t kPatiencePackets = 8;
   static constexpr int64_t kPatienceNs = 200'000'000;
   static constexpr int64_t kHoleTimeoutNs = 5'000'000'000;
 

@@ -146,7 +146,7 @@ TEST(Reassembler, ResetEndsBothSides) {
 
 TEST(Reassembler, AcknowledgedHoleIsAGap) {
   std::vector<Frame> frames = opened({client_data(0, "ab"), client_data(4, "ef")});
-  for (int i = 0; i < 5; ++i) frames.push_back(server_ack(6));
+  for (uint32_t i = 0; i <= Reassembler::kPatiencePackets; ++i) frames.push_back(server_ack(6));
   frames.push_back(client_data(2, "cd"));  // too late
   frames.push_back(client_data(6, "gh"));
   const Streams streams = reassemble(frames);
