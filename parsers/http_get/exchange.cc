@@ -6,6 +6,14 @@
 namespace tapline::http {
 namespace {
 
+constexpr size_t kKeptRequests = 4;
+constexpr size_t kKeptTextBytes = 256;
+
+void trim(Request& request) {
+  request.text.clear();
+  if (request.text.capacity() > kKeptTextBytes) request.text.shrink_to_fit();
+}
+
 bool has_no_body(const Request* request, uint32_t status) {
   return status / 100 == 1 || status == 204 || status == 304 || (request != nullptr && request->method() == "HEAD");
 }
@@ -15,12 +23,15 @@ bool has_no_body(const Request* request, uint32_t status) {
 Exchange::Verdict Exchange::data(Side side, std::span<const uint8_t> bytes, const Segment& segment,
                                  TransactionSink& sink) {
   sink_ = &sink;
+  readers_[other_side(side)].answered(*this);
+  if (segment.offset != readers_[side].offset()) [[unlikely]]
+    join(side);
   const auto verdict = readers_[side].read(bytes, segment, *this);
   if (verdict == MessageReader::Verdict::kNotHttp) {
     // Some requests only their server can read: the connection is HTTP if its answer is.
     not_http_[side] = true;
     if (not_http_[other_side(side)]) return Verdict::kNotHttp;
-    const bool tunnel = current_request_.has_value() && current_request_->method() == "CONNECT";
+    const bool tunnel = current_paired_ && current_request_.method() == "CONNECT";
     const bool asked = !requests_.empty() && requests_.front().method() == "CONNECT";
     if (tunnel || asked) over_ = true;
     readers_[side].start_in_middle();
@@ -32,8 +43,15 @@ Exchange::Verdict Exchange::data(Side side, std::span<const uint8_t> bytes, cons
   return Verdict::kOver;
 }
 
+// The parser was not told of what came before: it was loaded while the connection went on.
+void Exchange::join(Side side) {
+  readers_[side].start_in_middle();
+  if (requester_ >= 0) on_hidden(side, readers_[side].offset());
+}
+
 Exchange::Verdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment, TransactionSink& sink) {
   sink_ = &sink;
+  if (segment.offset != readers_[side].offset()) join(side);
   readers_[side].gap(bytes, segment, *this);
   if (is_requester(side) && !waiting_.empty()) settle(false);
   return Verdict::kFine;
@@ -72,14 +90,15 @@ Framing Exchange::on_request(Side side, const Head& head, const Segment& first) 
     tell_first_requests(1);
     responses_hidden_ = true;
   }
-  Request& request = requests_.emplace_back();
+  Request& request = requests_.push_back();
   request.id = reading_id_ = next_id_++;
   request.first_ns = first.time_ns;
   request.begin = first.offset;
   request.end = readers_[side].offset();
   request.after_hidden = std::exchange(requests_hidden_, false);
-  request.text.reserve(head.method.size() + head.url.size() + head.host.size());
-  request.text.append(head.method).append(head.url).append(head.host);
+  request.complete = false;
+  request.simple = !head.versioned;
+  request.text.assign(head.method).append(head.url).append(head.host);
   request.method_bytes = static_cast<uint32_t>(head.method.size());
   request.url_bytes = static_cast<uint32_t>(head.url.size());
   text_bytes_ += request.text.size();
@@ -91,6 +110,11 @@ Framing Exchange::on_request(Side side, const Head& head, const Segment& first) 
 Framing Exchange::on_response(const Head& head, const Segment& first) {
   interim_ = head.status / 100 == 1 && head.status != 101;
   if (interim_) return {};
+  begin_response(first, head.status);
+  return frame_response(head);
+}
+
+void Exchange::begin_response(const Segment& first, uint32_t status) {
   settle(false);
   current_ = Response{.first_ns = first.time_ns,
                       .last_ns = first.time_ns,
@@ -98,14 +122,18 @@ Framing Exchange::on_response(const Head& head, const Segment& first) {
                       .end = first.offset,
                       .acked = first.peer_offset,
                       .acked_known = first.peer_offset_known,
-                      .status = head.status};
-  Request request;
-  if (waiting_.empty() && take_request(*current_, &request)) current_request_ = std::move(request);
-  return frame_response(head);
+                      .status = status};
+  current_paired_ = waiting_.empty() && take_request(*current_, &current_request_);
+}
+
+bool Exchange::on_headless(Side side, const Segment& first) {
+  if (requester_ < 0 || is_requester(side) || requests_.empty() || !requests_.front().simple) return false;
+  begin_response(first, 0);
+  return true;
 }
 
 Framing Exchange::frame_response(const Head& head) {
-  const Request* request = current_request_ ? &*current_request_ : nullptr;
+  const Request* request = current_paired_ ? &current_request_ : nullptr;
   const bool tunnel = request != nullptr && request->method() == "CONNECT" && head.status / 100 == 2;
   if (tunnel || head.status == 101) {
     over_ = true;
@@ -130,8 +158,8 @@ void Exchange::on_request_end(uint64_t end_offset, bool exact) {
   Request* request = nullptr;
   if (!requests_.empty() && requests_.back().id == reading_id_) {
     request = &requests_.back();
-  } else if (current_request_ && current_request_->id == reading_id_) {
-    request = &*current_request_;
+  } else if (current_paired_ && current_request_.id == reading_id_) {
+    request = &current_request_;
   }
   if (request == nullptr) return;
   request->end = end_offset;
@@ -142,14 +170,14 @@ void Exchange::on_response_end(uint64_t end_offset, int64_t time_ns) {
   if (!current_) return;
   current_->end = end_offset;
   current_->last_ns = time_ns;
-  if (current_request_) {
-    sink_->on_transaction(&*current_request_, &*current_);
-    text_bytes_ -= current_request_->text.size();
+  if (current_paired_) {
+    sink_->on_transaction(&current_request_, &*current_);
+    forget(current_request_);
   } else {
-    waiting_.push_back(*current_);
+    waiting_.push_back() = *current_;
   }
   current_.reset();
-  current_request_.reset();
+  current_paired_ = false;
   if (!waiting_.empty()) settle(waiting_.size() > kMaxWaiting);
 }
 
@@ -175,7 +203,7 @@ bool Exchange::take_request(const Response& response, Request* taken) {
     tell_first_requests(certain ? last : last + 1);
     if (!certain) return false;
   }
-  *taken = std::move(requests_.front());
+  std::swap(*taken, requests_.front());
   requests_.pop_front();
   return true;
 }
@@ -189,7 +217,7 @@ bool Exchange::answers(const Request& request, const Response& response) const {
 void Exchange::tell_first_requests(size_t count) {
   for (; count > 0; --count) {
     sink_->on_transaction(&requests_.front(), nullptr);
-    text_bytes_ -= requests_.front().text.size();
+    forget(requests_.front());
     requests_.pop_front();
   }
 }
@@ -198,10 +226,9 @@ void Exchange::tell_first_requests(size_t count) {
 void Exchange::settle(bool closing) {
   while (!waiting_.empty()) {
     const Response& response = waiting_.front();
-    Request request;
-    if (take_request(response, &request)) {
-      sink_->on_transaction(&request, &response);
-      text_bytes_ -= request.text.size();
+    if (take_request(response, &settled_)) {
+      sink_->on_transaction(&settled_, &response);
+      forget(settled_);
     } else {
       const bool may_come = response.acked_known && response.acked > request_reader().settled_offset();
       if (may_come && !closing) return;
@@ -213,17 +240,34 @@ void Exchange::settle(bool closing) {
 
 void Exchange::tell_all() {
   settle(true);
-  if (current_) sink_->on_transaction(current_request_ ? &*current_request_ : nullptr, &*current_);
-  if (current_request_) text_bytes_ -= current_request_->text.size();
+  if (current_) sink_->on_transaction(current_paired_ ? &current_request_ : nullptr, &*current_);
+  if (current_paired_) forget(current_request_);
   current_.reset();
-  current_request_.reset();
+  current_paired_ = false;
   tell_first_requests(requests_.size());
 }
 
 void Exchange::visit_pending(TransactionSink& sink) const {
-  for (const Response& response : waiting_) sink.on_transaction(nullptr, &response);
-  if (current_) sink.on_transaction(current_request_ ? &*current_request_ : nullptr, &*current_);
-  for (const Request& request : requests_) sink.on_transaction(&request, nullptr);
+  for (size_t i = 0; i < waiting_.size(); ++i) sink.on_transaction(nullptr, &waiting_[i]);
+  if (current_) sink.on_transaction(current_paired_ ? &current_request_ : nullptr, &*current_);
+  for (size_t i = 0; i < requests_.size(); ++i) sink.on_transaction(&requests_[i], nullptr);
+}
+
+void Exchange::recycle() {
+  Exchange fresh;
+  fresh.requests_ = std::move(requests_);
+  fresh.requests_.recycle(kKeptRequests, trim);
+  fresh.waiting_ = std::move(waiting_);
+  fresh.waiting_.recycle(kKeptRequests, [](Response&) {});
+  fresh.current_request_ = std::move(current_request_);
+  trim(fresh.current_request_);
+  fresh.settled_ = std::move(settled_);
+  trim(fresh.settled_);
+  for (const Side side : {Side{0}, Side{1}}) {
+    fresh.readers_[side] = std::move(readers_[side]);
+    fresh.readers_[side].recycle();
+  }
+  *this = std::move(fresh);
 }
 
 size_t Exchange::memory_bytes() const { return text_bytes_ + readers_[0].buffer_bytes() + readers_[1].buffer_bytes(); }

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "parsers/http_get/message_reader.h"
+#include "parsers/http_get/ring.h"
 
 namespace tapline::http {
 
@@ -20,6 +19,7 @@ struct Request {
   uint64_t end = 0;           // of what was read so far
   bool complete = false;      // end is where it ends
   bool after_hidden = false;  // requests may lie unseen between it and the one before
+  bool simple = false;        // HTTP/0.9: its response may have no head
   std::string text = {};      // method, url and host, one after the other
   uint32_t method_bytes = 0;
   uint32_t url_bytes = 0;
@@ -37,7 +37,7 @@ struct Response {
   uint64_t end = 0;
   uint64_t acked = 0;  // how much of the requests the server had received when it began to answer
   bool acked_known = false;
-  uint32_t status = 0;
+  uint32_t status = 0;  // 0: without a head
 };
 
 class TransactionSink {
@@ -82,20 +82,27 @@ class Exchange final : private MessageHandler {
   // Bytes held for heads and pending requests.
   size_t memory_bytes() const;
 
+  // As after construction, with the memory of a few short requests: the next connection then allocates nothing.
+  void recycle();
+
  private:
   Framing on_head(Side side, const Head& head, const Segment& first, bool cut) override;
   void on_message_end(Side side, uint64_t end_offset, int64_t time_ns, bool exact) override;
   void on_hidden(Side side, uint64_t offset) override;
   void on_head_too_long(Side side) override;
+  bool on_headless(Side side, const Segment& first) override;
 
   Framing on_request(Side side, const Head& head, const Segment& first);
   Framing on_response(const Head& head, const Segment& first);
   Framing frame_response(const Head& head);
   void on_request_end(uint64_t end_offset, bool exact);
   void on_response_end(uint64_t end_offset, int64_t time_ns);
+  void join(Side side);
+  void begin_response(const Segment& first, uint32_t status);
   bool take_request(const Response& response, Request* taken);
   bool answers(const Request& request, const Response& response) const;
   void tell_first_requests(size_t count);
+  void forget(const Request& request) { text_bytes_ -= request.text.size(); }
   void settle(bool closing);
   void tell_all();
   bool is_requester(Side side) const { return requester_ == side; }
@@ -113,10 +120,12 @@ class Exchange final : private MessageHandler {
   uint32_t next_id_ = 1;
   uint32_t reading_id_ = 0;                      // of the request being read
   std::optional<uint64_t> request_peer_offset_;  // what the client had received when it sent the latest request
-  std::deque<Request> requests_;                 // unanswered, oldest first
-  std::deque<Response> waiting_;                 // whole, their requests still to come
+  Ring<Request> requests_;                       // unanswered, oldest first
+  Ring<Response> waiting_;                       // whole, their requests still to come
   std::optional<Response> current_;              // being read
-  std::optional<Request> current_request_;       // what it answers, if known
+  bool current_paired_ = false;                  // current_request_ is what it answers
+  Request current_request_;
+  Request settled_;  // of the pair being told; its memory is used again
   size_t text_bytes_ = 0;
   TransactionSink* sink_ = nullptr;  // during a call
 };

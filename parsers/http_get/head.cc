@@ -157,6 +157,7 @@ void parse_start_line(std::string_view line, Head* head) {
   head->request = true;
   head->method = parts.method;
   head->url = parts.url;
+  head->versioned = parts.versioned;
 }
 
 }  // namespace
@@ -178,6 +179,11 @@ bool may_resume_at(std::string_view bytes) {
     return bytes.substr(0, common) == word.substr(0, common);
   };
   return begins_alike("HTTP/1.") || std::any_of(kUsualMethods.begin(), kUsualMethods.end(), begins_alike);
+}
+
+bool is_simple_request(std::string_view bytes) {
+  if (!bytes.starts_with("GET /") || bytes.find('\n') != bytes.size() - 1) return false;
+  return look_at(bytes) == Look::kRequest && !split_request_line(trim(bytes)).versioned;
 }
 
 bool is_http2_preface(std::string_view bytes) { return bytes.starts_with("PRI * HTTP/2.0"); }

@@ -24,6 +24,10 @@ Look look_at(std::string_view bytes);
 // line.
 bool may_resume_at(std::string_view bytes);
 
+// True for GET, a path and the end of the line, and nothing else: a whole request of HTTP/0.9, which has no fields
+// (RFC 1945 section 4.1). More may follow only from a client that left out the version by mistake.
+bool is_simple_request(std::string_view bytes);
+
 // True for the client preface of HTTP/2 (RFC 9113 section 3.4), which is not ours.
 bool is_http2_preface(std::string_view bytes);
 
@@ -36,6 +40,7 @@ struct Head {
   bool request = false;
   std::string_view method = {};
   std::string_view url = {};   // as in the request line
+  bool versioned = false;      // a request line without a version is HTTP/0.9
   std::string_view host = {};  // Host header, else the authority of an absolute URL
   uint32_t status = 0;
   bool chunked = false;

@@ -15,6 +15,8 @@ using http::Response;
 // Joined in mid-stream and nothing like HTTP within this much: another protocol.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
 constexpr size_t kMaxMemoryBytes = size_t{256} << 20;
+// Exchanges of ended connections that are kept for the next ones, so that those allocate nothing.
+constexpr size_t kMaxIdleExchanges = 4096;
 
 // Turns transactions into tuples of a connection for some of its queries.
 class TupleWriter final : public http::TransactionSink {
@@ -105,6 +107,10 @@ class HttpGet final : public StreamParser {
     const uint32_t slot = state_of<State>(connection).slot;
     if (slot == 0) return;
     memory_bytes_ -= exchanges_[slot - 1]->memory_bytes();
+    if (idle_.size() < kMaxIdleExchanges) {
+      exchanges_[slot - 1]->recycle();
+      idle_.push_back(std::move(exchanges_[slot - 1]));
+    }
     exchanges_[slot - 1].reset();
     free_.push_back(slot);
     state_of<State>(connection).slot = 0;
@@ -124,7 +130,9 @@ class HttpGet final : public StreamParser {
     }
     slot = free_.back();
     free_.pop_back();
-    exchanges_[slot - 1] = std::make_unique<Exchange>();
+    if (idle_.empty()) idle_.push_back(std::make_unique<Exchange>());
+    exchanges_[slot - 1] = std::move(idle_.back());
+    idle_.pop_back();
     for (const Side side : {Side{0}, Side{1}}) {
       if ((connection.syn_seen >> side & 1) == 0) exchanges_[slot - 1]->start_in_middle(side);
     }
@@ -138,7 +146,8 @@ class HttpGet final : public StreamParser {
   }
 
   std::vector<std::unique_ptr<Exchange>> exchanges_;
-  std::vector<uint32_t> free_;
+  std::vector<uint32_t> free_;  // slots
+  std::vector<std::unique_ptr<Exchange>> idle_;
   size_t memory_bytes_ = 0;
 };
 

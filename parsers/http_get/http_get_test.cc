@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "parsers/testing/conversation.h"
 #include "parsers/testing/harness.h"
 
@@ -146,6 +148,27 @@ TEST(HttpGet, ConnectMakesTheConnectionOpaque) {
                                           whole("CONNECT far:443 far:443 200", connect, established)}));
 }
 
+// HTTP/0.9: one line asks, and everything until the close answers (RFC 1945 sections 4.1 and 6).
+TEST(HttpGet, RequestsWithoutAVersion) {
+  const std::string simple = "GET /path\r\n";
+  const std::string page = "<html>HTTP/0.9 has\r\n\r\nno head</html>";
+  expect_at_every_cut(simple, page, {whole("GET  /path 0", simple, page)});
+  expect_at_every_cut("GET /path\n", "H", {whole("GET  /path 0", "GET /path\n", "H")});
+  // Servers that don't speak it answer with a head.
+  const std::string refused = "HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\nno";
+  expect_at_every_cut(simple, refused, {whole("GET  /path 400", simple, refused)});
+  // The version forgotten, the fields not.
+  const std::string fields = "GET /path\r\nHost: h\r\n\r\n";
+  expect_at_every_cut(fields, page, {whole("GET h /path 0", fields, page)});
+  expect_at_every_cut(simple, "", Lines{"GET  /path 0 " + size(std::string_view(simple)) + " 0 request"});
+}
+
+TEST(HttpGet, OnlyTheFirstRequestMayHaveNoVersion) {
+  // A body is no answer to what a later line asks, and no protocol but HTTP is asked with GET and a path.
+  EXPECT_EQ(parse(one_connection("GET path\r\n", "anything")), Lines{});
+  EXPECT_EQ(parse(one_connection("HELO /path\r\n", "250 fine\r\n")), Lines{});
+}
+
 TEST(HttpGet, ResponseBeforeTheRequestIsComplete) {
   const std::string head = "POST /big HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n";
   const std::string refused = "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n";
@@ -243,6 +266,133 @@ TEST(HttpGet, NeverPairsWrongWhicheverFrameIsLost) {
           EXPECT_EQ(tuple["first_byte_ns"], "1000000") << first << " and " << second << " lost";
         }
       }
+    }
+  }
+}
+
+// Three transactions that each say which they are, in segments of at most `cut` bytes, and whose each frame is.
+std::vector<Frame> three_told_apart(size_t cut, std::vector<size_t>* transaction_of) {
+  Conversation conversation;
+  conversation.handshake();
+  transaction_of->assign(3, 0);
+  for (const std::string number : {"1", "2", "3"}) {
+    conversation.client_cut("GET /" + number + " HTTP/1.1\r\nHost: h\r\n\r\n", cut);
+    conversation.server_cut("HTTP/1.1 20" + number + " OK\r\nContent-Length: 5\r\n\r\nhello", cut);
+    transaction_of->resize(conversation.frames().size(), number[0] - '0');
+  }
+  conversation.client_ack().close();
+  transaction_of->resize(conversation.frames().size(), 0);
+  return conversation.frames();
+}
+
+TEST(HttpGet, ALostSegmentCostsItsOwnTransactionOnly) {
+  for (const size_t cut : {1000u, 20u, 7u, 1u}) {
+    std::vector<size_t> transaction_of;
+    const std::vector<Frame> frames = three_told_apart(cut, &transaction_of);
+    for (size_t lost = 0; lost < frames.size(); ++lost) {
+      std::vector<Frame> left = frames;
+      left.erase(left.begin() + static_cast<ptrdiff_t>(lost));
+      Harness run({"http_get"});
+      run.all(left);
+      std::vector<size_t> whole_ones;
+      for (const testing::Tuple& tuple : run.tuples()) {
+        if (!tuple["partial"].empty()) continue;
+        whole_ones.push_back(static_cast<size_t>(tuple["url"].at(1) - '0'));
+        EXPECT_EQ(tuple["status"], "20" + tuple["url"].substr(1)) << "frame " << lost << " lost, cut at " << cut;
+      }
+      for (size_t number = 1; number <= 3; ++number) {
+        const auto times = std::count(whole_ones.begin(), whole_ones.end(), number);
+        EXPECT_LE(times, 1);
+        if (number != transaction_of[lost]) {
+          EXPECT_EQ(times, 1) << number << ", frame " << lost << " lost, cut at " << cut;
+        }
+      }
+    }
+  }
+}
+
+TEST(HttpGet, ARepeatedSegmentChangesNothing) {
+  for (const size_t cut : {1000u, 20u, 7u}) {
+    std::vector<size_t> transaction_of;
+    const std::vector<Frame> frames = three_told_apart(cut, &transaction_of);
+    const Lines expected = parse(frames);
+    ASSERT_EQ(expected.size(), 3u);
+    for (size_t repeated = 0; repeated < frames.size(); ++repeated) {
+      for (size_t later = repeated; later < std::min(frames.size(), repeated + 6); ++later) {
+        std::vector<Frame> more = frames;
+        more.insert(more.begin() + static_cast<ptrdiff_t>(later + 1), frames[repeated]);
+        EXPECT_EQ(parse(more), expected) << repeated << " again after " << later << ", cut at " << cut;
+      }
+    }
+  }
+}
+
+TEST(HttpGet, SwappedSegmentsChangeNothing) {
+  std::vector<size_t> transaction_of;
+  const std::vector<Frame> frames = three_told_apart(7, &transaction_of);
+  const Lines expected = parse(frames);
+  for (size_t first = 3; first < frames.size(); ++first) {
+    for (size_t second = first + 1; second < std::min(frames.size(), first + 5); ++second) {
+      std::vector<Frame> swapped = frames;
+      std::swap(swapped[first], swapped[second]);
+      EXPECT_EQ(parse(swapped), expected) << first << " and " << second;
+    }
+  }
+}
+
+// http_get, loaded when each connection already had `skipped` pieces of payload.
+class LateParser final : public StreamParser {
+ public:
+  explicit LateParser(size_t skipped) : skipped_(skipped) {}
+  const Schema& schema() const override { return parser_->schema(); }
+  Needs needs() const override { return parser_->needs(); }
+  StreamVerdict on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment,
+                        Emitter& out) override {
+    if (skipped_ > 0) {
+      --skipped_;
+      return StreamVerdict::kContinue;
+    }
+    return streams().on_data(connection, side, bytes, segment, out);
+  }
+  StreamVerdict on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment,
+                       Emitter& out) override {
+    return streams().on_gap(connection, side, bytes, segment, out);
+  }
+  void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns, Emitter& out) override {
+    streams().on_stream_end(connection, side, end, time_ns, out);
+  }
+  void on_end(Connection& connection, uint64_t queries, Emitter& out) override {
+    parser_->on_end(connection, queries, out);
+  }
+  void on_release(Connection& connection) override { parser_->on_release(connection); }
+
+ private:
+  StreamParser& streams() { return static_cast<StreamParser&>(*parser_); }
+  size_t skipped_;
+  std::unique_ptr<Parser> parser_ = std::move(testing::make_parsers({"http_get"})[0]);
+};
+
+TEST(HttpGet, ConnectionsInProgressAreJoinedInMidStream) {
+  for (const size_t cut : {1000u, 20u, 7u}) {
+    std::vector<size_t> transaction_of;
+    const std::vector<Frame> frames = three_told_apart(cut, &transaction_of);
+    for (size_t skipped = 1; skipped < frames.size() - 7; ++skipped) {
+      std::vector<std::unique_ptr<Parser>> parsers;
+      parsers.push_back(std::make_unique<LateParser>(skipped));
+      Harness run(std::move(parsers));
+      run.all(frames);
+      std::vector<std::string> whole_ones, expected;
+      for (const testing::Tuple& tuple : run.tuples()) {
+        if (!tuple["partial"].empty()) continue;
+        whole_ones.push_back(tuple["url"]);
+        EXPECT_EQ(tuple["status"], "20" + tuple["url"].substr(1)) << skipped << " skipped, cut at " << cut;
+      }
+      for (size_t number = transaction_of[3 + skipped - 1] + 1; number <= 3; ++number) {
+        expected.push_back("/" + std::to_string(number));
+      }
+      // The one that was going on may be whole: then its last skipped byte ended the one before.
+      if (whole_ones.size() > expected.size()) whole_ones.erase(whole_ones.begin());
+      EXPECT_EQ(whole_ones, expected) << skipped << " skipped, cut at " << cut;
     }
   }
 }

@@ -7,6 +7,7 @@ namespace {
 
 constexpr int kMaxChunkDigits = 15;
 constexpr size_t kKeepBufferBytes = 4 << 10;
+constexpr size_t kRecycleBufferBytes = 512;
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -99,9 +100,26 @@ bool MessageReader::start(std::string_view& text, MessageHandler& handler) {
 // Not what a message begins with. Where no message was ever seen, the connection is of another protocol.
 bool MessageReader::reject(MessageHandler& handler) {
   head_.clear();
-  if (!recognised_ && !resumed_) return false;
+  if (!recognised_ && !resumed_) {
+    if (!handler.on_headless(side_, first_)) return false;
+    recognised_ = true;
+    mode_ = Mode::kUntilClose;
+    return true;
+  }
   lose_step(handler);
   return true;
+}
+
+void MessageReader::finish_simple_request(MessageHandler& handler) {
+  if (is_simple_request(head_)) head_done(head_, false, handler);
+}
+
+void MessageReader::recycle() {
+  std::string head = std::move(head_);
+  head.clear();
+  if (head.capacity() > kRecycleBufferBytes) head.shrink_to_fit();
+  *this = MessageReader(side_);
+  head_ = std::move(head);
 }
 
 bool MessageReader::collect(std::string_view& text, MessageHandler& handler) {
@@ -263,6 +281,9 @@ void MessageReader::gap(uint64_t bytes, const Segment& segment, MessageHandler& 
 }
 
 void MessageReader::end(MessageHandler& handler) {
+  if (mode_ == Mode::kHead) finish_simple_request(handler);
+  if (mode_ == Mode::kHead && !recognised_ && !resumed_ && handler.on_headless(side_, first_))
+    mode_ = Mode::kUntilClose;
   if (in_body()) handler.on_message_end(side_, offset_, last_byte_ns_, mode_ == Mode::kUntilClose);
   head_.clear();
   mode_ = Mode::kSeek;

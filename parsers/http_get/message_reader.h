@@ -28,6 +28,8 @@ class MessageHandler {
   // Messages may lie unseen before this offset.
   virtual void on_hidden(Side side, uint64_t offset) = 0;
   virtual void on_head_too_long(Side side) = 0;
+  // The stream begins with what is no message. True: it is the body of a response that has no head (HTTP/0.9).
+  virtual bool on_headless(Side side, const Segment& first) = 0;
 };
 
 // Finds the messages in one side's stream. Heads that lie in one piece are parsed where they are, others are collected
@@ -51,6 +53,13 @@ class MessageReader {
   Verdict read(std::span<const uint8_t> bytes, const Segment& segment, MessageHandler& handler);
   void gap(uint64_t bytes, const Segment& segment, MessageHandler& handler);
   void end(MessageHandler& handler);
+  // The other side answers: if a line without a version is all that came, it was a whole request.
+  void answered(MessageHandler& handler) {
+    if (mode_ == Mode::kHead) [[unlikely]]
+      finish_simple_request(handler);
+  }
+  // As after construction, with the memory of a small head.
+  void recycle();
 
   // Of the next byte.
   uint64_t offset() const { return offset_; }
@@ -79,6 +88,7 @@ class MessageReader {
   bool start(std::string_view& text, MessageHandler& handler);
   bool collect(std::string_view& text, MessageHandler& handler);
   bool reject(MessageHandler& handler);
+  void finish_simple_request(MessageHandler& handler);
   void seek(std::string_view& text);
   void head_done(std::string_view head, bool cut, MessageHandler& handler);
   void skip_body(std::string_view& text, MessageHandler& handler);
@@ -106,7 +116,7 @@ class MessageReader {
   Segment first_ = {};    // of the message's first byte
   size_t resume_ = 0;     // where to search head_ for its end
   std::string head_;
-  std::string scratch_;
+  std::string scratch_;  // of a folded field; empty between calls
 };
 
 }  // namespace tapline::http
