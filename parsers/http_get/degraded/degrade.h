@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "parsers/testing/frames.h"
+
+namespace tapline::http {
+
+// A degraded capture: which frames of the undegraded one it holds, in its order.
+struct Degraded {
+  static constexpr uint32_t kForeign = UINT32_MAX;  // a frame that the undegraded capture does not have
+
+  struct Item {
+    uint32_t original;
+    uint32_t captured_bytes;
+    uint32_t frame;  // in `frames`, if that is not empty
+    bool altered;    // its bytes were changed
+  };
+  std::vector<Item> items;
+  std::vector<testing::Frame> frames;  // of a damaged file; empty: those of the undegraded capture
+};
+
+// What a mirror does to a capture, the same for the same seed.
+enum class Degradation : uint8_t {
+  kNone,
+  kLoss,          // 1 % lost at random
+  kLate,          // 2 % are 1 to 3 places late
+  kMidStream,     // begins somewhere in the middle
+  kTwice,         // every packet twice, the copy up to 3 places later (seed 0: the next one)
+  kRequestsOnly,  // only what clients send; other seeds than 0: of about half of the connections, the others whole
+  kResponsesOnly,
+};
+Degraded degrade(const std::vector<testing::Frame>& frames, Degradation degradation, uint32_t seed);
+
+// A damaged file as a degraded capture of `frames`, each frame recognised by its first bytes, or in a file of as many
+// frames by its place.
+Degraded recognise(const std::vector<testing::Frame>& frames, std::vector<testing::Frame> damaged);
+
+// Whether the degradation took away one direction of the connection with this client.
+bool is_one_way(const std::string& client, Degradation degradation, uint32_t seed);
+
+}  // namespace tapline::http

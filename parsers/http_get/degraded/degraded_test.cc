@@ -1,0 +1,185 @@
+// What http_get makes of captures as mirrors deliver them: the capture http_zipf with packets lost, late, doubled, one
+// way only or from the middle on, 20 times each with other
+// random numbers, and the damaged files made of it.
+//
+// TAPLINE_SEEDS sets the number of times. Prints a table of what was measured.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "parsers/http_get/degraded/score.h"
+#include "parsers/testing/capture_file.h"
+
+namespace tapline::http {
+namespace {
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr uint32_t kSeeds = 2;
+#else
+constexpr uint32_t kSeeds = 20;
+#endif
+constexpr size_t kDamagedFrames = 12'000;  // the beginning of http_zipf that the damaged files were made of
+
+uint32_t seeds() {
+  const char* text = std::getenv("TAPLINE_SEEDS");
+  return text != nullptr ? static_cast<uint32_t>(std::atoi(text)) : kSeeds;
+}
+
+class DegradedCapture : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const std::string path = testing::reference_capture("generated/http_zipf.pcap.zst");
+    if (path.empty()) return;
+    frames_ = testing::read_capture(path);
+    truth_ = transactions_of(frames_);
+    std::printf("%-16s %9s %9s %6s %6s %8s %9s %9s %9s %9s\n", "", "pairs", "right", "wrong", "again", "resized",
+                "requests", "responses", "one-way", "told");
+  }
+  void SetUp() override {
+    if (frames_.empty()) GTEST_SKIP() << "no reference captures: set TAPLINE_CAPTURES";
+  }
+
+  static Score all_seeds(Degradation degradation, const char* name) {
+    Score sum;
+    for (uint32_t seed = 0; seed < seeds(); ++seed) {
+      sum += score(frames_, truth_, degrade(frames_, degradation, seed), degradation, seed);
+    }
+    print(name, sum);
+    return sum;
+  }
+
+  static void expect_all_right(const Score& score) {
+    EXPECT_GT(score.eligible, 0u);
+    EXPECT_EQ(score.right, score.eligible);
+    EXPECT_EQ(score.wrong, 0u);
+    EXPECT_EQ(score.again, 0u);
+  }
+
+  static void print(const char* name, const Score& score) {
+    std::printf("%-16s %9lu %9lu %6lu %6lu %8lu %9lu %9lu %9lu %9lu\n", name, score.eligible, score.right, score.wrong,
+                score.again, score.resized, score.half_requests, score.half_responses, score.one_way,
+                score.one_way_told);
+    for (const std::string& example : score.examples) std::printf("    %s\n", example.c_str());
+  }
+
+  static inline std::vector<testing::Frame> frames_;
+  static inline std::vector<Transaction> truth_;
+};
+
+// nginx's log: the URL and the status of each request, by client, in the order in which it answered them.
+std::map<std::string, std::vector<std::string>> logged_requests() {
+  const auto value_of = [](const std::string& row, const std::string& name) {
+    const size_t begin = row.find("\"" + name + "\":") + name.size() + 3;
+    const std::string value = row.substr(begin, row.find_first_of(",}", begin) - begin);
+    return value.starts_with('"') ? value.substr(1, value.size() - 2) : value;
+  };
+  std::map<std::string, std::map<std::pair<int, int>, std::string>> rows;
+  for (const std::string& row :
+       testing::read_lines(testing::reference_capture("generated/http_zipf.nginx_access.jsonl.zst"))) {
+    // Without a version, the answer has no head.
+    const bool simple = !value_of(row, "uri").empty() && value_of(row, "proto").empty();
+    const std::string status = simple ? "0" : value_of(row, "status");
+    rows[value_of(row, "client") + ":" + value_of(row, "cport")]
+        [{std::stoi(value_of(row, "conn")), std::stoi(value_of(row, "nreq"))}] = value_of(row, "uri") + " " + status;
+  }
+  std::map<std::string, std::vector<std::string>> requests;
+  for (const auto& [client, by_number] : rows) {
+    for (const auto& [number, request] : by_number) requests[client].push_back(request);
+  }
+  return requests;
+}
+
+// What nginx could not read as a request has no URL in its log.
+bool is_logged_as(const std::string& request, const std::string& logged) {
+  return logged.starts_with(' ') ? request.ends_with(logged) : request == logged;
+}
+
+TEST_F(DegradedCapture, TheTruthIsWhatNginxLogged) {
+  std::map<std::string, std::vector<std::string>> seen;
+  for (const Transaction& each : truth_) {
+    if (each.response.seen) seen[each.client].push_back(each.url + " " + std::to_string(each.status));
+  }
+  size_t requests = 0, compared = 0;
+  for (const auto& [client, logged] : logged_requests()) {
+    requests += logged.size();
+    const std::vector<std::string>& ours = seen[client];
+    // What its client did not wait for may be logged and have no answer.
+    size_t next = 0;
+    for (const std::string& request : ours) {
+      while (next < logged.size() && !is_logged_as(request, logged[next])) ++next;
+      EXPECT_LT(next++, logged.size()) << client << " " << request;
+    }
+    compared += ours.size();
+    seen.erase(client);
+  }
+  for (const auto& [client, ours] : seen) EXPECT_TRUE(ours.empty()) << client;
+  EXPECT_GT(compared, 33'900u);
+  EXPECT_LE(requests - compared, requests / 1000);
+}
+
+// Without degradation everything is told once, as it was.
+TEST_F(DegradedCapture, None) {
+  const Score none = score(frames_, truth_, degrade(frames_, Degradation::kNone, 0));
+  print("none", none);
+  expect_all_right(none);
+  EXPECT_EQ(none.resized, 0u);
+}
+
+TEST_F(DegradedCapture, Loss) {
+  const Score loss = all_seeds(Degradation::kLoss, "loss");
+  EXPECT_GE(loss.right, loss.eligible - loss.eligible / 1000);
+  EXPECT_LE(loss.wrong, loss.eligible / 10'000);
+  EXPECT_EQ(loss.again, 0u);
+}
+
+TEST_F(DegradedCapture, Late) {
+  const Score late = all_seeds(Degradation::kLate, "late");
+  EXPECT_GE(late.right, late.eligible - late.eligible / 1000);
+  EXPECT_EQ(late.wrong, 0u);
+  EXPECT_EQ(late.again, 0u);
+}
+
+TEST_F(DegradedCapture, MidStream) {
+  const Score mid_stream = all_seeds(Degradation::kMidStream, "mid-stream");
+  expect_all_right(mid_stream);
+  EXPECT_EQ(mid_stream.resized, 0u);
+}
+
+TEST_F(DegradedCapture, Twice) {
+  const Score twice = all_seeds(Degradation::kTwice, "twice");
+  expect_all_right(twice);
+  EXPECT_EQ(twice.resized, 0u);
+  EXPECT_EQ(twice.tuples, seeds() * score(frames_, truth_, degrade(frames_, Degradation::kNone, 0)).tuples);
+}
+
+TEST_F(DegradedCapture, OneWay) {
+  for (const auto& [degradation, name] : {std::pair(Degradation::kRequestsOnly, "requests only"),
+                                          std::pair(Degradation::kResponsesOnly, "responses only")}) {
+    const Score one_way = all_seeds(degradation, name);
+    expect_all_right(one_way);
+    EXPECT_GT(one_way.one_way, 0u);
+    EXPECT_EQ(one_way.one_way_told, one_way.one_way);
+  }
+}
+
+TEST_F(DegradedCapture, DamagedFiles) {
+  const std::vector<testing::Frame> beginning(frames_.begin(), frames_.begin() + kDamagedFrames);
+  const std::vector<Transaction> truth = transactions_of(beginning);
+  for (const std::string name : {"drop", "dup", "reorder", "flip", "midstream", "oneway", "snap96", "cut"}) {
+    const std::string path = testing::reference_capture("generated/damaged/http_zipf_" + name + ".pcap.zst");
+    ASSERT_NE(path, "");
+    const Score damaged = score(beginning, truth, recognise(beginning, testing::read_capture(path)));
+    print(name.c_str(), damaged);
+    // A flipped bit in a sequence number or a length can move a whole frame, and with it what surrounds it.
+    EXPECT_GE(damaged.right, damaged.eligible - damaged.eligible / (name == "flip" ? 100 : 1000)) << name;
+    EXPECT_EQ(damaged.wrong, 0u) << name;
+    EXPECT_EQ(damaged.again, 0u) << name;
+    if (name == "oneway") {
+      EXPECT_EQ(damaged.half_requests, truth.size());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tapline::http

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Every capture of evasion/ and malformed/ through every parser: no crash, no hang, no growth.
+
+Each capture runs in a monitor of its own, under a limit of time and one of memory over what a monitor needs for a harmless capture.
+In the sanitised build the monitor is sanitised too: any finding is a failure. A file that is no capture may be refused, with an error.
+
+usage: hostile_test.py [MONITOR]
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import oracle
+
+PARSERS = "tcp_flow_key,tcp_conn_time,tcp_pkt_size,http_get"
+SECONDS = 60
+GROWTH_KB = 192 << 10
+FINDINGS = ("Sanitizer", "runtime error:")
+
+
+def run(monitor, capture):
+    """Exit code (None: it hung), standard error and the most memory that it had, in KiB."""
+    command = [str(monitor), "--parser", PARSERS, "--pcap", str(capture), "--output", "json"]
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
+        end = time.monotonic() + SECONDS
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid != 0:
+                process.returncode = os.waitstatus_to_exitcode(status)
+                break
+            if time.monotonic() > end:
+                process.kill()
+                process.wait()
+                return None, "", 0
+            time.sleep(0.005)
+        errors.seek(0)
+        return process.returncode, errors.read().decode(errors="replace"), usage.ru_maxrss
+
+
+def fault(code, errors, memory_kb, usual_kb):
+    """What is wrong with a run, or nothing."""
+    if code is None:
+        return f"still running after {SECONDS} s"
+    if any(finding in errors for finding in FINDINGS):
+        return errors[-2000:]
+    if code not in (0, 1):
+        return f"exit code {code}: {errors[-500:]}"
+    if code == 1 and "error:" not in errors:
+        return f"refused without an error: {errors[-500:]}"
+    if memory_kb > usual_kb + GROWTH_KB:
+        return f"{memory_kb >> 10} MiB of memory, a harmless capture takes {usual_kb >> 10}"
+    return ""
+
+
+def main():
+    folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
+    code, errors, usual_kb = run(monitor, folder / "http" / sorted(os.listdir(folder / "http"))[0])
+    if code != 0:
+        print(f"the harmless capture failed with {code}: {errors}")
+        return 1
+    captures = [path for area in ("evasion", "malformed") for path in sorted((folder / area).iterdir())]
+    faults, refused = 0, 0
+    for capture in captures:
+        code, errors, memory_kb = run(monitor, capture)
+        refused += code == 1
+        wrong = fault(code, errors, memory_kb, usual_kb)
+        if wrong:
+            faults += 1
+            print(f"{capture.parent.name}/{capture.name}: {wrong}")
+    print(f"{len(captures)} captures, {refused} refused, {faults} faults")
+    return 1 if faults or not captures or refused > len(captures) // 4 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
