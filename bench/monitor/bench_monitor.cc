@@ -5,7 +5,8 @@
 // with a DPDK port (net_null filled by traffic_port.cc) and encodes into a null output. Beside it, in the same run and
 // over the same packets: its receive loop alone, and dpdk-testpmd in rxonly mode.
 //
-//   bench_monitor [--json] [--quick] [--parser NAME] [--bytes N] [--flows N] [--seconds S] [--only figure5|flows|time]
+//   bench_monitor [--json] [--quick] [--parser NAME] [--bytes N] [--flows N] [--seconds S] [--only
+//   figure5|modes|flows|time]
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -42,6 +43,16 @@ struct Target {
   uint32_t bytes;
   double cycles;
 };
+// How the monitor's threads share the work.
+struct Mode {
+  const char* name;
+  int cores;
+  uint32_t lanes;
+  bool workers;
+};
+constexpr Mode kRunToCompletion = {"run-to-completion", 1, 1, false};
+constexpr Mode kOtherModes[] = {{"run-to-completion", 2, 2, false}, {"pipeline", 1, 1, true}, {"pipeline", 2, 1, true}};
+
 constexpr Target kTargets[] = {
     {"tcp_flow_key", 64, 100}, {"tcp_conn_time", 64, 45}, {"tcp_pkt_size", 64, 100}, {"http_get", 256, 300}};
 
@@ -68,6 +79,17 @@ class Bench {
         if (flows == 1000) figure5_.push_back(Baseline(Subject::kTestpmd, "testpmd rxonly", bytes, flows));
         for (const Target& target : kTargets) {
           if (Wanted(target.parser)) figure5_.push_back(OneParser(target.parser, bytes, flows));
+        }
+      }
+    }
+  }
+
+  // Where two threads have one core, or a collector hands packets on, the clock counts, not the CPU time.
+  void Modes() {
+    for (const Mode& mode : kOtherModes) {
+      for (uint32_t bytes : {64u, 128u, 256u, 512u, 1024u, 1500u}) {
+        for (const Target& target : kTargets) {
+          if (Wanted(bytes, 1000) && Wanted(target.parser)) figure5_.push_back(InMode(mode, target.parser, bytes));
         }
       }
     }
@@ -118,9 +140,13 @@ class Bench {
     return std::nullopt;
   }
 
-  ordered_json Row(const std::string& name, uint32_t bytes, uint32_t flows, const Measured& measured) const {
+  static ordered_json Row(const std::string& name, uint32_t bytes, uint32_t flows, const Measured& measured,
+                          const Mode& mode = kRunToCompletion) {
     const double per_second = measured.packets_per_second;
     return {{"name", name},
+            {"mode", mode.name},
+            {"cores", mode.cores},
+            {"lost_share", measured.lost_share},
             {"bytes", bytes},
             {"flows", flows},
             {"cycles_per_packet", Rounded(measured.cycles_per_packet)},
@@ -129,9 +155,24 @@ class Bench {
             {"share_of_10gbe", Rounded(per_second / LinePackets(bytes) * 100) / 100}};
   }
 
+  ordered_json InMode(const Mode& mode, const std::string& parser, uint32_t bytes) {
+    Trial trial = TrialFor(Subject::kMonitor, TrafficFor(parser, bytes, 1000));
+    trial.monitor.parser = {parser};
+    trial.monitor.lanes = mode.lanes;
+    if (mode.workers) trial.monitor.workers = {parser};
+    trial.cores = mode.cores;
+    trial.seconds = std::min(trial.seconds, 0.5);
+    auto measured = Try(trial, parser);
+    if (!measured) return {};
+    ordered_json row = Row(parser, bytes, 1000, *measured, mode);
+    Tell(row);
+    return row;
+  }
+
   static void Tell(const ordered_json& row) {
-    std::fprintf(stderr, "%-16s %5u B %8u flows %8.1f Mpps %7.1f cycles", row["name"].get<std::string>().c_str(),
-                 row["bytes"].get<uint32_t>(), row["flows"].get<uint32_t>(),
+    std::fprintf(stderr, "%-17s %d  %-16s %5u B %8u flows %8.1f Mpps %7.1f cycles",
+                 row["mode"].get<std::string>().c_str(), row["cores"].get<int>(),
+                 row["name"].get<std::string>().c_str(), row["bytes"].get<uint32_t>(), row["flows"].get<uint32_t>(),
                  row["packets_per_second"].get<double>() / 1e6, row["cycles_per_packet"].get<double>());
     if (row.contains("added_cycles")) {
       std::fprintf(stderr, ", %6.1f added; %.4f tuples", row["added_cycles"].get<double>(),
@@ -197,8 +238,8 @@ class Bench {
     ordered_json rows = ordered_json::array();
     for (const Target& target : kTargets) {
       for (const ordered_json& row : figure5_) {
-        if (row.is_null() || row["name"] != target.parser || row["bytes"] != target.bytes || row["flows"] != 1000)
-          continue;
+        const bool other = row.is_null() || !row.contains("added_cycles") || row["flows"] != 1000;
+        if (other || row["name"] != target.parser || row["bytes"] != target.bytes) continue;
         rows.push_back({{"name", target.parser},
                         {"bytes", target.bytes},
                         {"added_cycles", row["added_cycles"]},
@@ -224,7 +265,7 @@ class Bench {
                "  --bytes N       only frames of this length\n"
                "  --flows N       only this many flows\n"
                "  --seconds S     measured time of each trial (1)\n"
-               "  --only PART     figure5, flows or time\n");
+               "  --only PART     figure5, modes, flows or time\n");
   std::exit(code);
 }
 
@@ -262,6 +303,7 @@ int Main(int argc, char** argv) {
   Bench bench(arguments);
   const auto part = [&](const char* name) { return arguments.only.empty() || arguments.only == name; };
   if (part("figure5")) bench.Figure5();
+  if (part("modes") && !arguments.quick) bench.Modes();
   if (part("flows") && !arguments.quick) bench.Flows();
   if (part("time")) bench.Time();
   const ordered_json results = bench.Json();

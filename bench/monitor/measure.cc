@@ -142,7 +142,7 @@ void StayOn(int first_core, int cores) {
     dup2(input_fd, STDIN_FILENO);
     Testpmd(trial, report_fd);
   }
-  StayOn(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) - 1, 1);
+  StayOn(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) - trial.cores, trial.cores);
   dup2(report_fd, STDERR_FILENO);
   _exit(trial.subject == Subject::kMonitor ? Monitor(trial, report_fd) : ReceiveLoop(trial));
 }
@@ -211,7 +211,8 @@ void AddQueue(const QueueSamples& queue, const Trial& trial, Measured* measured)
   }
   const double cpu_s = static_cast<double>(last->cpu_ns - first->cpu_ns) / 1e9;
   const auto packets = static_cast<double>(last->packets - first->packets);
-  measured->packets_per_second += packets / cpu_s;
+  const double wall_s = static_cast<double>(last->tsc - first->tsc) / hz;
+  measured->packets_per_second += packets / (trial.monitor.workers.empty() ? cpu_s : wall_s);
   measured->cycles_per_packet = cpu_s * hz / packets;
 }
 
@@ -276,6 +277,11 @@ Measured Run(const Trial& trial) {
   }
   for (const QueueSamples& queue : shared.get()->queues) AddQueue(queue, trial, &measured);
   measured.accounting = AccountingOf(text);
+  if (measured.accounting.is_object()) {
+    const auto& query = measured.accounting["queries"].begin().value();
+    measured.lost_share = 1 - query["packets_out"].get<double>() / query["packets_in"].get<double>();
+    measured.packets_per_second *= 1 - measured.lost_share;
+  }
   return measured;
 }
 

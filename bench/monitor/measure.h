@@ -22,6 +22,7 @@ struct Trial {
   Subject subject = Subject::kReceiveLoop;
   TrafficOptions traffic;
   MonitorConfig monitor;
+  int cores = 1;
   double warm_up_s = 0.3;
   double seconds = 1.0;
 };
@@ -34,10 +35,12 @@ struct Window {
 
 struct Measured {
   std::string error;  // empty if all went well
-  // CPU time of the receiving threads, so what other processes take does not count. TSC cycles.
+  // CPU time of the receiving thread, so what other processes take does not count. TSC cycles. The last queue's.
   double cycles_per_packet = 0;
-  // That many packets of one core (or of all queues together) with the core to itself.
+  // Packets that were received and not lost on their way to the parsers, all queues together, with the cores to
+  // themselves: by CPU time where a thread does all that its packets need, else by the clock.
   double packets_per_second = 0;
+  double lost_share = 0;  // of what was received
   std::vector<Window> windows;
   // The monitor's own account at its end.
   nlohmann::json accounting;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Takes the JSON of bench_monitor; gives a table on standard output and three plots as SVG beside the file:
-figure5.svg (throughput by packet size), flows.svg (cost by number of flows), time.svg (cost by run time)."""
+"""Takes the JSON of bench_monitor; gives a table on standard output and plots as SVG beside the file:
+figure5-MODE-CORES.svg (throughput by packet size), flows.svg (cost by number of flows), time.svg (cost by run time)."""
 import json
 import math
 import os
@@ -107,11 +107,11 @@ def line_packets(size):
     return LINE_GIGABITS * 1e9 / 8 / (size + 20) / 1e6
 
 
-def figure5(rows, mode):
-    rows = [row for row in rows if row and row.get("mode", "run-to-completion") == mode]
+def figure5(rows, mode, cores):
+    rows = [row for row in rows if row and (row["mode"], row["cores"]) == (mode, cores)]
     sizes = sorted({row["bytes"] for row in rows})
     top = 200
-    plot = Plot(f"Throughput by packet size: {mode}", "packet size (bytes, with checksum)",
+    plot = Plot(f"Throughput by packet size: {mode}, {cores} core{'s' if cores > 1 else ''}", "packet size (bytes, with checksum)",
                 "million packets per second", sizes, top, log_y=True, y_min=0.5)
     plot.line([(size, line_packets(size)) for size in sizes], "#222222", "10 GbE", dash="6 3")
     for (name, flows), group in named(rows, lambda row: (row["name"], row["flows"])).items():
@@ -144,12 +144,12 @@ def time_plot(rows):
 
 
 def table(rows):
-    print(f"{'':<18}{'bytes':>6}{'flows':>10}{'Mpps':>8}{'of 10 GbE':>11}{'cycles':>9}{'receive':>9}{'added':>8}")
+    print(f"{'mode':<18}{'cores':>5}  {'':<16}{'bytes':>6}{'flows':>10}{'Mpps':>8}{'of 10 GbE':>11}{'cycles':>9}{'receive':>9}{'added':>8}")
     for row in rows:
         if not row:
             continue
         added = (f"{row['receive_cycles']:>9.1f}{row['added_cycles']:>8.1f}" if "added_cycles" in row else "")
-        print(f"{row['name']:<18}{row['bytes']:>6}{row['flows']:>10,}{row['packets_per_second'] / 1e6:>8.1f}"
+        print(f"{row['mode']:<18}{row['cores']:>5}  {row['name']:<16}{row['bytes']:>6}{row['flows']:>10,}{row['packets_per_second'] / 1e6:>8.1f}"
               f"{row['share_of_10gbe']:>11.0%}{row['cycles_per_packet']:>9.1f}{added}")
 
 
@@ -162,8 +162,9 @@ def main():
         print(f"{target['name']} at {target['bytes']} B adds {target['added_cycles']:.1f} cycles, "
               f"target {target['target_cycles']:.0f}: {'met' if target['met'] else 'missed'}")
     folder = os.path.dirname(os.path.abspath(path))
-    plots = {"figure5.svg": figure5(results["figure5"], "run-to-completion") if results["figure5"] else None,
-             "flows.svg": flows_plot(results["flows"]) if results["flows"] else None,
+    modes = sorted({(row["mode"], row["cores"]) for row in results["figure5"] if row})
+    plots = {f"figure5-{mode}-{cores}.svg": figure5(results["figure5"], mode, cores) for mode, cores in modes}
+    plots |= {"flows.svg": flows_plot(results["flows"]) if results["flows"] else None,
              "time.svg": time_plot(results["time"]) if results["time"] else None}
     for name, svg in plots.items():
         if svg:

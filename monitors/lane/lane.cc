@@ -1,5 +1,6 @@
 #include "monitors/lane/lane.h"
 
+#include <algorithm>
 #include <bit>
 #include <ctime>
 
@@ -85,11 +86,36 @@ void Lane::Obey(LaneCommand& command) {
 }
 
 void Lane::Process(std::span<const RawPacket> packets) {
+  while (!packets.empty() && (gate_.active() != 0 || options_.stay)) {
+    packets = packets.subspan(gate_.unconditional() != 0 ? ProcessSome(packets) : ProcessAll(packets));
+  }
+}
+
+size_t Lane::ProcessAll(std::span<const RawPacket> packets) {
   for (const RawPacket& raw : packets) {
     if (gate_.active() == 0 && !options_.stay) break;
     ProcessOne(raw);
   }
   RunParsers();
+  return packets.size();
+}
+
+// Where every query wants every packet, the engine takes those that no parser has to see, undecoded. Returns how many
+// packets of the burst are done.
+size_t Lane::ProcessSome(std::span<const RawPacket> packets) {
+  const int64_t end_ns = std::min(gate_.next_deadline_ns(), next_second_ns_);
+  const Engine::Absorbed absorbed = stage_->Absorb(packets, gate_.unconditional(), end_ns);
+  if (absorbed.scanned == 0) return ProcessAll(packets);
+  accounting_.received += absorbed.packets;
+  accounting_.received_bytes += absorbed.bytes;
+  accounting_.matched += absorbed.packets;
+  gate_.AdmitUnseen(absorbed.packets, absorbed.bytes);
+  for (uint64_t left = absorbed.left; left != 0 && (gate_.active() != 0 || options_.stay); left &= left - 1) {
+    ProcessOne(packets[static_cast<size_t>(std::countr_zero(left))]);
+  }
+  RunParsers();
+  if (absorbed.packets != 0) stage_->Advance(absorbed.latest_ns);
+  return absorbed.scanned;
 }
 
 void Lane::ProcessOne(const RawPacket& raw) {

@@ -67,6 +67,8 @@ class Lane {
   bool MayGoOn() const;
   Status End();
   void Process(std::span<const RawPacket> packets);
+  size_t ProcessAll(std::span<const RawPacket> packets);
+  size_t ProcessSome(std::span<const RawPacket> packets);
   void ProcessOne(const RawPacket& raw);
   void CloseSecond(int64_t time_ns);
   void RunParsers();

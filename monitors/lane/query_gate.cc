@@ -26,6 +26,8 @@ void QueryGate::Add(uint32_t query, int64_t now_ns) {
   if (clock_started_) queries_[query].deadline_ns = DeadlineOf(now_ns, duration_ns);
   active_ |= bit;
   limited_ = spec.limit_packets ? limited_ | bit : limited_ & ~bit;
+  const bool unconditional = spec.match.wants_all() && spec.sampling_rate >= 1 && !spec.limit_packets;
+  unconditional_ = unconditional ? unconditional_ | bit : unconditional_ & ~bit;
   ChooseDeadline();
 }
 
@@ -82,6 +84,15 @@ void QueryGate::AdmitTo(uint32_t index, Packet* packet) {
   }
   ++account.packets_out;
   packet->queries |= bit;
+}
+
+void QueryGate::AdmitUnseen(uint64_t packets, uint64_t bytes) {
+  for (uint64_t bits = active_; bits != 0; bits &= bits - 1) {
+    Accounting& account = (*accounts_)[std::countr_zero(bits)];
+    account.packets_in += packets;
+    account.packets_out += packets;
+    account.bytes_in += bytes;
+  }
 }
 
 bool QueryGate::Admit(Packet* packet) {

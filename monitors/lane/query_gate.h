@@ -1,5 +1,5 @@
-// Decides for each packet which queries get it: match, sampling, LIMIT. Counts what it decides. One per lane; of several
-// lanes only PacketCredits is shared.
+// Decides for each packet which queries get it: match, sampling, LIMIT. Counts what it decides. One per lane; of
+// several lanes only PacketCredits is shared.
 #pragma once
 
 #include <array>
@@ -53,6 +53,11 @@ class QueryGate {
 
   // Sets packet->queries and packet->to_side. Returns whether any active query's match wants it, sampled or not.
   bool Admit(Packet* packet);
+  // The active queries, if each of them wants every packet whatever it is; else 0.
+  uint64_t unconditional() const { return (active_ & ~unconditional_) == 0 ? active_ : 0; }
+  // Counts packets that are for all unconditional() queries and need no decision.
+  void AdmitUnseen(uint64_t packets, uint64_t bytes);
+
   // Active queries that have all the packets that they may have.
   uint64_t satisfied() const { return satisfied_; }
   // Finds those that other lanes have satisfied.
@@ -73,7 +78,8 @@ class QueryGate {
   PacketCredits* credits_;
   bool clock_started_ = false;
   uint64_t active_ = 0;
-  uint64_t limited_ = 0;  // those with LIMIT Np
+  uint64_t limited_ = 0;        // those with LIMIT Np
+  uint64_t unconditional_ = 0;  // those without match, sampling and LIMIT Np
   uint64_t satisfied_ = 0;
   int64_t next_deadline_ns_ = kNever;
 };

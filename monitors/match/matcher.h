@@ -48,6 +48,8 @@ class ConnectionMatch {
     ToSide to_side;
   };
   Answer Ask(const Packet& packet) const;
+  // Whether it wants every packet.
+  bool wants_all() const { return from_.empty() && to_.empty(); }
 
  private:
   static bool AnyCovers(const std::vector<AddressPattern>& patterns, const IpAddress& address, uint16_t port);

@@ -32,6 +32,12 @@ class IpAddress {
     static constexpr uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     return std::memcmp(bytes_.data(), kMapped, 12) == 0;
   }
+  // Whether it is the IPv4 address whose bytes, as they lie in memory, are this word.
+  bool is_v4(uint32_t word) const {
+    uint64_t halves[2];
+    std::memcpy(halves, bytes_.data(), sizeof halves);
+    return halves[0] == 0 && halves[1] == (uint64_t{word} << 32 | 0xffff0000u);
+  }
   std::span<const uint8_t> bytes() const {
     return is_v4() ? std::span<const uint8_t>(bytes_.data() + 12, 4) : std::span<const uint8_t>(bytes_);
   }

@@ -27,7 +27,7 @@ enum class TcpState : uint8_t {
 // A connection in the engine's shared table. The engine writes it; parsers read it, and each writes only its own state.
 //
 //   bytes 0..63     who it is (what a look-up compares)
-//   bytes 64..127   what TCP is at
+//   bytes 64..127   what TCP is at, and the table's own
 //   bytes 128..     the parsers' own state, zero at first, Needs::connection_state_bytes each
 struct alignas(64) Connection {
   uint64_t flow_hash;
@@ -52,7 +52,12 @@ struct alignas(64) Connection {
   uint32_t wheel_previous;
   uint32_t wheel_next;
   uint32_t wheel_slot;
-  uint32_t stream;  // slot of its reassembly state, 0 = none
+  uint32_t stream;       // slot of its reassembly state, 0 = none
+  uint32_t bucket_hash;  // what the table finds it by
+  uint32_t shown_tick;   // the second in which parsers last saw a packet, as the engine counts them; 0 = none
+  // Packets that parsers were not shown (Needs::every_packet) and their bytes on the wire, since the connection began.
+  uint32_t more_packets;  // wraps
+  uint64_t more_bytes;
 
   Direction direction_of(Side side) const {
     return side == client_side ? Direction::kFromClient : Direction::kFromServer;

@@ -20,6 +20,9 @@ struct Needs {
   bool connections = false;  // packets come with their connection
   bool streams = false;      // it is a StreamParser (implies connections)
   bool intervals = false;    // on_interval() is called each second of packet time
+  // False: of an open connection's packets without SYN, FIN and RST, the first in each second of packet time is enough,
+  // and of the others, how many they were: Connection::more_packets, more_bytes. They then need not even be decoded.
+  bool every_packet = true;
   // Bytes of each connection that are the parser's own: zero when the connection starts, aligned to 8.
   uint16_t connection_state_bytes = 0;
 };

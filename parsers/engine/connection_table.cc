@@ -28,18 +28,18 @@ ConnectionTable::ConnectionTable(uint32_t max_connections, uint32_t state_bytes)
       bucket_memory_((mask_ + 1) * sizeof(Bucket)),
       slab_memory_((size_t{max_connections_} + 1) * stride_) {}
 
-void ConnectionTable::prefetch_entry(uint64_t flow_hash) const {
-  const Bucket& bucket = *bucket_at(flow_hash);
+void ConnectionTable::prefetch_entry(uint64_t hash) const {
+  const Bucket& bucket = *bucket_at(hash);
   if (bucket.index == 0) return;
   const std::byte* entry = reinterpret_cast<const std::byte*>(&at(bucket.index));
   __builtin_prefetch(entry);
   __builtin_prefetch(entry + 64);
 }
 
-// The hash is compared by the caller's tag; here the endpoints decide, and with them the direction.
-bool ConnectionTable::same(const Connection& connection, const Packet& packet, Side* side) {
-  if (connection.flow_hash != packet.flow_hash || connection.protocol != packet.protocol ||
-      connection.vlan != packet.vlan_key() || connection.network_id != packet.network_id) {
+// The endpoints decide, and with them the direction.
+bool ConnectionTable::is_same(const Connection& connection, const Packet& packet, Side* side) {
+  if (connection.protocol != packet.protocol || connection.vlan != packet.vlan_key() ||
+      connection.network_id != packet.network_id) {
     return false;
   }
   for (const Side source : {Side{0}, Side{1}}) {
@@ -53,16 +53,24 @@ bool ConnectionTable::same(const Connection& connection, const Packet& packet, S
   return false;
 }
 
-Connection* ConnectionTable::find(const Packet& packet, Side* side) const {
-  const uint32_t tag = tag_of(packet.flow_hash);
-  for (uint64_t slot = packet.flow_hash & mask_; buckets()[slot].index != 0; slot = (slot + 1) & mask_) {
+template <typename Key>
+Connection* ConnectionTable::find_same(const Key& key, uint64_t hash, Side* side) const {
+  const uint32_t tag = tag_of(hash);
+  for (uint64_t slot = hash & mask_; buckets()[slot].index != 0; slot = (slot + 1) & mask_) {
     const Bucket& bucket = buckets()[slot];
-    if (bucket.tag == tag && same(at(bucket.index), packet, side)) return &at(bucket.index);
+    if (bucket.tag == tag && is_same(at(bucket.index), key, side)) return &at(bucket.index);
   }
   return nullptr;
 }
 
-Connection& ConnectionTable::insert(const Packet& packet) {
+Connection* ConnectionTable::find(const Packet& packet, uint64_t hash, Side* side) const {
+  return find_same(packet, hash, side);
+}
+Connection* ConnectionTable::find(const PlainSegment& segment, uint64_t hash, Side* side) const {
+  return find_same(segment, hash, side);
+}
+
+Connection& ConnectionTable::insert(const Packet& packet, uint64_t hash) {
   const uint32_t index = free_head_ != 0 ? free_head_ : ++used_;
   Connection& connection = at(index);
   if (free_head_ != 0) free_head_ = connection.wheel_next;
@@ -79,9 +87,11 @@ Connection& ConnectionTable::insert(const Packet& packet) {
   connection.wheel_slot = kNoSlot;
   newest_[inserted_++ % kNewest] = index;
 
-  uint64_t slot = packet.flow_hash & mask_;
+  connection.bucket_hash = static_cast<uint32_t>(hash);
+
+  uint64_t slot = hash & mask_;
   while (buckets()[slot].index != 0) slot = (slot + 1) & mask_;
-  buckets()[slot] = {tag_of(packet.flow_hash), index};
+  buckets()[slot] = {tag_of(hash), index};
   ++size_;
   return connection;
 }
@@ -97,10 +107,10 @@ void ConnectionTable::erase(Connection& connection) {
 
 // Closes the gap that a removal leaves by moving back what would no longer be found (Knuth, volume 3, algorithm 6.4R).
 void ConnectionTable::remove_bucket(const Connection& connection) {
-  uint64_t hole = connection.flow_hash & mask_;
+  uint64_t hole = connection.bucket_hash & mask_;
   while (buckets()[hole].index != connection.index) hole = (hole + 1) & mask_;
   for (uint64_t slot = (hole + 1) & mask_; buckets()[slot].index != 0; slot = (slot + 1) & mask_) {
-    const uint64_t home = at(buckets()[slot].index).flow_hash & mask_;
+    const uint64_t home = at(buckets()[slot].index).bucket_hash & mask_;
     if (((slot - home) & mask_) < ((slot - hole) & mask_)) continue;
     buckets()[hole] = buckets()[slot];
     hole = slot;

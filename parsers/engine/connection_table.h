@@ -2,14 +2,20 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "parsers/api/connection.h"
+#include "parsers/engine/plain_segment.h"
+#include "parsers/engine/table_hash.h"
 #include "parsers/engine/zeroed_array.h"
 
 namespace tapline {
 
 // The one connection table that all parsers share.
+//
+// Buckets are found by a hash of the table's own (table_hash.h), which costs less than the flow hash that goes out with
+// tuples: that one is computed once for a connection.
 //
 //   buckets (open addressing, linear probing, at most half full)       slab, entries of one stride
 //   ┌──────────┬───────┐                                               ┌────────────┬───────────────┐
@@ -24,15 +30,31 @@ class ConnectionTable {
   // `state_bytes` of parsers' state for each connection.
   ConnectionTable(uint32_t max_connections, uint32_t state_bytes);
 
-  void prefetch_bucket(uint64_t flow_hash) const { __builtin_prefetch(bucket_at(flow_hash)); }
+  const TableHasher& hasher() const { return hasher_; }
+  void prefetch_bucket(uint64_t hash) const { __builtin_prefetch(bucket_at(hash)); }
   // Best called for a burst after prefetch_bucket() for all of it.
-  void prefetch_entry(uint64_t flow_hash) const;
+  void prefetch_entry(uint64_t hash) const;
 
-  // The packet's connection, and which side of it sent the packet. Null if there is none.
-  Connection* find(const Packet& packet, Side* side) const;
+  // The packet's connection, and which side of it sent the packet. Null if there is none. `hash` is hasher()'s.
+  Connection* find(const Packet& packet, uint64_t hash, Side* side) const;
+  Connection* find(const PlainSegment& segment, uint64_t hash, Side* side) const;
+
+  // The same in two steps, so that loads of one burst are on their way together. What the first bucket points at, on
+  // its way into the cache; null if that can't be it, but some other bucket may still know.
+  Connection* likely(uint64_t hash) const {
+    const Bucket bucket = *bucket_at(hash);
+    if (bucket.tag != tag_of(hash) || bucket.index == 0) return nullptr;
+    Connection* connection = &at(bucket.index);
+    __builtin_prefetch(connection);
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(connection) + 64, 1);
+    return connection;
+  }
+  Connection* find(const PlainSegment& segment, uint64_t hash, Connection* likely, Side* side) const {
+    return likely != nullptr && is_same(*likely, segment, side) ? likely : find(segment, hash, side);
+  }
 
   // A new entry, side 0 being the packet's source; zero but for who it is. REQUIRES: !full(), and find() gave null.
-  Connection& insert(const Packet& packet);
+  Connection& insert(const Packet& packet, uint64_t hash);
   // The entry may be reused from now on.
   void erase(Connection& connection);
 
@@ -88,17 +110,21 @@ class ConnectionTable {
   static constexpr uint32_t kNoSlot = UINT32_MAX;
 
   static uint32_t slot_of(int64_t second) { return static_cast<uint32_t>(second & (kSlots - 1)); }
-  static uint32_t tag_of(uint64_t flow_hash) { return static_cast<uint32_t>(flow_hash >> 32); }
+  static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
   Bucket* buckets() const { return reinterpret_cast<Bucket*>(bucket_memory_.data()); }
-  Bucket* bucket_at(uint64_t flow_hash) const { return buckets() + (flow_hash & mask_); }
+  Bucket* bucket_at(uint64_t hash) const { return buckets() + (hash & mask_); }
   Connection& at(uint32_t index) const {
     return *reinterpret_cast<Connection*>(slab_memory_.data() + static_cast<size_t>(index) * stride_);
   }
-  static bool same(const Connection& connection, const Packet& packet, Side* side);
+  static bool is_same(const Connection& connection, const Packet& packet, Side* side);
+  static bool is_same(const Connection& connection, const PlainSegment& segment, Side* side);
+  template <typename Key>
+  Connection* find_same(const Key& key, uint64_t hash, Side* side) const;
   uint32_t take_slot(uint32_t slot);
   void unschedule(Connection& connection);
   void remove_bucket(const Connection& connection);
 
+  TableHasher hasher_;
   uint32_t max_connections_;
   size_t stride_;
   uint64_t mask_;
@@ -114,5 +140,27 @@ class ConnectionTable {
   int64_t wheel_s_ = 0;  // the next second whose slot is due
   uint32_t wheel_[kSlots] = {};
 };
+
+// Without a branch on the direction, which nobody can predict where both directions of many flows come mixed.
+inline bool ConnectionTable::is_same(const Connection& connection, const PlainSegment& segment, Side* side) {
+  const auto half = [&](Side of, size_t offset) {
+    uint64_t word;
+    std::memcpy(&word, connection.ip[of].mapped().data() + offset, sizeof word);
+    return word;
+  };
+  uint32_t ports;
+  std::memcpy(&ports, connection.port, sizeof ports);
+  constexpr uint64_t kMapped = 0xffff0000;  // the middle of an IPv4-mapped address
+  const uint64_t source = uint64_t{segment.src_ip} << 32 | kMapped;
+  const uint64_t destination = uint64_t{segment.dst_ip} << 32 | kMapped;
+  const uint32_t forward_ports = segment.src_port | uint32_t{segment.dst_port} << 16;
+  const uint32_t backward_ports = segment.dst_port | uint32_t{segment.src_port} << 16;
+  const uint64_t forward = (half(0, 8) ^ source) | (half(1, 8) ^ destination) | (ports ^ forward_ports);
+  const uint64_t backward = (half(0, 8) ^ destination) | (half(1, 8) ^ source) | (ports ^ backward_ports);
+  const uint64_t other = half(0, 0) | half(1, 0) | connection.vlan | connection.network_id |
+                         static_cast<uint64_t>(connection.protocol ^ protocol::kTcp);
+  *side = forward != 0 ? 1 : 0;
+  return ((forward != 0) & (backward != 0)) == 0 && other == 0;
+}
 
 }  // namespace tapline

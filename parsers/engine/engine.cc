@@ -1,6 +1,8 @@
 #include "parsers/engine/engine.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
@@ -14,6 +16,7 @@ namespace tapline {
 namespace {
 
 constexpr int kMaxStreamParsers = 8;  // bits of Connection::ignored_by
+constexpr size_t kMostAbsorbed = 64;  // bits of Engine::Absorbed::left
 
 // Saturates at both ends of time: captures may hold any.
 int64_t interval_end(int64_t time_ns) {
@@ -45,7 +48,7 @@ class Engine::Impl final : public StreamReceiver {
   void process(std::span<Packet> burst) {
     stats_.packets += burst.size();
     timed_ = ++bursts_ % kTimedBursts == 0;
-    if (connections_) prefetch(burst);
+    if (connections_) look_ahead(burst);
     run_ = burst.first(0);
     for (size_t i = 0; i < burst.size(); ++i) {
       Packet& packet = burst[i];
@@ -54,11 +57,39 @@ class Engine::Impl final : public StreamReceiver {
         tick(packet.time_ns);
       }
       if (!runs_) clock_ns_ = std::max(clock_ns_, packet.time_ns);
-      if (packet.is_tcp() && (packet.queries & connection_queries_) != 0) connect(packet);
+      if (packet.is_tcp() && (packet.queries & connection_queries_) != 0) connect(packet, hashes_[i]);
       run_ = run_.empty() ? burst.subspan(i, 1) : std::span<Packet>(run_.data(), run_.size() + 1);
       if (!runs_) deliver_run();
     }
     deliver_run();
+  }
+
+  // One that is not plain could be of any connection, so nothing after it is dealt with before it; nor is one after a
+  // packet that is left of the same connection (or of one that shares a few bits of its hash).
+  Absorbed absorb(std::span<const RawPacket> burst, uint64_t queries, int64_t end_ns) {
+    Absorbed result;
+    if (!absorbs_) return result;
+    burst = burst.first(std::min(burst.size(), kMostAbsorbed));
+    const size_t plain = read_plain(burst, std::min(end_ns, tick_ns_));
+    queries &= connection_queries_;
+    uint64_t held_back = 0;
+    size_t i = 0;
+    for (; i < burst.size(); ++i) {
+      const uint64_t held_bit = uint64_t{1} << (plain_hashes_[i] >> 58);
+      if (i < plain && (held_back & held_bit) == 0 && absorb_one(i, burst[i], queries)) {
+        result.bytes += burst[i].wire_bytes;
+        result.latest_ns = std::max(result.latest_ns, burst[i].time_ns);
+        continue;
+      }
+      // What process() makes of this one must not be told at the time of a later one.
+      if (burst[i].time_ns < result.latest_ns) break;
+      held_back |= held_bit;
+      result.left |= uint64_t{1} << i;
+    }
+    result.scanned = static_cast<uint32_t>(i);
+    result.packets = result.scanned - static_cast<uint32_t>(std::popcount(result.left));
+    stats_.packets += result.packets;
+    return result;
   }
 
   void advance(int64_t now_ns) {
@@ -213,11 +244,47 @@ class Engine::Impl final : public StreamReceiver {
       if (each.stream_parser != nullptr) stream_queries_ |= queries;
     }
     runs_ = active_.size() == 1 && all_ignore_ == 0;
+    const auto wants_every = [](const Loaded* each) { return each->needs.every_packet; };
+    absorbs_ = connections_ && ending_ == 0 && std::none_of(active_.begin(), active_.end(), wants_every);
+    // Whoever is new has been shown nothing yet.
+    ++tick_number_;
   }
 
-  void prefetch(std::span<const Packet> burst) const {
-    for (const Packet& packet : burst) table_->prefetch_bucket(packet.flow_hash);
-    for (const Packet& packet : burst) table_->prefetch_entry(packet.flow_hash);
+  // Loads of one burst are on their way together instead of one after the other.
+  void look_ahead(std::span<const Packet> burst) {
+    hashes_.resize(burst.size());
+    for (size_t i = 0; i < burst.size(); ++i) {
+      hashes_[i] = table_->hasher()(burst[i]);
+      table_->prefetch_bucket(hashes_[i]);
+    }
+    for (const uint64_t hash : hashes_) table_->prefetch_entry(hash);
+  }
+
+  // How many packets at the beginning are plain and before `end_ns`; reads them, and fetches what they will need.
+  size_t read_plain(std::span<const RawPacket> burst, int64_t end_ns) {
+    size_t plain = 0;
+    for (; plain < burst.size(); ++plain) {
+      if (burst[plain].time_ns >= end_ns || !PlainSegment::read(burst[plain], &plain_[plain])) break;
+      plain_hashes_[plain] = table_->hasher()(plain_[plain]);
+      table_->prefetch_bucket(plain_hashes_[plain]);
+    }
+    for (size_t i = 0; i < plain; ++i) likely_[i] = table_->likely(plain_hashes_[i]);
+    return plain;
+  }
+
+  // Does what process() would do with a packet that is of no interest to the parsers, if this is one.
+  bool absorb_one(size_t i, const RawPacket& raw, uint64_t queries) {
+    const PlainSegment& segment = plain_[i];
+    if (segment.is_control) return false;
+    Side side;
+    Connection* connection = table_->find(segment, plain_hashes_[i], likely_[i], &side);
+    if (connection == nullptr || connection->shown_tick != tick_number_) return false;
+    const bool settled = connection->tcp_state >= TcpState::kOpen && connection->seq_known == 3;
+    if (!settled || connection->queries != queries || wanted(*connection)) return false;
+    track_data(*connection, segment.seq_end, raw.time_ns, side);
+    ++connection->more_packets;
+    connection->more_bytes += raw.wire_bytes;
+    return true;
   }
 
   void deliver_run() {
@@ -243,6 +310,7 @@ class Engine::Impl final : public StreamReceiver {
     }
     clock_ns_ = std::max(clock_ns_, time_ns);
     tick_ns_ = interval_end(time_ns);
+    ++tick_number_;
     if (!table_) return;
     table_->expire_until(
         clock_ns_, [this](const Connection& connection) { return deadline_ns(connection); },
@@ -255,9 +323,9 @@ class Engine::Impl final : public StreamReceiver {
     return connection.last_seen_ns + (unfinished ? options_.handshake_timeout_ns : options_.idle_timeout_ns);
   }
 
-  void connect(Packet& packet) {
+  void connect(Packet& packet, uint64_t hash) {
     Side side = 0;
-    Connection* connection = table_->find(packet, &side);
+    Connection* connection = table_->find(packet, hash, &side);
     if (ending_ != 0 && connection != nullptr) [[unlikely]]
       if (!settle(*connection)) connection = nullptr;
     if (connection != nullptr && starts_new_incarnation(*connection, packet, side)) {
@@ -267,10 +335,12 @@ class Engine::Impl final : public StreamReceiver {
     if (connection == nullptr) {
       // A RST of a connection that was never seen, or is long over, is no connection.
       if (packet.has_tcp_flag(tcp_flag::kRst)) return;
-      connection = &start(packet);
+      connection = &start(packet, hash);
       side = 0;
     }
     connection->queries |= packet.queries & connection_queries_;
+    // A packet that comes late, of a second that is over, is not the first one of this.
+    if (packet.time_ns >= tick_ns_ - kIntervalNs) connection->shown_tick = tick_number_;
     packet.connection = connection;
     packet.tcp_events = track_handshake(*connection, packet, side);
     if (all_ignore_ != 0) reassemble(*connection, packet, side);
@@ -280,13 +350,13 @@ class Engine::Impl final : public StreamReceiver {
       state_changed(*connection, packet);
   }
 
-  Connection& start(const Packet& packet) {
+  Connection& start(const Packet& packet, uint64_t hash) {
     if (table_->full()) {
       Connection& victim = table_->victim();
       if (!victim.ended()) lose(LossReason::kConnectionTableFull, 1, victim.queries);
       give_way(victim, packet);
     }
-    Connection& connection = table_->insert(packet);
+    Connection& connection = table_->insert(packet, hash);
     start_connection(connection, packet);
     table_->schedule(connection, deadline_ns(connection));
     ++stats_.connections;
@@ -395,11 +465,17 @@ class Engine::Impl final : public StreamReceiver {
   bool runs_ = false;
   uint64_t connection_queries_ = 0;  // those that want anything parsed from connections
   uint64_t stream_queries_ = 0;
+  bool absorbs_ = false;
   std::optional<ConnectionTable> table_;
   std::optional<Reassembler> reassembler_;
+  std::vector<uint64_t> hashes_;  // of the burst's packets
+  std::array<PlainSegment, kMostAbsorbed> plain_;
+  std::array<uint64_t, kMostAbsorbed> plain_hashes_ = {};
+  std::array<Connection*, kMostAbsorbed> likely_ = {};
   std::span<Packet> run_;
   int64_t clock_ns_ = INT64_MIN;
   int64_t tick_ns_ = INT64_MIN;  // end of the current interval
+  uint32_t tick_number_ = 0;     // of the current interval
   uint64_t ending_ = 0;          // queries whose end is under way
   bool settling_ = false;        // for the connection at hand, it is now
   int64_t ending_clock_ns_ = INT64_MIN;
@@ -437,6 +513,9 @@ const Parser& Engine::parser(uint32_t index) const { return impl_->parser(index)
 uint32_t Engine::parser_count() const { return impl_->parser_count(); }
 void Engine::set_parser_queries(uint32_t parser, uint64_t queries) { impl_->set_parser_queries(parser, queries); }
 void Engine::process(std::span<Packet> burst) { impl_->process(burst); }
+Engine::Absorbed Engine::absorb(std::span<const RawPacket> burst, uint64_t queries, int64_t end_ns) {
+  return impl_->absorb(burst, queries, end_ns);
+}
 void Engine::advance(int64_t now_ns) { impl_->advance(now_ns); }
 void Engine::begin_end(uint64_t queries) { impl_->begin_end(queries); }
 bool Engine::continue_end(uint32_t connections) { return impl_->continue_end(connections); }

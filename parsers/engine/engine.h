@@ -73,6 +73,24 @@ class Engine {
   // tcp_events. The bytes are not needed after the call.
   void process(std::span<Packet> burst);
 
+  // What absorb() did with the packets that it looked at: the first `scanned` of the burst.
+  struct Absorbed {
+    uint32_t scanned = 0;
+    uint64_t left = 0;     // bits of those among them that process() is to see; the others are dealt with
+    uint32_t packets = 0;  // that are dealt with
+    uint64_t bytes = 0;    // theirs, on the wire
+    int64_t latest_ns = INT64_MIN;
+  };
+
+  // Deals with packets that can matter to no parser: see Needs::every_packet. Most packets are so where parsers look at
+  // connections rather than at what they carry, and need then not be decoded, matched or shown.
+  //
+  // `queries` are those that want each packet of the burst, whatever it is; nothing at `end_ns` or later is dealt with.
+  // After the call, process() has to see the packets left, in order, and then advance(latest_ns) is due if there were
+  // any, before the rest of the burst is looked at. So the order of one connection's packets is kept, and that of
+  // packet times. Scans nothing if some parser is interested in every packet.
+  Absorbed absorb(std::span<const RawPacket> burst, uint64_t queries, int64_t end_ns);
+
   // Packet time is at least now_ns although no packet says so: for idle interfaces. Never call it with wall clock on
   // capture files.
   void advance(int64_t now_ns);

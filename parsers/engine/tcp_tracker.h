@@ -19,6 +19,13 @@ void start_connection(Connection& connection, const Packet& packet);
 // SYN and SYN/ACK. Returns tcp_event bits. Called before payload is reassembled, for it tells where streams start.
 uint8_t track_handshake(Connection& connection, const Packet& packet, Side side);
 
+// All that a packet without SYN, FIN and RST does to a connection that is open or over, both sides' sequence numbers
+// known. `seq_end` is its last byte's plus 1.
+inline void track_data(Connection& connection, uint32_t seq_end, int64_t time_ns, Side side) {
+  if (static_cast<int32_t>(seq_end - connection.seq_end[side]) > 0) connection.seq_end[side] = seq_end;
+  if (time_ns > connection.last_seen_ns) connection.last_seen_ns = time_ns;
+}
+
 // Sequence numbers, FIN and RST. Returns tcp_event bits.
 uint8_t track_progress(Connection& connection, const Packet& packet, Side side);
 

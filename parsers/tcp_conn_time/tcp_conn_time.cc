@@ -26,7 +26,7 @@ class TcpConnTime final : public Parser {
     return schema;
   }
 
-  Needs needs() const override { return {.connections = true}; }
+  Needs needs() const override { return {.connections = true, .every_packet = false}; }
 
   void process(std::span<const Packet> burst, Emitter& out) override {
     for (const Packet& packet : burst) {

@@ -16,7 +16,9 @@ class TcpFlowKey final : public Parser {
     return schema;
   }
 
-  Needs needs() const override { return {.connections = true, .connection_state_bytes = sizeof(State)}; }
+  Needs needs() const override {
+    return {.connections = true, .every_packet = false, .connection_state_bytes = sizeof(State)};
+  }
 
   void process(std::span<const Packet> burst, Emitter& out) override {
     for (const Packet& packet : burst) {

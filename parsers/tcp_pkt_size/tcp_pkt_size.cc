@@ -25,7 +25,7 @@ class TcpPktSize final : public Parser {
   }
 
   Needs needs() const override {
-    return {.connections = true, .intervals = true, .connection_state_bytes = sizeof(State)};
+    return {.connections = true, .intervals = true, .every_packet = false, .connection_state_bytes = sizeof(State)};
   }
 
   void process(std::span<const Packet> burst, Emitter& out) override {
@@ -38,7 +38,7 @@ class TcpPktSize final : public Parser {
     for (Connection* connection : active_) {
       State& state = state_of<State>(*connection);
       tell(*connection, state.queries, out);
-      state = State{};
+      state.position = 0;
     }
     active_.clear();
   }
@@ -58,26 +58,35 @@ class TcpPktSize final : public Parser {
   }
 
  private:
+  // What is counted here goes with what the connection counts of packets not shown.
   struct State {
     uint64_t queries;  // those that wanted the packets counted here
     uint64_t bytes;
+    uint64_t more_bytes_before;
+    uint32_t more_packets_before;
     uint32_t packets;
     uint32_t position;  // in active_, from 1; 0 = nothing counted
   };
+
+  static void restart(State& state, const Packet& packet) {
+    state.queries = packet.queries;
+    state.packets = 0;
+    state.bytes = 0;
+    state.more_packets_before = packet.connection->more_packets;
+    state.more_bytes_before = packet.connection->more_bytes;
+  }
 
   void count(const Packet& packet, Emitter& out) {
     State& state = state_of<State>(*packet.connection);
     if (state.position == 0) {
       active_.push_back(packet.connection);
       state.position = static_cast<uint32_t>(active_.size());
-      state.queries = packet.queries;
+      restart(state, packet);
     } else if (state.queries != packet.queries) {
       // Queries came or went within the second: each is told of just the packets that it wanted.
       out.header_of(packet);  // moves the clock
       tell(*packet.connection, state.queries, out);
-      state.queries = packet.queries;
-      state.packets = 0;
-      state.bytes = 0;
+      restart(state, packet);
     }
     ++state.packets;
     state.bytes += packet.wire_bytes;
@@ -85,10 +94,12 @@ class TcpPktSize final : public Parser {
 
   void tell(const Connection& connection, uint64_t queries, Emitter& out) {
     const State& state = state_of<State>(connection);
-    if (queries == 0 || state.packets == 0) return;
+    if (queries == 0 || state.position == 0) return;
+    const uint64_t packets = state.packets + (connection.more_packets - state.more_packets_before);
+    const uint64_t bytes = state.bytes + (connection.more_bytes - state.more_bytes_before);
     TupleHeader header = out.header_of(connection);
     header.queries = queries;
-    out.emit(header, {Value::u64(state.packets), Value::u64(state.bytes)});
+    out.emit(header, {Value::u64(packets), Value::u64(bytes)});
   }
 
   std::vector<Connection*> active_;

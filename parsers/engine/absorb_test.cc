@@ -1,0 +1,168 @@
+// Engine::absorb() may change nothing that comes out: the same packets with and without it give the same tuples.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "parsers/testing/conversation.h"
+#include "parsers/testing/harness.h"
+
+namespace tapline::testing {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+const std::vector<std::string> kParsers = {"tcp_conn_time", "tcp_flow_key", "tcp_pkt_size"};
+
+// Everything that a tuple says.
+std::vector<std::string> all_of(const Collector& collector) {
+  std::vector<std::string> lines;
+  for (const Tuple& tuple : collector.tuples) {
+    std::string line = std::to_string(tuple.parser) + " " + std::to_string(tuple.header.time_ns) + " " +
+                       tuple.endpoints() + " " + std::to_string(tuple.header.flow_hash) + " " +
+                       std::to_string(tuple.header.flow_incarnation) + " " + std::to_string(tuple.header.queries);
+    for (const auto& [name, value] : tuple.values) line += " " + name + "=" + value;
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+struct Outcome {
+  std::vector<std::string> tuples;
+  uint64_t packets = 0;
+  uint64_t absorbed = 0;
+};
+
+// As a lane does: bursts, queries that want everything, a second query from `second_from` to `second_until`.
+Outcome run(const std::vector<Frame>& frames, const std::vector<std::string>& parsers, size_t burst_packets,
+            bool absorb, size_t second_from = SIZE_MAX, size_t second_until = SIZE_MAX) {
+  Collector collector;
+  Engine engine(make_parsers(parsers), &collector, {.max_connections = 256});
+  collector.watch(&engine);
+  const FlowHasher hasher(kTestKey);
+  Outcome outcome;
+  uint64_t queries = 1;
+  const auto want = [&] {
+    for (uint32_t i = 0; i < engine.parser_count(); ++i) engine.set_parser_queries(i, queries);
+  };
+  want();
+  const auto process = [&](std::vector<RawPacket> raws) {
+    std::vector<Packet> packets;
+    for (const RawPacket& raw : raws) {
+      Packet packet;
+      if (decode(raw, hasher, &packet) != DecodeOutcome::kOk) continue;
+      packet.queries = queries;
+      packets.push_back(packet);
+    }
+    if (!packets.empty()) engine.process(packets);
+  };
+  for (size_t at = 0; at < frames.size();) {
+    if (at >= second_from && at < second_until && queries == 1) {
+      queries = 3;
+      want();
+    } else if (at >= second_until && queries == 3) {
+      engine.end_queries(2);
+      queries = 1;
+      want();
+    }
+    std::vector<RawPacket> burst;
+    for (size_t i = at; i < std::min(at + burst_packets, frames.size()); ++i) burst.push_back(frames[i].raw());
+    at += burst.size();
+    for (std::span<const RawPacket> rest = burst; !rest.empty();) {
+      const Engine::Absorbed absorbed = absorb ? engine.absorb(rest, queries, INT64_MAX) : Engine::Absorbed();
+      if (absorbed.scanned == 0) {
+        process({rest.begin(), rest.end()});
+        break;
+      }
+      std::vector<RawPacket> left;
+      for (size_t i = 0; i < absorbed.scanned; ++i) {
+        if ((absorbed.left >> i & 1) != 0) left.push_back(rest[i]);
+      }
+      EXPECT_EQ(left.size() + absorbed.packets, absorbed.scanned);
+      process(left);
+      if (absorbed.packets != 0) engine.advance(absorbed.latest_ns);
+      outcome.absorbed += absorbed.packets;
+      rest = rest.subspan(absorbed.scanned);
+    }
+  }
+  engine.end();
+  outcome.tuples = all_of(collector);
+  outcome.packets = engine.stats().packets;
+  return outcome;
+}
+
+// Many conversations through each other, ports reused, some cut short, reset, without handshake, tagged or of IPv6; a
+// few packets late and a few lost.
+std::vector<Frame> traffic(uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto pick = [&](uint32_t below) { return static_cast<uint32_t>(random() % below); };
+  std::vector<Frame> frames;
+  for (uint32_t i = 0; i < 120; ++i) {
+    Conversation::Options options;
+    options.client =
+        pick(8) == 0 ? "2001:db8::" + std::to_string(1 + pick(9)) : "10.0.0." + std::to_string(1 + pick(9));
+    options.server = options.client[0] == '2' ? "2001:db8::80" : "10.1.0." + std::to_string(1 + pick(3));
+    options.client_port = static_cast<uint16_t>(40000 + pick(6));
+    options.client_isn = random();
+    options.server_isn = random();
+    options.start_ns = 1'000 * kSecond + pick(20'000) * int64_t{1'000'000};
+    if (pick(10) == 0) options.vlans = {5};
+    Conversation conversation(options);
+    if (pick(6) != 0) conversation.handshake();
+    for (uint32_t k = pick(40); k > 0; --k) {
+      if (pick(3) == 0) conversation.wait_ns(pick(400) * int64_t{1'000'000});
+      pick(2) == 0 ? conversation.client(std::string(pick(50), 'c')) : conversation.server(std::string(pick(50), 's'));
+    }
+    if (pick(4) != 0) conversation.close();
+    if (pick(8) == 0) conversation.server("", tcp_flag::kRst | tcp_flag::kAck);
+    for (Frame& frame : conversation.frames()) {
+      if (pick(50) != 0) frames.push_back(std::move(frame));
+    }
+  }
+  std::stable_sort(frames.begin(), frames.end(), [](const Frame& a, const Frame& b) { return a.time_ns < b.time_ns; });
+  for (size_t i = 3; i < frames.size(); ++i) {
+    if (pick(40) == 0) std::swap(frames[i], frames[i - 1 - pick(3)]);
+  }
+  return frames;
+}
+
+void expect_same(const std::vector<std::string>& expected, const std::vector<std::string>& got) {
+  EXPECT_EQ(expected.size(), got.size());
+  const auto [a, b] = std::mismatch(expected.begin(), expected.end(), got.begin(), got.end());
+  EXPECT_TRUE(a == expected.end() && b == got.end()) << (a == expected.end() ? "nothing" : *a) << "\n, but got\n"
+                                                     << (b == got.end() ? "nothing" : *b);
+}
+
+TEST(Absorb, ChangesNoTuple) {
+  for (uint32_t seed = 0; seed < 30; ++seed) {
+    const std::vector<Frame> frames = traffic(seed);
+    for (const size_t burst : {size_t{1}, size_t{7}, size_t{64}}) {
+      const Outcome plain = run(frames, kParsers, burst, false), absorbed = run(frames, kParsers, burst, true);
+      expect_same(plain.tuples, absorbed.tuples);
+      ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed << ", bursts of " << burst;
+      EXPECT_EQ(plain.packets, absorbed.packets);
+      EXPECT_GT(absorbed.absorbed, 0u);
+      EXPECT_EQ(plain.absorbed, 0u);
+    }
+  }
+}
+
+TEST(Absorb, ChangesNoTupleWhenQueriesComeAndGo) {
+  for (uint32_t seed = 100; seed < 130; ++seed) {
+    const std::vector<Frame> frames = traffic(seed);
+    const size_t from = frames.size() / 4, until = frames.size() * 3 / 4;
+    const Outcome plain = run(frames, kParsers, 5, false, from, until);
+    const Outcome absorbed = run(frames, kParsers, 5, true, from, until);
+    expect_same(plain.tuples, absorbed.tuples);
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;
+    EXPECT_GT(absorbed.absorbed, 0u);
+  }
+}
+
+TEST(Absorb, LeavesEverythingToAParserThatLooksAtEveryPacket) {
+  const std::vector<Frame> frames = traffic(1);
+  EXPECT_EQ(run(frames, {"tcp_conn_time", "http_get"}, 64, true).absorbed, 0u);
+  EXPECT_EQ(run(frames, {"sample"}, 64, true).absorbed, 0u);
+}
+
+}  // namespace
+}  // namespace tapline::testing

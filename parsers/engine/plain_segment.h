@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "parsers/api/packet.h"
+
+namespace tapline {
+
+// What most packets of most links are: Ethernet, IPv4 without options, TCP, whole. Read without decode(), which has to
+// be ready for anything; whatever is not plain goes there.
+struct PlainSegment {
+  uint32_t src_ip, dst_ip;      // as they lie in memory
+  uint16_t src_port, dst_port;  // host order
+  uint32_t seq_end;             // sequence number after the payload
+  bool is_control;              // SYN, FIN or RST
+
+  // False: not plain, and nothing else is set.
+  static bool read(const RawPacket& raw, PlainSegment* segment) {
+    if (raw.link != LinkType::kEthernet || raw.captured_bytes < kLeastBytes) return false;
+    const uint8_t* ip = raw.data + kIpAt;
+    const uint8_t* tcp = ip + kIpBytes;
+    if (load<uint16_t>(raw.data + kIpAt - 2) != 0x0008 || ip[0] != 0x45 || ip[9] != protocol::kTcp) return false;
+    // More fragments, or an offset.
+    if ((load<uint16_t>(ip + 6) & 0xff3f) != 0) return false;
+    const uint32_t ip_bytes = __builtin_bswap16(load<uint16_t>(ip + 2));
+    const uint32_t header_bytes = kIpBytes + (tcp[12] >> 4) * 4u;
+    if (header_bytes < kIpBytes + 20 || ip_bytes < header_bytes) return false;
+    segment->src_ip = load<uint32_t>(ip + 12);
+    segment->dst_ip = load<uint32_t>(ip + 16);
+    segment->src_port = __builtin_bswap16(load<uint16_t>(tcp));
+    segment->dst_port = __builtin_bswap16(load<uint16_t>(tcp + 2));
+    segment->seq_end = __builtin_bswap32(load<uint32_t>(tcp + 4)) + ip_bytes - header_bytes;
+    segment->is_control = (tcp[13] & (tcp_flag::kSyn | tcp_flag::kFin | tcp_flag::kRst)) != 0;
+    return true;
+  }
+
+ private:
+  static constexpr uint32_t kIpAt = 14, kIpBytes = 20, kLeastBytes = 54;
+
+  template <typename Word>
+  static Word load(const uint8_t* from) {
+    Word word;
+    std::memcpy(&word, from, sizeof word);
+    return word;
+  }
+};
+
+}  // namespace tapline
