@@ -59,34 +59,42 @@ void CaptureReader::Skip(size_t bytes) {
   skip_bytes_ = bytes - now;
 }
 
-CaptureReader::Outcome CaptureReader::Next(CapturedPacket* packet) {
+CaptureReader::Outcome CaptureReader::Read(std::span<CapturedPacket> packets, size_t* count) {
+  *count = 0;
   while (!finished_) {
     if (skip_bytes_ > 0) {
       if (window_.available().empty()) return Starved(1);
       Skip(skip_bytes_);
       continue;
     }
-    Step step = format_->Next(window_.available(), packet);
-    switch (step.kind) {
-      case Step::kPacket:
-        window_.Consume(step.bytes);
-        if (IsSupportedLinkType(packet->link_type)) {
-          ++packets_;
-          return Outcome::kPacket;
-        }
-        ++unsupported_packets_;
-        unsupported_link_type_ = packet->link_type;
-        break;
-      case Step::kSkip:
-        Skip(step.bytes);
-        break;
-      case Step::kNeed:
-        return Starved(step.bytes);
-      case Step::kFault:
-        return Finish(format_->fault(), format_->detail());
-    }
+    PacketRun run = format_->NextRun(window_.available(), packets);
+    window_.Consume(run.bytes);
+    if (run.next.kind == Step::kSkip) Skip(run.next.bytes);
+    *count = KeepSupported(packets.first(run.packets));
+    if (*count > 0) return Outcome::kPackets;
+    if (run.next.kind == Step::kNeed) return Starved(run.next.bytes);
+    if (run.next.kind == Step::kFault) return Finish(format_->fault(), format_->detail());
   }
   return Outcome::kEnd;
+}
+
+// Closes the gaps that packets of other link types leave.
+size_t CaptureReader::KeepSupported(std::span<CapturedPacket> packets) {
+  size_t kept = 0;
+  for (const CapturedPacket& packet : packets) {
+    if (packet.link_type != supported_link_type_) {
+      if (!IsSupportedLinkType(packet.link_type)) {
+        ++unsupported_packets_;
+        unsupported_link_type_ = packet.link_type;
+        continue;
+      }
+      supported_link_type_ = packet.link_type;
+    }
+    if (&packets[kept] != &packet) packets[kept] = packet;
+    ++kept;
+  }
+  packets_ += kept;
+  return kept;
 }
 
 CaptureReader::Outcome CaptureReader::Starved(size_t wanted) {

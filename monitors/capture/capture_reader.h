@@ -1,11 +1,13 @@
 // Packets of one capture file, in the order of the file, without copying them out of the read buffer.
 //
-// Usage: Next() until it says kRefill; be done with the packets got so far; Refill(); and so on until kEnd.
+// Usage: Read() until it says kRefill; be done with the packets got so far; Refill(); and so on until kEnd.
 // Memory is bounded (see byte_stream.h). Not thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "monitors/capture/byte_stream.h"
@@ -16,7 +18,7 @@ namespace tapline {
 class CaptureReader {
  public:
   enum class Outcome : uint8_t {
-    kPacket,
+    kPackets,
     kRefill,  // call Refill(), which invalidates every packet's data, and ask again
     kEnd,     // no more packets; error() says whether that is the file's real end
   };
@@ -24,10 +26,11 @@ class CaptureReader {
   // Opens a pcap or pcapng file, plain or compressed with Zstandard. On failure returns nullptr and fills in `error`.
   static std::unique_ptr<CaptureReader> Open(const std::string& path, CaptureError* error);
 
-  Outcome Next(CapturedPacket* packet);
+  // The next packets, as many as there is room for and as are at hand. REQUIRES: room for one.
+  Outcome Read(std::span<CapturedPacket> packets, size_t* count);
   void Refill();
 
-  // REQUIRES: Next() returned kEnd. kNone at the clean end of a file.
+  // REQUIRES: Read() returned kEnd. kNone at the clean end of a file.
   const CaptureError& error() const { return error_; }
   const std::string& path() const { return path_; }
   uint64_t packets() const { return packets_; }
@@ -41,6 +44,7 @@ class CaptureReader {
   CaptureReader(std::string path, std::unique_ptr<ByteSource> source);
   bool DetectFormatAndHeader(CaptureError* error);
   CaptureError NotACapture() const;
+  size_t KeepSupported(std::span<CapturedPacket> packets);
   Outcome Starved(size_t wanted);
   Outcome Finish(CaptureFault fault, const std::string& detail);
   std::string Describe(CaptureFault fault, const std::string& detail) const;
@@ -53,6 +57,8 @@ class CaptureReader {
   size_t skip_bytes_ = 0;
   uint64_t packets_ = 0;
   uint64_t unsupported_packets_ = 0;
+  // The last one of each kind.
+  std::optional<uint16_t> supported_link_type_;
   uint16_t unsupported_link_type_ = 0;
   bool finished_ = false;
   CaptureError error_;

@@ -1,6 +1,9 @@
 #include "monitors/capture/capture_reader.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <thread>
 
 #include "monitors/capture/pcapng_format.h"
 #include "monitors/testing/read_capture.h"
@@ -157,20 +160,57 @@ TEST_F(CaptureReaderTest, PcapngPacketsOfUnsupportedInterfacesAreCounted) {
   EXPECT_EQ(copy.unsupported_packets, 1u);
 }
 
-TEST_F(CaptureReaderTest, ManyPacketsAcrossTheWindowPlainAndCompressed) {
+Bytes ManyPackets(int count) {
   ByteWriter out;
   PcapHeader(out);
-  constexpr int kPackets = 2000;
-  for (int i = 0; i < kPackets; ++i) PcapRecord(out, i, 0, Bytes(1 + i * 37 % 1500, static_cast<uint8_t>(i)), 1500);
-  ASSERT_GT(out.size(), 3 * ByteWindow::kInitialBytes);
-  for (const Bytes& file : {out.bytes(), Zstd(out.bytes())}) {
-    CaptureCopy copy = Read(file);
-    ASSERT_EQ(copy.error.message, "");
-    ASSERT_EQ(copy.packets.size(), static_cast<size_t>(kPackets));
-    for (int i = 0; i < kPackets; ++i) {
-      ASSERT_EQ(copy.packets[i].data, Bytes(1 + i * 37 % 1500, static_cast<uint8_t>(i))) << i;
-    }
+  for (int i = 0; i < count; ++i) PcapRecord(out, i, 0, Bytes(1 + i * 37 % 1500, static_cast<uint8_t>(i)), 1500);
+  return out.bytes();
+}
+
+void ExpectManyPackets(const CaptureCopy& copy, int count) {
+  ASSERT_EQ(copy.error.message, "");
+  ASSERT_EQ(copy.packets.size(), static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    ASSERT_EQ(copy.packets[i].data, Bytes(1 + i * 37 % 1500, static_cast<uint8_t>(i))) << i;
   }
+}
+
+TEST_F(CaptureReaderTest, ManyPacketsAcrossTheWindowPlainAndCompressed) {
+  Bytes file = ManyPackets(2000);
+  ASSERT_GT(file.size(), 3 * ByteWindow::kInitialBytes);
+  ExpectManyPackets(Read(file), 2000);
+  ExpectManyPackets(Read(Zstd(file)), 2000);
+}
+
+TEST_F(CaptureReaderTest, ManyPacketsThroughAPipe) {
+  Bytes file = ManyPackets(2000);
+  ASSERT_GT(file.size(), 3 * ByteWindow::kInitialBytes);
+  std::string fifo = dir_.path("fifo");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  std::thread writer(
+      [&] { std::ofstream(fifo, std::ios::binary).write(reinterpret_cast<char*>(file.data()), file.size()); });
+  CaptureCopy copy = ReadCapture(fifo);
+  writer.join();
+  ExpectManyPackets(copy, 2000);
+}
+
+TEST_F(CaptureReaderTest, AFileThatGrowsIsReadToItsNewEnd) {
+  Bytes file = ManyPackets(2000);
+  size_t half = file.size() / 2;
+  std::string path = dir_.Write("file", Bytes(file.begin(), file.begin() + half));
+  CaptureError error;
+  auto reader = CaptureReader::Open(path, &error);
+  ASSERT_NE(reader, nullptr);
+  std::ofstream(path, std::ios::binary | std::ios::app)
+      .write(reinterpret_cast<char*>(file.data() + half), file.size() - half);
+  std::array<CapturedPacket, 7> packets;
+  size_t count;
+  CaptureReader::Outcome outcome;
+  while ((outcome = reader->Read(packets, &count)) != CaptureReader::Outcome::kEnd) {
+    if (outcome == CaptureReader::Outcome::kRefill) reader->Refill();
+  }
+  EXPECT_EQ(reader->packets(), 2000u);
+  EXPECT_FALSE(reader->error());
 }
 
 TEST_F(CaptureReaderTest, CompressedInSeveralFrames) {
@@ -193,9 +233,10 @@ TEST_F(CaptureReaderTest, ProgressIsThatOfTheFileItself) {
   auto reader = CaptureReader::Open(dir_.Write("file", file), &error);
   ASSERT_NE(reader, nullptr);
   EXPECT_EQ(reader->file_size_bytes(), file.size());
-  CapturedPacket packet;
+  std::array<CapturedPacket, 64> packets;
+  size_t count;
   CaptureReader::Outcome outcome;
-  while ((outcome = reader->Next(&packet)) != CaptureReader::Outcome::kEnd) {
+  while ((outcome = reader->Read(packets, &count)) != CaptureReader::Outcome::kEnd) {
     if (outcome == CaptureReader::Outcome::kRefill) reader->Refill();
   }
   EXPECT_EQ(reader->file_position_bytes(), file.size());

@@ -70,4 +70,8 @@ Step PcapFormat::Next(std::span<const uint8_t> bytes, CapturedPacket* packet) {
   return {Step::kPacket, record_bytes};
 }
 
+PacketRun PcapFormat::NextRun(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) {
+  return RunOf(this, bytes, packets);
+}
+
 }  // namespace tapline

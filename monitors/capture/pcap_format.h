@@ -15,6 +15,7 @@ class PcapFormat final : public RecordFormat {
   static bool Matches(std::span<const uint8_t> head);
 
   Step Next(std::span<const uint8_t> bytes, CapturedPacket* packet) override;
+  PacketRun NextRun(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) override;
 
  private:
   Step ReadFileHeader(std::span<const uint8_t> bytes);

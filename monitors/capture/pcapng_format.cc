@@ -194,4 +194,8 @@ Step PcapngFormat::Next(std::span<const uint8_t> bytes, CapturedPacket* packet) 
   }
 }
 
+PacketRun PcapngFormat::NextRun(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) {
+  return RunOf(this, bytes, packets);
+}
+
 }  // namespace tapline

@@ -32,6 +32,7 @@ class PcapngFormat final : public RecordFormat {
 
   // A simple packet block has no time of its own: it gets that of the packet before it.
   Step Next(std::span<const uint8_t> bytes, CapturedPacket* packet) override;
+  PacketRun NextRun(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) override;
 
  private:
   struct Interface {

@@ -39,10 +39,22 @@ struct Step {
   size_t bytes;
 };
 
+// Packets whose records follow one another.
+struct PacketRun {
+  size_t packets;
+  // That their records took.
+  size_t bytes;
+  // What came after them; kPacket if there was no room for more.
+  Step next;
+};
+
 class RecordFormat {
  public:
   virtual ~RecordFormat() = default;
   virtual Step Next(std::span<const uint8_t> bytes, CapturedPacket* packet) = 0;
+  // The same for as many packets as come in a row and have room. A step that is not a packet is taken, as by Next():
+  // only kNeed and kFault come again when the same bytes are given. REQUIRES: room for one.
+  virtual PacketRun NextRun(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) = 0;
   CaptureFault fault() const { return fault_; }
   // What is wrong with the record at the front of the bytes last given.
   const std::string& detail() const { return detail_; }
@@ -52,6 +64,19 @@ class RecordFormat {
     fault_ = fault;
     detail_ = std::move(detail);
     return {Step::kFault, 0};
+  }
+
+  // NextRun() of `format`, whose Next() is called directly: a virtual call per packet costs more than reading it.
+  template <typename Format>
+  static PacketRun RunOf(Format* format, std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) {
+    PacketRun run = {0, 0, {Step::kPacket, 0}};
+    while (run.packets < packets.size()) {
+      run.next = format->Format::Next(bytes.subspan(run.bytes), &packets[run.packets]);
+      if (run.next.kind != Step::kPacket) break;
+      run.bytes += run.next.bytes;
+      ++run.packets;
+    }
+    return run;
   }
 
  private:

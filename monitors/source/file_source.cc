@@ -41,13 +41,14 @@ Status FileSource::Start() {
   return {};
 }
 
-// Gets the next packet of this file. False if that needs a refill, which only the next Poll() may do: the bytes of
+// Goes to the next packet of this file. False if that needs a refill, which only the next Poll() may do: the bytes of
 // packets already given must stay.
-bool FileSource::Advance(File& file) {
-  file.has_packet = false;
-  switch (file.reader->Next(&file.packet)) {
-    case CaptureReader::Outcome::kPacket:
-      file.has_packet = true;
+bool FileSource::Advance(File& file) { return ++file.next < file.count || ReadAhead(file); }
+
+bool FileSource::ReadAhead(File& file) {
+  file.next = 0;
+  switch (file.reader->Read(file.packets, &file.count)) {
+    case CaptureReader::Outcome::kPackets:
       return true;
     case CaptureReader::Outcome::kRefill:
       file.needs_refill = refill_pending_ = true;
@@ -82,7 +83,7 @@ void FileSource::Refill() {
     while (file.needs_refill) {
       file.needs_refill = false;
       file.reader->Refill();
-      Advance(file);
+      ReadAhead(file);
     }
   }
   refill_pending_ = false;
@@ -91,8 +92,8 @@ void FileSource::Refill() {
 FileSource::File* FileSource::Earliest() {
   File* earliest = nullptr;
   for (File& file : files_) {
-    if (!file.has_packet) continue;
-    if (earliest == nullptr || file.packet.time_ns < earliest->packet.time_ns) earliest = &file;
+    if (!file.has_packet()) continue;
+    if (earliest == nullptr || file.packet().time_ns < earliest->packet().time_ns) earliest = &file;
   }
   return earliest;
 }
@@ -114,14 +115,14 @@ bool FileSource::AllEnded() const {
 
 PacketSource::Burst FileSource::Poll(std::span<RawPacket> packets) {
   for (File& file : files_) {
-    if (!file.has_packet && !file.ended && !file.needs_refill) Advance(file);
+    if (!file.has_packet() && !file.ended && !file.needs_refill) ReadAhead(file);
   }
   if (refill_pending_) Refill();
   size_t count = 0;
   while (count < packets.size() && status_.ok()) {
     File* file = Earliest();
-    if (file == nullptr || !IsDue(file->packet.time_ns)) break;
-    const CapturedPacket& packet = file->packet;
+    if (file == nullptr || !IsDue(file->packet().time_ns)) break;
+    const CapturedPacket& packet = file->packet();
     packets[count++] = {packet.data, packet.captured_bytes, packet.wire_bytes, packet.time_ns,
                         LinkTypeOf(packet.link_type)};
     if (!Advance(*file)) break;

@@ -1,6 +1,7 @@
 // Capture files as a packet source: merged by time, at full speed or at that of their packets.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -38,14 +39,20 @@ class FileSource final : public PacketSource {
  private:
   struct File {
     std::unique_ptr<CaptureReader> reader;
-    // The next packet of this file, if has_packet.
-    CapturedPacket packet;
-    bool has_packet = false;
+    // Read ahead: packets[next] is this file's next one, if next < count. Their bytes stay where they are until
+    // Refill().
+    std::array<CapturedPacket, kBurstPackets> packets;
+    size_t next = 0;
+    size_t count = 0;
     bool needs_refill = false;
     bool ended = false;
+
+    bool has_packet() const { return next < count; }
+    const CapturedPacket& packet() const { return packets[next]; }
   };
 
   bool Advance(File& file);
+  bool ReadAhead(File& file);
   void Refill();
   void EndOf(File& file);
   File* Earliest();

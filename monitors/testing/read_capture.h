@@ -1,6 +1,8 @@
 // A whole capture file in memory, for tests.
 #pragma once
 
+#include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,16 +28,15 @@ inline CaptureCopy ReadCapture(const std::string& path) {
   CaptureCopy copy;
   auto reader = CaptureReader::Open(path, &copy.error);
   if (!reader) return copy;
-  CapturedPacket packet;
-  while (true) {
-    CaptureReader::Outcome outcome = reader->Next(&packet);
-    if (outcome == CaptureReader::Outcome::kEnd) break;
-    if (outcome == CaptureReader::Outcome::kRefill) {
-      reader->Refill();
-      continue;
+  std::array<CapturedPacket, 5> packets;
+  size_t count;
+  CaptureReader::Outcome outcome;
+  while ((outcome = reader->Read(packets, &count)) != CaptureReader::Outcome::kEnd) {
+    if (outcome == CaptureReader::Outcome::kRefill) reader->Refill();
+    for (const CapturedPacket& packet : std::span(packets).first(count)) {
+      copy.packets.push_back({Bytes(packet.data, packet.data + packet.captured_bytes), packet.wire_bytes,
+                              packet.time_ns, packet.link_type});
     }
-    copy.packets.push_back(
-        {Bytes(packet.data, packet.data + packet.captured_bytes), packet.wire_bytes, packet.time_ns, packet.link_type});
   }
   copy.error = reader->error();
   copy.unsupported_packets = reader->unsupported_packets();
