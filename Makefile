@@ -76,7 +76,8 @@ fuzz: deps ## Fuzz decoding, reassembly and every parser, FUZZ_SECONDS each (600
 	@bench/fuzz $(BUILD)/fuzzing/fuzz $(FUZZ_SECONDS)
 
 .PHONY: soak
-soak: build ## Run the pipeline for ten minutes and watch its memory
+soak: build ## Run a monitor under attack, then the server, for SOAK_SECONDS (600) each
+	@bench/soak_monitor
 	@bench/soak
 
 .PHONY: lint

@@ -3,7 +3,9 @@
 
 The two run in turn (A B A B ...), so that a drift of the machine's speed meets both; the ratio is taken pair by pair.
 The start-up of each program (its run over a capture of one packet) is taken off.
-Workloads: the HTTP capture http_zipf (260,000 packets, keep-alive, 1,000 URLs) with each parser and with all together."""
+Workloads: the HTTP capture http_zipf (260,001 packets, keep-alive, 1,000 URLs), repeated with later times and other
+addresses until it has LEAST_PACKETS, with each parser and with all together. Output null is batches that are encoded and
+go nowhere."""
 import argparse
 import json
 import os
@@ -14,6 +16,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LEAST_PACKETS = 300_000
 MONITOR = os.path.join(ROOT, "build", "bin", "tapline-monitor")
 WORKLOADS = ["tcp_flow_key", "tcp_conn_time", "tcp_pkt_size", "http_get",
              "tcp_flow_key,tcp_conn_time,tcp_pkt_size,http_get"]
@@ -36,6 +39,43 @@ def first_packet(capture, path):
         order = "<" if head[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
         record = source.read(16)
         target.write(head + record + source.read(struct.unpack(order + "IIII", record)[2]))
+
+
+def byte_order(head):
+    return "<" if head[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
+
+
+def records(capture):
+    """Of a classic capture file: seconds, header and bytes of each packet."""
+    with open(capture, "rb") as source:
+        order = byte_order(source.read(24))
+        while len(header := source.read(16)) == 16:
+            seconds, _, captured, _ = struct.unpack(order + "IIII", header)
+            yield seconds, header, source.read(captured)
+
+
+def enlarge(capture, path):
+    """Writes the capture as often, one after the other, as makes LEAST_PACKETS of it; the number of packets.
+
+    Each time is later than the one before and has second octets of IPv4 addresses of its own, so that connections differ
+    (header checksums, which nobody looks at, are left as they were)."""
+    with open(capture, "rb") as source:
+        head = source.read(24)
+    order, packets, copy = byte_order(head), 0, 0
+    with open(path, "wb") as target:
+        target.write(head)
+        while packets < LEAST_PACKETS:
+            first = last = None
+            for seconds, header, data in records(capture):
+                first, last, packets = first or seconds, seconds, packets + 1
+                if copy and data[12:14] == b"\x08\x00":
+                    data = bytearray(data)
+                    data[27] = (data[27] + copy) % 256
+                    data[31] = (data[31] + copy) % 256
+                target.write(struct.pack(order + "I", seconds + shift if copy else seconds) + header[4:] + data)
+            copy += 1
+            shift = copy * (last - first + 1)
+    return packets
 
 
 def commands(parser, capture, output):
@@ -71,6 +111,9 @@ def main():
             plain = os.path.join(folder, "capture.pcap")
             subprocess.run(["zstd", "-q", "-d", "--long=27", capture, "-o", plain], check=True)
             capture = plain
+        enlarged = os.path.join(folder, "enlarged.pcap")
+        print(f"{enlarge(capture, enlarged):,} packets")
+        capture = enlarged
         one = os.path.join(folder, "one.pcap")
         first_packet(capture, one)
         print(f"{'parser':<60}{'output':<8}{'monitor s':>10}{'tcpdump s':>11}{'ratio':>8}")

@@ -136,6 +136,7 @@ std::unique_ptr<BatchSink> MakeSink(const MonitorConfig& config, std::span<const
   options.queue_mib = config.queue_mib;
   options.timeout_ms = config.broker_timeout_s * 1000;
   options.failure_is_error = !live;
+  if (live) options.delivery_timeout_ms = 0;
   return std::make_unique<KafkaSink>(options, queries);
 }
 
@@ -145,7 +146,7 @@ std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queri
                                         QueryAccounts* accounts) {
   if (config.output == "json") {
     return std::make_unique<JsonOutput>(STDOUT_FILENO, queries.specs,
-                                        config.control || !std::has_single_bit(queries.taken), schemas, accounts);
+                                        config.control || !std::has_single_bit(queries.taken), schemas, accounts, live);
   }
   BatchOutputOptions options;
   options.monitor_id = config.monitor_id;

@@ -15,6 +15,8 @@ constexpr std::array<ReasonInfo, kOwnDrops> kOwnReasons = {{
     {"queue_full", DropUnit::kTuples},
     {"delivery_failed", DropUnit::kTuples},
     {"worker_ring_full", DropUnit::kPackets},
+    {"output_full", DropUnit::kTuples},
+    {"rate_fell", DropUnit::kTuples},
 }};
 
 DropUnit UnitOf(LossReason reason) {

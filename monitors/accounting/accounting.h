@@ -31,8 +31,10 @@ enum class Drop : uint8_t {
   kQueueFull,         // tuples of batches for which the producer's queue had no room
   kDeliveryFailed,    // tuples of batches that the broker never acknowledged
   kWorkerRingFull,    // packets that a parsing thread was too slow for
+  kOutputFull,        // tuples for which a slow reader of standard output left no room
+  kRateFell,          // tuples of flows that a lower sampling rate left out after they had begun
 };
-inline constexpr int kOwnDrops = 9;
+inline constexpr int kOwnDrops = 11;
 inline constexpr int kDropReasons = kOwnDrops + kDecodeOutcomes + kLossReasons;
 
 // Index of a reason among all kDropReasons.

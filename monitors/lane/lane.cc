@@ -27,6 +27,7 @@ Lane::Lane(const LaneOptions& options, std::span<const QuerySpec> queries, Packe
       stage_(stage),
       accounts_(accounts),
       stop_(stop),
+      queries_(queries),
       gate_(queries, accounts, credits),
       hasher_(options.hash_key),
       pacer_(options.busy) {}
@@ -34,6 +35,10 @@ Lane::Lane(const LaneOptions& options, std::span<const QuerySpec> queries, Packe
 void Lane::Add(uint32_t query) {
   stage_->AddQuery(query);
   gate_.Add(query, WallNs());
+  const QuerySpec& spec = queries_[query];
+  if (!spec.rate_may_fall || spec.sampling_rate <= applied_limit_) return;
+  stage_->SetSamplingRate(query, applied_limit_);
+  gate_.SetSamplingRate(query, applied_limit_);
 }
 
 bool Lane::MayGoOn() const {
@@ -69,6 +74,7 @@ Status Lane::End() {
   PublishProgress();
   if (!source_->status().ok()) return source_->status();
   if (!stage_->status().ok()) return stage_->status();
+  stage_->CaptureOver();
   EndQueries(gate_.active());
   while (end_under_way_) ContinueEnd();
   return stage_->Finish();
@@ -159,7 +165,22 @@ void Lane::CloseSecond(int64_t time_ns) {
   if (first) return;
   RunParsers();
   stage_->Advance(second_ns);
+  ApplySamplingLimit();
   Tick();
+}
+
+// Only between two seconds: parsers that count per flow and second have then handed on what they had counted at the old
+// rate, and no window is cut. A query with a fixed rate keeps it.
+void Lane::ApplySamplingLimit() {
+  if (sampling_limit_.rate() == applied_limit_) return;
+  applied_limit_ = sampling_limit_.rate();
+  for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
+    auto query = static_cast<uint32_t>(std::countr_zero(bits));
+    if (!queries_[query].rate_may_fall) continue;
+    double rate = std::min(queries_[query].sampling_rate, applied_limit_);
+    stage_->SetSamplingRate(query, rate);
+    gate_.SetSamplingRate(query, rate);
+  }
 }
 
 void Lane::RunParsers() {
@@ -195,6 +216,7 @@ void Lane::Idle() {
   auto time_ns = source_->IdleTimeNs();
   if (!time_ns) return;
   ExpireAt(*time_ns);
+  if (*time_ns >= next_second_ns_ && next_second_ns_ != INT64_MIN) CloseSecond(*time_ns);
   stage_->Advance(*time_ns);
 }
 
@@ -233,6 +255,10 @@ void Lane::Tick() {
     CountLosses();
     PublishProgress();
     gate_.LookAtCredits();
+    if (source_->live()) {
+      OutputStats backlog = stage_->backlog();
+      sampling_limit_.Observe(now_ns_, backlog.fill, backlog.refused);
+    }
     if (gate_.satisfied() != 0) EndQueries(gate_.satisfied());
   }
   stage_->Tick(now_ns_);

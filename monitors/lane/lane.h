@@ -16,6 +16,7 @@
 #include "monitors/lane/packet_stage.h"
 #include "monitors/lane/published.h"
 #include "monitors/lane/query_gate.h"
+#include "monitors/lane/sampling_limit.h"
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
 #include "monitors/source/packet_source.h"
@@ -71,6 +72,7 @@ class Lane {
   size_t ProcessSome(std::span<const RawPacket> packets);
   void ProcessOne(const RawPacket& raw);
   void CloseSecond(int64_t time_ns);
+  void ApplySamplingLimit();
   void RunParsers();
   void Obey(LaneCommand& command);
   void EndQueries(uint64_t queries);
@@ -87,7 +89,10 @@ class Lane {
   QueryAccounts* accounts_;
   const std::atomic<bool>* stop_;
   LaneInbox inbox_;
+  std::span<const QuerySpec> queries_;
   QueryGate gate_;
+  SamplingLimit sampling_limit_;
+  double applied_limit_ = 1;
   uint64_t ended_ = 0;  // queries whose end was told to the stage, until they are done
   bool end_under_way_ = false;
   FlowHasher hasher_;

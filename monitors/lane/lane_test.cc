@@ -73,6 +73,7 @@ class KeepingSink final : public BatchSink {
     listener_->OnDelivery(ticket, true);
     return Sent::kTaken;
   }
+  double fill() const override { return 0; }
   void Poll() override {}
   void Wait() override {}
   Status Flush() override { return {}; }

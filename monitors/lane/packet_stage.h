@@ -6,6 +6,7 @@
 #include <span>
 
 #include "monitors/base/status.h"
+#include "monitors/output/tuple_output.h"
 #include "parsers/api/packet.h"
 #include "parsers/engine/engine.h"
 
@@ -32,6 +33,13 @@ class PacketStage {
   virtual bool ContinueEnd() = 0;
   // Of the queries that have ended, those of which nothing is left: their places may be used again.
   virtual uint64_t Done(uint64_t queries) const = 0;
+  // How far behind the way out of the tuples is, the worst where there are several.
+  virtual OutputStats backlog() const { return {}; }
+  // The query's packets are sampled at this rate from now on. REQUIRES: Advance() to the end of a second, and no packet
+  // since: what parsers have counted in that second is out.
+  virtual void SetSamplingRate(uint32_t, double) {}
+  // No packet will ever come again: waiting for room costs nothing any more.
+  virtual void CaptureOver() {}
   // To be called often, at `monotonic_ns`.
   virtual void Tick(int64_t monotonic_ns) = 0;
   // After the last end: waits, within a bounded time, until everything is out.

@@ -36,6 +36,11 @@ class ParserStage final : public PacketStage {
   void BeginEnd(uint64_t queries) override;
   bool ContinueEnd() override;
   uint64_t Done(uint64_t queries) const override;
+  OutputStats backlog() const override { return output_->stats(); }
+  void SetSamplingRate(uint32_t query, double rate) override {
+    output_->SetSamplingRate(query, rate, engine_->now_ns());
+  }
+  void CaptureOver() override { output_->CaptureOver(); }
   void Tick(int64_t monotonic_ns) override;
   Status Finish() override;
   Status status() const override { return output_->status(); }

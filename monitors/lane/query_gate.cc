@@ -31,6 +31,10 @@ void QueryGate::Add(uint32_t query, int64_t now_ns) {
   ChooseDeadline();
 }
 
+void QueryGate::SetSamplingRate(uint32_t query, double rate) {
+  queries_[query].sampling_threshold = sampling_threshold(rate);
+}
+
 void QueryGate::StartClock(int64_t start_ns) {
   clock_started_ = true;
   for (Query& query : queries_) query.deadline_ns = DeadlineOf(start_ns, query.duration_ns);

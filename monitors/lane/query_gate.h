@@ -51,6 +51,9 @@ class QueryGate {
   // Active queries for which `time_ns` is beyond.
   uint64_t ExpiredAt(int64_t time_ns) const;
 
+  // From now on, whatever the query asked for.
+  void SetSamplingRate(uint32_t query, double rate);
+
   // Sets packet->queries and packet->to_side. Returns whether any active query's match wants it, sampled or not.
   bool Admit(Packet* packet);
   // The active queries, if each of them wants every packet whatever it is; else 0.

@@ -46,6 +46,31 @@ TEST(QueryGateTest, EachQueryGetsWhatItWants) {
   EXPECT_EQ(accounts[2].packets_out, 2u);
 }
 
+TEST(QueryGateTest, ALowerRateKeepsASubset) {
+  std::vector<QuerySpec> queries = {{}};
+  QueryAccounts accounts(1);
+  PacketCredits credits;
+  QueryGate gate(queries, &accounts, &credits);
+  AddAll(queries, &gate, &credits);
+  uint64_t before = 1000;
+  std::vector<bool> kept(1000, true);
+  for (double rate : {0.5, 0.25}) {
+    gate.SetSamplingRate(0, rate);
+    uint64_t now = 0;
+    for (uint64_t hash = 0; hash < 1000; ++hash) {
+      Packet packet = PacketTo(80, hash);
+      gate.Admit(&packet);
+      EXPECT_TRUE(packet.queries == 0 || kept[hash]) << hash;
+      kept[hash] = packet.queries != 0;
+      now += kept[hash];
+    }
+    EXPECT_NEAR(static_cast<double>(now), static_cast<double>(before) / 2, 60);
+    before = now;
+  }
+  EXPECT_EQ(accounts[0].packets_in, 2000u);
+  EXPECT_TRUE(accounts[0].balanced());
+}
+
 TEST(QueryGateTest, NobodyWantsIt) {
   std::vector<QuerySpec> queries = {{.match = ToPort(80)}};
   QueryAccounts accounts(1);

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "monitors/base/clock.h"
+#include "parsers/api/flow_hash.h"
 
 namespace tapline {
 namespace {
@@ -36,6 +37,7 @@ Status BatchOutput::Prepare(uint32_t query) {
   stream = {};
   stream.spec = &queries_[query];
   stream.index = query;
+  stream.sampling_rate = stream.spec->sampling_rate;
   stream.builders.resize(schemas_.size());
   for (size_t parser = 0; parser < schemas_.size(); ++parser) {
     const auto& wanted = stream.spec->parsers;
@@ -56,6 +58,10 @@ bool BatchOutput::done(uint32_t query) const { return streams_[query].ended && s
 void BatchOutput::emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
   ForEachBit(header.queries, [&](uint32_t query) {
     Stream& stream = streams_[query];
+    if (stream.sampling_threshold && !sampled(header.flow_hash, *stream.sampling_threshold)) {
+      (*accounts_)[query].LoseTuples(IndexOf(Drop::kRateFell), 1);
+      return;
+    }
     BatchBuilder& builder = *stream.builders[parser];
     // Tuples come in the order of time_ns, so this one's time bounds all that are yet to come.
     if (!builder.Fits(values)) Flush(stream, header.time_ns);
@@ -65,6 +71,14 @@ void BatchOutput::emit(uint32_t parser, const TupleHeader& header, std::span<con
 
 void BatchOutput::lose(LossReason reason, uint64_t count, uint64_t queries) {
   CountLoss(reason, count, queries, accounts_);
+}
+
+void BatchOutput::SetSamplingRate(uint32_t query, double rate, int64_t watermark_ns) {
+  Stream& stream = streams_[query];
+  Flush(stream, watermark_ns);
+  stream.sampling_rate = rate;
+  stream.sampling_threshold.reset();
+  if (rate < stream.spec->sampling_rate) stream.sampling_threshold = sampling_threshold(rate);
 }
 
 void BatchOutput::Tick(int64_t monotonic_ns, int64_t watermark_ns) {
@@ -112,7 +126,7 @@ bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t water
                      .sequence = stream.sequence,
                      .watermark_ns = watermark_ns,
                      .end_of_stream = end_of_stream,
-                     .sampling_rate = stream.spec->sampling_rate,
+                     .sampling_rate = stream.sampling_rate,
                      .accounting = &delta};
   const std::string& batch = builder.Encode(header);
   uint64_t ticket = NewTicket({stream.index, rows, delta, end_of_stream});
@@ -138,9 +152,11 @@ bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t water
 
 BatchSink::Sent BatchOutput::Send(uint32_t query, const std::string& batch, uint64_t ticket) {
   BatchSink::Sent sent = sink_->Send(query, batch, ticket);
-  while (sent == BatchSink::Sent::kFull && options_.wait_for_room && sink_->status().ok()) {
+  int64_t deadline_ns = MonotonicNs() + kPatienceAtEndNs;
+  while (sent == BatchSink::Sent::kFull && (options_.wait_for_room || capture_over_) && sink_->status().ok()) {
     sink_->Wait();
     sent = sink_->Send(query, batch, ticket);
+    if (sent == BatchSink::Sent::kFull && MonotonicNs() > deadline_ns) capture_over_ = false;
   }
   return sent;
 }

@@ -4,6 +4,9 @@
 // second of packet time is over: only then does one watermark hold for all of its parsers. Of these only the last
 // carries the new watermark.
 //
+// A change of the sampling rate closes the batches before it: what a batch says of its rate holds for each of its
+// tuples. Tuples that come later of flows that a lower rate leaves out are dropped as rate_fell.
+//
 // A batch that the sink had no room for is gone; its sequence number goes to the next one, and so does what it had
 // accounted for, its tuples now as dropped. Not thread-safe.
 #pragma once
@@ -29,7 +32,7 @@ struct BatchOutputOptions {
   int64_t flush_after_ns = 100'000'000;
   // An idle query says so this often.
   int64_t heartbeat_after_ns = 500'000'000;
-  // Capture files wait for room in the sink; live captures never do.
+  // Capture files wait for room in the sink; live captures only once they are over, and not for ever.
   bool wait_for_room = false;
 };
 
@@ -48,8 +51,14 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   void Tick(int64_t monotonic_ns, int64_t watermark_ns) override;
   void EndQuery(uint32_t query, int64_t watermark_ns) override;
   bool done(uint32_t query) const override;
+  void CaptureOver() override { capture_over_ = !options_.wait_for_room; }
+  void SetSamplingRate(uint32_t query, double rate, int64_t watermark_ns) override;
   Status Finish() override;
-  OutputStats stats() const override { return stats_; }
+  OutputStats stats() const override {
+    OutputStats stats = stats_;
+    stats.fill = sink_->fill();
+    return stats;
+  }
   Status status() const override { return sink_->status(); }
 
  private:
@@ -59,6 +68,9 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
     // By parser; null for those that the query did not name.
     std::vector<std::unique_ptr<BatchBuilder>> builders;
     BatchBuilder* heartbeat_builder = nullptr;
+    double sampling_rate = 1;
+    // While the rate is lower than the query's own; else every flow is in.
+    std::optional<uint64_t> sampling_threshold;
     uint64_t sequence = 0;
     int64_t sent_watermark_ns = INT64_MIN;
     int64_t last_sent_at_ns = 0;
@@ -95,6 +107,8 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   OutputStats stats_;
   std::vector<InFlight> in_flight_;
   std::vector<uint64_t> free_tickets_;
+  // Of a live capture: it may wait for room, but gives up where there is none for long.
+  bool capture_over_ = false;
   int64_t now_ns_ = 0;
   int64_t flushed_at_ns_ = 0;
   int64_t flushed_watermark_ns_ = INT64_MIN;

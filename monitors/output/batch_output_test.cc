@@ -5,6 +5,8 @@
 #include <map>
 #include <random>
 
+#include "parsers/api/flow_hash.h"
+
 namespace tapline {
 namespace {
 
@@ -39,6 +41,7 @@ class TestSink final : public BatchSink {
     sent_->push_back({query, batch, ticket});
     return Sent::kTaken;
   }
+  double fill() const override { return full ? 1 : 0; }
   void Poll() override {}
   void Wait() override {
     ++waits;
@@ -123,6 +126,62 @@ TEST_F(BatchOutputTest, AFlushSendsAllParsersOfTheQueryAndOnlyTheLastAdvancesThe
   EXPECT_EQ(sent_[1].batch.watermark_ns(), 300);
   EXPECT_EQ(sent_[2].batch.query(), "q1");
   EXPECT_EQ(sent_[2].batch.watermark_ns(), 300);
+}
+
+// Every tuple weighs by the rate of its own batch, whenever the rate changed.
+TEST_F(BatchOutputTest, AChangeOfTheSamplingRateClosesTheBatch) {
+  queries_[0].sampling_rate = 0.8;
+  Open();
+  std::mt19937_64 random(1);
+  std::map<double, uint64_t> emitted;
+  uint64_t left_out = 0;
+  int64_t time_ns = 0;
+  for (double rate : {0.8, 0.4, 0.1, 0.4, 0.8}) {
+    output_->SetSamplingRate(0, rate, time_ns);
+    for (int i = 0; i < 1000; ++i) {
+      TupleHeader header;
+      header.time_ns = ++time_ns;
+      header.flow_hash = random();
+      header.queries = 1;
+      const Value values[] = {Value::u64(1)};
+      output_->emit(1, header, values);
+      bool kept = rate == 0.8 || sampled(header.flow_hash, sampling_threshold(rate));
+      ++(kept ? emitted[rate] : left_out);
+    }
+  }
+  output_->EndQuery(0, time_ns);
+  std::map<double, uint64_t> found;
+  for (const SentBatch& sent : sent_) found[sent.batch.sampling_rate()] += sent.batch.rows();
+  EXPECT_EQ(found, emitted);
+  EXPECT_NEAR(static_cast<double>(emitted[0.1]), 100, 50);
+  std::map<std::string, uint64_t> dropped;
+  EXPECT_EQ(Total(0, &dropped).tuples_in(), 5000u);
+  EXPECT_EQ(dropped["rate_fell"], left_out);
+  EXPECT_TRUE(accounts_[0].balanced());
+}
+
+TEST_F(BatchOutputTest, ALiveCaptureWaitsForRoomOnlyOnceItIsOver) {
+  Open();
+  sink_->full = true;
+  EmitNumber(1, 1);
+  output_->Tick(200 * kMs, 300);
+  EXPECT_EQ(sink_->waits, 0);
+  EXPECT_EQ(accounts_[0].dropped[IndexOf(Drop::kQueueFull)], 1u);
+  output_->CaptureOver();
+  EmitNumber(2, 1);
+  output_->EndQuery(0, 300);
+  EXPECT_GT(sink_->waits, 0);
+  EXPECT_EQ(Rows(0), 1u);
+}
+
+TEST_F(BatchOutputTest, TellsHowFarTheSinkIsBehind) {
+  Open();
+  EXPECT_EQ(output_->stats().fill, 0);
+  sink_->full = true;
+  EmitNumber(1, 3);
+  output_->Tick(200 * kMs, 300);
+  EXPECT_EQ(output_->stats().fill, 1);
+  EXPECT_EQ(output_->stats().refused, 2u) << "one of each query";
 }
 
 TEST_F(BatchOutputTest, AFullBuilderFlushesItsQueryUpToTheTupleThatDidNotFit) {

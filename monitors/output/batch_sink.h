@@ -30,6 +30,8 @@ class BatchSink {
   virtual Status Prepare(uint32_t query) = 0;
   // For the query of that index. The bytes are copied.
   virtual Sent Send(uint32_t query, std::string_view batch, uint64_t ticket) = 0;
+  // Share of the room for batches that is taken, 0 to 1.
+  virtual double fill() const = 0;
   // Tells the listener what has become known.
   virtual void Poll() = 0;
   // Like Poll(), but waits for news up to a tenth of a second.
@@ -51,6 +53,7 @@ class NullSink final : public BatchSink {
     listener_->OnDelivery(ticket, true);
     return Sent::kTaken;
   }
+  double fill() const override { return 0; }
   void Poll() override {}
   void Wait() override {}
   Status Flush() override { return {}; }

@@ -1,10 +1,6 @@
 #include "monitors/output/json_output.h"
 
-#include <unistd.h>
-
 #include <bit>
-#include <cerrno>
-#include <cstring>
 
 #include "monitors/output/json_text.h"
 
@@ -13,6 +9,7 @@ namespace {
 
 constexpr size_t kBufferBytes = 64 * 1024;
 constexpr int64_t kWriteAfterNs = 100'000'000;
+constexpr int64_t kPatienceAtEndNs = 10'000'000'000;
 
 void AppendValue(const Value& value, std::string* out) {
   switch (value.type()) {
@@ -30,18 +27,12 @@ void AppendValue(const Value& value, std::string* out) {
   }
 }
 
-std::string Describe(int error) {
-  std::string message = std::string("writing to standard output failed: ") + std::strerror(error);
-  if (error == ENOSPC) message += "; make room or write elsewhere";
-  if (error == EPIPE) message += "; its reader has gone";
-  return message;
-}
-
 }  // namespace
 
 JsonOutput::JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries,
-                       std::span<const Schema* const> schemas, QueryAccounts* accounts)
+                       std::span<const Schema* const> schemas, QueryAccounts* accounts, bool live)
     : fd_(fd), queries_(queries), name_queries_(name_queries), schemas_(schemas), accounts_(accounts) {
+  if (live) writer_ = std::make_unique<LineWriter>(fd);
   buffer_.reserve(2 * kBufferBytes);
 }
 
@@ -81,9 +72,14 @@ void JsonOutput::AppendLine(const Schema& schema, uint32_t query, const TupleHea
 void JsonOutput::emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
   for (uint64_t bits = header.queries; bits != 0; bits &= bits - 1) {
     auto query = static_cast<uint32_t>(std::countr_zero(bits));
+    Accounting& account = (*accounts_)[query];
+    if (buffer_.size() >= kMostWaitingBytes) {
+      account.LoseTuples(IndexOf(Drop::kOutputFull), 1);
+      continue;
+    }
     AppendLine(*schemas_[parser], query, header, values);
-    ++(*accounts_)[query].tuples_in;
-    ++(*accounts_)[query].tuples_out;
+    ++account.tuples_in;
+    ++account.tuples_out;
   }
   if (buffer_.size() >= kBufferBytes) Write();
 }
@@ -98,23 +94,25 @@ void JsonOutput::Tick(int64_t monotonic_ns, int64_t) {
   Write();
 }
 
+// Without a writer the buffer is empty afterwards; with one, only if that was ready for more.
 void JsonOutput::Write() {
-  std::string_view left = buffer_;
-  stats_.bytes += buffer_.size();
-  while (!left.empty() && status_.ok()) {
-    ssize_t written = write(fd_, left.data(), left.size());
-    if (written >= 0) {
-      left.remove_prefix(static_cast<size_t>(written));
-    } else if (errno != EINTR) {
-      status_ = Status::Resources(Describe(errno));
-    }
+  if (buffer_.empty()) return;
+  size_t bytes = buffer_.size();
+  if (writer_) {
+    if (writer_->Offer(&buffer_)) stats_.bytes += bytes;
+    return;
   }
+  stats_.bytes += bytes;
+  if (status_.ok()) status_ = WriteAll(fd_, buffer_);
   buffer_.clear();
 }
 
 Status JsonOutput::Finish() {
-  Write();
-  return status_;
+  bool written = !writer_ || writer_->Flush(kPatienceAtEndNs);
+  if (written) Write();
+  if (writer_) written = buffer_.empty() && writer_->Flush(kPatienceAtEndNs);
+  if (written || !status().ok()) return status();
+  return Status::Resources("the reader of standard output took nothing for 10 s; the last lines are lost");
 }
 
 }  // namespace tapline

@@ -4,12 +4,15 @@
 //   hex>","client_known_by":"handshake","src_ip":"10.0.0.1",…}
 //
 // Where several queries run, "query" follows "parser", and a tuple that several want has a line for each.
-// Not thread-safe.
+// A live capture never waits for its reader: a thread writes, up to kMostWaitingBytes wait for it, and what comes
+// beyond is dropped as output_full, whole lines of it. Capture files wait. Not thread-safe.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 
+#include "monitors/output/line_writer.h"
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
 
@@ -17,10 +20,12 @@ namespace tapline {
 
 class JsonOutput final : public TupleOutput {
  public:
+  static constexpr size_t kMostWaitingBytes = 4 << 20;
+
   // Writes to `fd`, which stays the caller's. `queries` are places, `schemas` in the engine's order; all three outlive
   // the output. Lines name their query if `name_queries`.
   JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries, std::span<const Schema* const> schemas,
-             QueryAccounts* accounts);
+             QueryAccounts* accounts, bool live);
 
   Status Start() override { return {}; }
   Status Prepare(uint32_t) override { return {}; }
@@ -33,7 +38,7 @@ class JsonOutput final : public TupleOutput {
   bool done(uint32_t) const override { return true; }
   Status Finish() override;
   OutputStats stats() const override { return stats_; }
-  Status status() const override { return status_; }
+  Status status() const override { return writer_ ? writer_->status() : status_; }
 
  private:
   void AppendLine(const Schema& schema, uint32_t query, const TupleHeader& header, std::span<const Value> values);
@@ -45,6 +50,8 @@ class JsonOutput final : public TupleOutput {
   bool name_queries_;
   std::span<const Schema* const> schemas_;
   QueryAccounts* accounts_;
+  // Live captures only.
+  std::unique_ptr<LineWriter> writer_;
   std::string buffer_;
   OutputStats stats_;
   int64_t written_at_ns_ = 0;

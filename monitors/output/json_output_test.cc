@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "monitors/output/json_text.h"
 
@@ -111,7 +114,7 @@ class JsonOutputTest : public testing::Test {
 };
 
 TEST_F(JsonOutputTest, ALineATuple) {
-  JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_);
+  JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_, false);
   Emit(output, 1);
   ASSERT_TRUE(output.Finish().ok());
   EXPECT_EQ(Text(),
@@ -124,7 +127,7 @@ TEST_F(JsonOutputTest, ALineATuple) {
 
 TEST_F(JsonOutputTest, SeveralQueriesAreNamed) {
   queries_.push_back({.name = "q1"});
-  JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_);
+  JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_, false);
   Emit(output, 3);
   ASSERT_TRUE(output.Finish().ok());
   std::string text = Text();
@@ -133,7 +136,7 @@ TEST_F(JsonOutputTest, SeveralQueriesAreNamed) {
 }
 
 TEST_F(JsonOutputTest, LinesAppearAfterATenthOfASecond) {
-  JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_);
+  JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_, false);
   output.Tick(1'000'000'000, 0);
   Emit(output, 1);
   output.Tick(1'050'000'000, 0);
@@ -146,7 +149,7 @@ TEST_F(JsonOutputTest, AReaderThatWentIsAnError) {
   std::signal(SIGPIPE, SIG_IGN);
   close(pipe_[0]);
   pipe_[0] = open("/dev/null", O_RDONLY);
-  JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_);
+  JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_, false);
   Emit(output, 1);
   EXPECT_EQ(output.Finish().fault(), Fault::kResources);
   EXPECT_NE(output.status().message().find("reader has gone"), std::string::npos);
@@ -155,10 +158,44 @@ TEST_F(JsonOutputTest, AReaderThatWentIsAnError) {
 TEST_F(JsonOutputTest, AFullDiskIsAnError) {
   int full = open("/dev/full", O_WRONLY);
   ASSERT_GE(full, 0);
-  JsonOutput output(full, queries_, queries_.size() > 1, schemas_, &accounts_);
+  JsonOutput output(full, queries_, queries_.size() > 1, schemas_, &accounts_, false);
   Emit(output, 1);
   EXPECT_NE(output.Finish().message().find("No space left"), std::string::npos);
   close(full);
+}
+
+// A live capture goes on although nobody reads; what finds no room is counted, and every line that is read is whole.
+TEST_F(JsonOutputTest, ALiveCaptureNeverWaitsForItsReader) {
+  JsonOutput output(pipe_[1], queries_, false, schemas_, &accounts_, true);
+  constexpr uint64_t kTuples = 100'000;
+  for (uint64_t i = 0; i < kTuples; ++i) Emit(output, 1);
+  EXPECT_GT(accounts_[0].dropped[IndexOf(Drop::kOutputFull)], 0u);
+  EXPECT_GT(accounts_[0].tuples_out, JsonOutput::kMostWaitingBytes / 300);
+  std::string text;
+  std::atomic<bool> finished{false};
+  std::thread reader([&] {
+    for (bool last = false; !last;) {
+      last = finished;
+      for (std::string some = Text(); !some.empty(); some = Text()) text += some;
+    }
+  });
+  EXPECT_TRUE(output.Finish().ok());
+  finished = true;
+  reader.join();
+  EXPECT_EQ(static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n')), accounts_[0].tuples_out);
+  EXPECT_EQ(text.back(), '\n');
+  EXPECT_EQ(accounts_[0].tuples_in, kTuples);
+  EXPECT_TRUE(accounts_[0].balanced());
+}
+
+TEST_F(JsonOutputTest, ALiveReaderThatWentIsAnError) {
+  std::signal(SIGPIPE, SIG_IGN);
+  JsonOutput output(pipe_[1], queries_, false, schemas_, &accounts_, true);
+  close(pipe_[0]);
+  pipe_[0] = open("/dev/null", O_RDONLY);
+  Emit(output, 1);
+  EXPECT_NE(output.Finish().message().find("reader has gone"), std::string::npos);
+  EXPECT_FALSE(output.status().ok());
 }
 
 }  // namespace

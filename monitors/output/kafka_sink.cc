@@ -59,12 +59,18 @@ class KafkaSink::Impl {
     int failed =
         rd_kafka_produce(topics_[query].get(), static_cast<int32_t>(queries_[query].partition), RD_KAFKA_MSG_F_COPY,
                          const_cast<char*>(batch.data()), batch.size(), nullptr, 0, reinterpret_cast<void*>(ticket));
-    if (failed == 0) return Sent::kTaken;
+    if (failed == 0) {
+      queued_bytes_ += batch.size();
+      return Sent::kTaken;
+    }
     rd_kafka_resp_err_t error = rd_kafka_last_error();
     if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) return Sent::kFull;
     GiveUp(error);
     return Sent::kRefused;
   }
+
+  // librdkafka counts the bytes of batches, too.
+  double fill() const { return static_cast<double>(queued_bytes_) / (uint64_t{options_.queue_mib} << 20); }
 
   void Poll(int timeout_ms) { rd_kafka_poll(producer_, timeout_ms); }
 
@@ -182,6 +188,7 @@ class KafkaSink::Impl {
   static void OnDelivery(rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
     auto* sink = static_cast<Impl*>(opaque);
     bool delivered = message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
+    sink->queued_bytes_ -= message->len;
     if (!delivered) sink->GiveUp(message->err);
     if (sink->listener_ == nullptr) return;
     sink->listener_->OnDelivery(reinterpret_cast<uint64_t>(message->_private), delivered);
@@ -202,6 +209,8 @@ class KafkaSink::Impl {
   rd_kafka_t* producer_ = nullptr;
   std::vector<Topic> topics_;
   std::string last_error_;
+  // Of batches taken and neither delivered nor given up.
+  uint64_t queued_bytes_ = 0;
   Status status_;
 };
 
@@ -213,6 +222,7 @@ Status KafkaSink::Prepare(uint32_t query) { return impl_->Prepare(query); }
 BatchSink::Sent KafkaSink::Send(uint32_t query, std::string_view batch, uint64_t ticket) {
   return impl_->Send(query, batch, ticket);
 }
+double KafkaSink::fill() const { return impl_->fill(); }
 void KafkaSink::Poll() { impl_->Poll(0); }
 void KafkaSink::Wait() { impl_->Poll(kWaitMs); }
 Status KafkaSink::Flush() { return impl_->Flush(); }

@@ -21,9 +21,11 @@ struct KafkaOptions {
   uint32_t queue_mib = 64;
   // How long Start() tries, and Flush() goes on without anything being delivered.
   uint32_t timeout_ms = 10'000;
-  // How long a batch may wait for its broker before it is given up.
+  // How long a batch may wait for its broker before it is given up; 0: as long as it takes. Live captures need 0: of a
+  // batch given up nobody can say whether the broker has it after all, and then it would count twice. What they can't
+  // get rid of is refused at the entrance.
   uint32_t delivery_timeout_ms = 60'000;
-  // Capture files: a batch that is given up is an error. Live captures count it.
+  // Capture files: a batch that is given up is an error.
   bool failure_is_error = false;
 };
 
@@ -38,6 +40,7 @@ class KafkaSink final : public BatchSink {
   // Fails unless the query's topic has its partition.
   Status Prepare(uint32_t query) override;
   Sent Send(uint32_t query, std::string_view batch, uint64_t ticket) override;
+  double fill() const override;
   void Poll() override;
   void Wait() override;
   Status Flush() override;

@@ -46,6 +46,12 @@ class TupleOutput : public TupleSink {
   // From now on tuples for this query come. REQUIRES: Prepare(query) has returned, and happened before.
   virtual void AddQuery(uint32_t query) = 0;
 
+  // The query's flows are sampled at this rate from now on. Tuples from before, up to `watermark_ns`, keep theirs.
+  virtual void SetSamplingRate(uint32_t, double, int64_t) {}
+
+  // Nothing is captured any more: from now on waiting for room, within bounds, loses nothing.
+  virtual void CaptureOver() {}
+
   // To be called often: sends what is old enough, at `monotonic_ns`. `watermark_ns` is the lane's packet time.
   virtual void Tick(int64_t monotonic_ns, int64_t watermark_ns) = 0;
 

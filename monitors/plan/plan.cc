@@ -63,6 +63,7 @@ Status ReadLimit(const v1::Limit& limit, QuerySpec* spec) {
 }
 
 Status ReadSampling(const v1::Sampling& sampling, QuerySpec* spec) {
+  spec->rate_may_fall = sampling.mode() == v1::Sampling::AUTO;
   spec->sampling_rate = sampling.mode() == v1::Sampling::OFF || sampling.rate() == 0 ? 1.0 : sampling.rate();
   if (!(spec->sampling_rate > 0 && spec->sampling_rate <= 1)) {
     return Status::User("the sampling rate " + std::to_string(sampling.rate()) + " is not within 0 < rate <= 1");

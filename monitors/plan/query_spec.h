@@ -30,6 +30,8 @@ struct QuerySpec {
   uint32_t lanes = 1;
   // Share of flows, 0 < rate <= 1.
   double sampling_rate = 1.0;
+  // SAMPLE auto: the rate may be lowered to what can be taken. Otherwise what can't be taken is lost, and counted.
+  bool rate_may_fall = false;
 };
 
 }  // namespace tapline

@@ -17,7 +17,7 @@ final class SampleReader {
   static Sampling read(Ast.Word word, Errors errors) {
     if (word == null || Names.same(word.text(), "auto")) {
       String sample = word == null ? "without SAMPLE the rate is auto, which" : "SAMPLE auto";
-      errors.note(sample + " keeps every flow (rate 1.0): nothing feeds back to it yet");
+      errors.note(sample + " keeps every flow (rate 1.0), fewer while tuples can't be sent");
       return Sampling.newBuilder().setMode(Sampling.Mode.AUTO).setRate(1).build();
     }
     if (word.text().equals("*")) {

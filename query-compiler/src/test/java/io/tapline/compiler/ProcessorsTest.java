@@ -131,8 +131,8 @@ class ProcessorsTest {
         .containsExactly(
             "PARSE names http_get twice",
             "without LIMIT the query runs until it is stopped or its captures end",
-            "without SAMPLE the rate is auto, which keeps every flow (rate 1.0): nothing feeds back"
-                + " to it yet");
+            "without SAMPLE the rate is auto, which keeps every flow (rate 1.0), fewer while tuples"
+                + " can't be sent");
   }
 
   private static List<String> notes(String text) {

@@ -1,0 +1,91 @@
+// An endless mixture of TCP traffic, the same for the same seed, that knows what it sent and what it lost.
+//
+//   kept flows     `flows` keep-alive HTTP connections, visited in turn: a handshake first, then one GET and its
+//                  response a visit, so that all of them stay in use at once
+//   short ones     HTTP connections from handshake to FIN
+//   SYN flood      SYNs from random addresses, never answered
+//
+// Each packet is lost with probability `loss` after it was made, as on a mirror that overflows. Not thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "bench/traffic/frame.h"
+
+namespace tapline::traffic {
+
+struct Mixture {
+  uint32_t flows = 1'000'000;
+  double flood = 0.2;  // share of the packets, after the ramp
+  double churn = 0.2;  // share of the packets that belong to short connections
+  double loss = 0.1;
+  uint64_t seed = 1;
+};
+
+struct Counts {
+  uint64_t made = 0;
+  uint64_t lost = 0;
+  uint64_t flood = 0;         // made
+  uint64_t connections = 0;   // begun, kept and short
+  uint64_t transactions = 0;  // HTTP requests made
+  uint64_t sent() const { return made - lost; }
+};
+
+class Traffic {
+ public:
+  explicit Traffic(const Mixture& mixture);
+
+  // Writes the next packet that is not lost and returns its length. `out` has room for kMostFrameBytes.
+  size_t Next(uint8_t* out);
+  const Counts& counts() const { return counts_; }
+  // Whether every kept flow has begun.
+  bool all_flows_begun() const { return begun_ == flows_.size(); }
+
+ private:
+  struct Flow {
+    uint32_t client_sequence = 0;
+    uint32_t server_sequence = 0;
+  };
+  // Packets of one exchange that are yet to be made, in order.
+  struct Segment {
+    bool from_client;
+    uint8_t flags;
+    uint16_t payload_bytes;
+  };
+  struct Exchange {
+    End client, server;
+    Flow* flow = nullptr;
+    Flow own_flow;
+    std::array<Segment, 12> segments;
+    size_t count = 0;
+    size_t next = 0;
+    bool done() const { return next == count; }
+  };
+
+  size_t MakeOne(uint8_t* out);
+  size_t Flood(uint8_t* out);
+  size_t Continue(Exchange* exchange, uint8_t* out);
+  void BeginKept();
+  void BeginShort();
+  void AddHandshake(Exchange* exchange);
+  void AddTransaction(Exchange* exchange);
+  std::string_view Payload(const Segment& segment, const Exchange& exchange);
+  uint32_t Random() { return static_cast<uint32_t>(random_()); }
+  bool Chance(double share) { return Random() < share * 4294967296.0; }
+
+  Mixture mixture_;
+  std::mt19937_64 random_;
+  std::vector<Flow> flows_;
+  size_t begun_ = 0;
+  size_t next_flow_ = 0;
+  Exchange kept_, short_;
+  uint32_t short_connections_ = 0;
+  std::string payload_;
+  Counts counts_;
+};
+
+}  // namespace tapline::traffic

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""tapline-monitor with a real Kafka broker that stops answering for a while. Skipped without the broker's jars."""
+import json
+import os
+import tempfile
+import unittest
+
+from testing.kafka_broker import Broker, available
+from testing.monitor_process import Monitor, balanced
+from testing.traffic import Traffic, audit, create_topic, device, differences
+
+RATE = 20_000
+
+
+class KafkaTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not available():
+            raise unittest.SkipTest("no broker: make java first")
+        cls.folder = tempfile.TemporaryDirectory(prefix="tapline-test-")
+        cls.broker = Broker(cls.folder.name).await_ready()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.broker.resume()
+        cls.broker.__exit__()
+        cls.folder.cleanup()
+
+    def setUp(self):
+        # The device's socket stays behind.
+        self.link = tempfile.mkdtemp(dir=self.folder.name)
+
+    def plan(self, name, sampling, parsers):
+        create_topic(self.broker.address, "tapline.tuples." + name)
+        path = os.path.join(self.folder.name, name + ".json")
+        with open(path, "w") as file:
+            json.dump({"format": 1, "query": name, "parsers": parsers, "monitors": [{"id": "local-0"}],
+                       "sampling": sampling}, file)
+        return path
+
+    def monitor(self, *plans):
+        arguments = [argument for plan in plans for argument in ("--plan", plan)]
+        return Monitor("--vdev", device(self.link, "server"), "--hugepages", "never", "--memory-mib", "128",
+                       "--output", "kafka", "--brokers", self.broker.address, "--queue-mib", "1", "--broker-timeout-s", "60",
+                       *arguments)
+
+    def traffic(self, monitor, **settings):
+        monitor.await_event("ready")
+        return Traffic(self.link, rate=RATE, **settings)
+
+    def await_more(self, monitor, packets):
+        """Returns once so many more packets were received than now."""
+        now = max([event["packets"] for event in monitor.events if event["event"] == "progress"], default=0)
+        monitor.await_event("progress", lambda event: event["packets"] >= now + packets)
+
+    def end(self, monitor, traffic):
+        """The accounting once everything sent was received."""
+        sent = traffic.stop()["sent"]
+        monitor.await_event("progress", lambda event: event["packets"] == sent)
+        self.assertEqual(monitor.terminate()[0], 0)
+        accounting = monitor.event("end")["accounting"]
+        self.assertEqual(accounting["packets_received"], sent)
+        self.assertEqual(accounting["lost"], {})
+        self.assertTrue(balanced(accounting), accounting)
+        return accounting
+
+    def test_a_stopped_broker_never_blocks_capture(self):
+        parsers = ["http_get", "tcp_conn_time"]
+        plans = [self.plan("some", {"mode": "AUTO", "rate": 1.0}, parsers), self.plan("all", {"mode": "OFF"}, parsers)]
+        with self.monitor(*plans) as monitor, self.traffic(monitor, flows=2000) as traffic:
+            self.await_more(monitor, 2 * RATE)
+            self.broker.pause()
+            self.await_more(monitor, 8 * RATE)
+            self.broker.resume()
+            self.await_more(monitor, 3 * RATE)
+            accounting = self.end(monitor, traffic)
+        found = {name: audit(self.broker.address, "tapline.tuples." + name) for name in ("some", "all")}
+        for name, query in accounting["queries"].items():
+            self.assertEqual(differences(query, found[name]), {}, name)
+            self.assertEqual(query["packets_in"], accounting["packets_received"])
+            self.assertGreater(query["dropped"]["tuples"]["queue_full"], 0, name)
+        self.assertEqual(list(found["all"]["rates"]), ["1.0"], "what SAMPLE * can't get rid of is lost, and says so")
+        self.assertLess(min(map(float, found["some"]["rates"])), 1, "SAMPLE auto keeps fewer flows")
+        self.assertGreater(accounting["queries"]["some"]["dropped"]["packets"]["unsampled"], 0)
+
+    def test_an_idle_link_sends_heartbeats(self):
+        plan = self.plan("idle", {"mode": "OFF"}, ["tcp_conn_time"])
+        with self.monitor(plan) as monitor, self.traffic(monitor, flows=10, packets=1000) as traffic:
+            self.assertTrue(traffic.done.wait(30))
+            first = len([event for event in monitor.events if event["event"] == "progress"])
+            monitor.await_event("progress", lambda event: event["packets"] == 1000)
+            while len([event for event in monitor.events if event["event"] == "progress"]) < first + 8:
+                monitor._take(1)
+            self.end(monitor, traffic)
+        found = audit(self.broker.address, "tapline.tuples.idle")
+        self.assertGreaterEqual(found["heartbeats"], 3, "one each half of a second")
+        self.assertEqual((found["watermarks_back"], found["ends"]), (0, 1))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,124 @@
+#include "monitors/output/line_writer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "monitors/base/clock.h"
+
+namespace tapline {
+namespace {
+
+// Small enough that a slow reader is seen to take something now and then.
+constexpr size_t kPieceBytes = 64 * 1024;
+
+std::string Describe(int error) {
+  std::string message = std::string("writing to standard output failed: ") + std::strerror(error);
+  if (error == ENOSPC) message += "; make room or write elsewhere";
+  if (error == EPIPE) message += "; its reader has gone";
+  return message;
+}
+
+// About kPieceBytes of the text, to the end of a line.
+std::string_view WholeLines(std::string_view text) {
+  size_t end = text.find('\n', kPieceBytes);
+  return end == std::string_view::npos ? text : text.substr(0, end + 1);
+}
+
+// Several lanes may write to one descriptor, and a write may come in parts.
+std::mutex one_at_a_time;
+
+}  // namespace
+
+Status WriteAll(int fd, std::string_view text) {
+  std::lock_guard lock(one_at_a_time);
+  while (!text.empty()) {
+    ssize_t written = write(fd, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<size_t>(written));
+    } else if (errno != EINTR) {
+      return Status::Resources(Describe(errno));
+    }
+  }
+  return {};
+}
+
+struct LineWriter::State {
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  // Empty: all is written. Only the thread touches it otherwise.
+  std::string writing;
+  bool busy = false;
+  bool stop = false;
+  int64_t last_written_at_ns = 0;
+  Status status;
+  // Whether status says something: to be asked without the mutex.
+  std::atomic<bool> failed{false};
+};
+
+LineWriter::LineWriter(int fd) : state_(std::make_shared<State>()) {
+  std::thread([fd, state = state_] { Run(fd, state); }).detach();
+}
+
+LineWriter::~LineWriter() {
+  std::lock_guard lock(state_->mutex);
+  state_->stop = true;
+  state_->changed.notify_all();
+}
+
+void LineWriter::Run(int fd, const std::shared_ptr<State>& state) {
+  std::unique_lock lock(state->mutex);
+  while (true) {
+    state->changed.wait(lock, [&] { return state->busy || state->stop; });
+    if (state->stop) return;
+    std::string_view left = state->writing;
+    while (!left.empty() && state->status.ok() && !state->stop) {
+      std::string_view piece = WholeLines(left);
+      lock.unlock();
+      Status status = WriteAll(fd, piece);
+      lock.lock();
+      state->status = std::move(status);
+      state->failed = !state->status.ok();
+      state->last_written_at_ns = MonotonicNs();
+      left.remove_prefix(piece.size());
+    }
+    state->writing.clear();
+    state->busy = false;
+    state->changed.notify_all();
+  }
+}
+
+bool LineWriter::Offer(std::string* text) {
+  // The thread holds it for moments only, but may be taken off its core just then.
+  std::unique_lock lock(state_->mutex, std::try_to_lock);
+  if (!lock.owns_lock() || state_->busy) return false;
+  state_->writing.swap(*text);
+  state_->busy = true;
+  state_->changed.notify_all();
+  return true;
+}
+
+bool LineWriter::Flush(int64_t patience_ns) {
+  int64_t since_ns = MonotonicNs();
+  std::unique_lock lock(state_->mutex);
+  while (state_->busy) {
+    int64_t left_ns = std::max(since_ns, state_->last_written_at_ns) + patience_ns - MonotonicNs();
+    if (left_ns <= 0) return false;
+    state_->changed.wait_for(lock, std::chrono::nanoseconds(left_ns));
+  }
+  return true;
+}
+
+Status LineWriter::status() const {
+  if (!state_->failed.load(std::memory_order_relaxed)) return {};
+  std::lock_guard lock(state_->mutex);
+  return state_->status;
+}
+
+}  // namespace tapline

@@ -1,0 +1,86 @@
+"""A real Kafka broker as a process of its own, out of the jars that `make java` collects. Standard library only."""
+import base64
+import os
+import signal
+import socket
+import subprocess
+import time
+import uuid
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+JARS = os.environ.get("TAPLINE_JARS", os.path.join(ROOT, "build", "java", "lib"))
+DEADLINE_S = 120
+
+
+def available():
+    return os.path.isdir(JARS) and any(name.startswith("kafka-server") for name in os.listdir(JARS))
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Broker:
+    """Formats its log folder below `folder` and starts; a context that ends with the process."""
+
+    def __init__(self, folder):
+        self.port, controller = free_ports(2)
+        self.log = open(os.path.join(folder, "broker.log"), "wb")
+        path = os.path.join(folder, "broker.properties")
+        with open(path, "w") as file:
+            for name, value in self.settings(folder, controller).items():
+                file.write(f"{name}={value}\n")
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        self.java("kafka.tools.StorageTool", "format", "-t", cluster, "-c", path).wait(DEADLINE_S)
+        self.process = self.java("kafka.Kafka", path)
+
+    def settings(self, folder, controller):
+        return {"process.roles": "broker,controller", "node.id": 1,
+                "controller.quorum.voters": f"1@127.0.0.1:{controller}", "controller.listener.names": "CONTROLLER",
+                "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{controller}",
+                "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+                "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+                "log.dirs": os.path.join(folder, "kafka"), "auto.create.topics.enable": "false",
+                "num.network.threads": 1, "num.io.threads": 2, "message.max.bytes": 4 << 20,
+                "offsets.topic.num.partitions": 1, "offsets.topic.replication.factor": 1,
+                # A stopped process must not be taken for a dead one.
+                "broker.session.timeout.ms": 600000}
+
+    def java(self, *arguments):
+        options = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"]
+        return subprocess.Popen(["java", *options, "-cp", os.path.join(JARS, "*"), *arguments], stdin=subprocess.DEVNULL,
+                                stdout=self.log, stderr=self.log)
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
+
+    def await_ready(self):
+        deadline = time.monotonic() + DEADLINE_S
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return self
+            except OSError:
+                time.sleep(0.1)
+        raise AssertionError("the broker did not start; see " + self.log.name)
+
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def __enter__(self):
+        return self.await_ready()
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.log.close()

@@ -1,0 +1,68 @@
+"""The traffic generator as a process that feeds a monitor through shared memory, exactly. Standard library only."""
+import json
+import os
+import signal
+import subprocess
+import threading
+
+BINARIES = os.path.dirname(os.environ.get("TAPLINE_MONITOR", "build/bin/tapline-monitor"))
+DEADLINE_S = 60
+
+
+def device(folder, role):
+    """The two ends of one link; the monitor is the server and must be there first."""
+    return f"net_memif0,role={role},id=0,bsize=2048,rsize=12,socket={os.path.join(folder, 'link')},socket-abstract=no"
+
+
+class Traffic:
+    """Settings are those of traffic_generator. `last` is what it said last."""
+
+    def __init__(self, folder, **settings):
+        arguments = [f"{name}={value}" for name, value in settings.items()]
+        self.process = subprocess.Popen([os.path.join(BINARIES, "traffic_generator"), device(folder, "client"), *arguments],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.last = {}
+        self.done = threading.Event()
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.last = json.loads(line)
+            if self.last["done"]:
+                self.done.set()
+
+    def stop(self):
+        """No more packets: what was sent in all. The link stays up until the context ends."""
+        self.process.send_signal(signal.SIGTERM)
+        assert self.done.wait(DEADLINE_S), f"the generator is stuck after {self.last}"
+        return self.last
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def audit(brokers, topic):
+    """What is in the topic, added up (bench/traffic/batch_audit.cc)."""
+    done = subprocess.run([os.path.join(BINARIES, "batch_audit"), brokers, "read", topic], capture_output=True, check=True)
+    return json.loads(done.stdout)
+
+
+def create_topic(brokers, topic):
+    subprocess.run([os.path.join(BINARIES, "batch_audit"), brokers, "create", topic], check=True)
+
+
+def differences(query, found):
+    """Where a monitor's account of a query and what is in its topic differ: nothing, if all is well."""
+    dropped = {reason: count for unit in query["dropped"].values() for reason, count in unit.items()}
+    expected = {"rows": query["tuples_out"], "tuples_in": query["tuples_in"], "packets_in": query["packets_in"],
+                "packets_out": query["packets_out"], "bytes_in": query["bytes_in"], "dropped": dropped, "gaps": 0,
+                "repeats": 0, "watermarks_back": 0, "ends": 1}
+    return {name: (value, found[name]) for name, value in expected.items() if found[name] != value}
