@@ -93,6 +93,7 @@ class SharedSink final : public BatchSink {
     listener_->OnDelivery(ticket, true);
     return BatchSink::Sent::kTaken;
   }
+  double fill() const override { return 0; }
   void Poll() override {}
   void Wait() override {}
   Status Flush() override { return {}; }
