@@ -5,8 +5,8 @@
 #include <cstring>
 #include <map>
 
-#include "parsers/api/packet.h"
 #include "parsers/api/flow_hash.h"
+#include "parsers/api/packet.h"
 
 namespace tapline::traffic {
 namespace {
