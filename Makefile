@@ -47,7 +47,7 @@ demo: build ## Run a query over a real capture through the whole pipeline
 	@bin/tapline demo
 
 .PHONY: test
-test: build test-native test-sanitized test-java ## Run every test but the long ones
+test: build test-native test-sanitized test-threads test-java ## Run every test but the long ones
 
 .PHONY: test-native
 test-native: build
@@ -59,6 +59,14 @@ test-sanitized: deps
 	@cmake -S . -B $(BUILD)/sanitized -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTAPLINE_SANITIZE=address,undefined >/dev/null
 	@ninja -C $(BUILD)/sanitized -j $(JOBS)
 	@ctest --test-dir $(BUILD)/sanitized --output-on-failure -j $(JOBS)
+
+# What threads share without locks, under ThreadSanitizer.
+THREAD_TESTS = dispatch_test lane_inbox_test spsc_ring_test
+.PHONY: test-threads
+test-threads: deps
+	@cmake -S . -B $(BUILD)/threads -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTAPLINE_SANITIZE=thread >/dev/null
+	@ninja -C $(BUILD)/threads -j $(JOBS) $(THREAD_TESTS)
+	@ctest --test-dir $(BUILD)/threads --output-on-failure -R '^($(subst $() ,|,$(THREAD_TESTS)))$$'
 
 .PHONY: test-java
 test-java: build
