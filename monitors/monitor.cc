@@ -292,7 +292,8 @@ class Monitor {
   }
 
   void MakeLane(PacketSource* source, PacketStage* stage, QueryAccounts* accounts) {
-    const LaneOptions options{config_.busy, config_.control, *HashKey::parse(config_.hash_key)};
+    const LaneOptions options{config_.busy, config_.duplicates == "drop", config_.control,
+                              *HashKey::parse(config_.hash_key)};
     lanes_.push_back(std::make_unique<Lane>(options, queries_.specs, source, stage, accounts, &credits_, stop_));
   }
 

@@ -17,6 +17,7 @@ constexpr std::array<ReasonInfo, kOwnDrops> kOwnReasons = {{
     {"worker_ring_full", DropUnit::kPackets},
     {"output_full", DropUnit::kTuples},
     {"rate_fell", DropUnit::kTuples},
+    {"duplicate", DropUnit::kPackets},
 }};
 
 DropUnit UnitOf(LossReason reason) {
@@ -91,6 +92,8 @@ LaneAccounting& LaneAccounting::operator+=(const LaneAccounting& other) {
   received_bytes += other.received_bytes;
   matched += other.matched;
   unmatched += other.unmatched;
+  merged += other.merged;
+  held += other.held;
   for (int i = 0; i < kDecodeOutcomes; ++i) undecodable[i] += other.undecodable[i];
   for (int i = 0; i < kOwnDrops; ++i) lost[i] += other.lost[i];
   return *this;
@@ -99,7 +102,7 @@ LaneAccounting& LaneAccounting::operator+=(const LaneAccounting& other) {
 bool LaneAccounting::balanced() const {
   uint64_t undecoded = std::accumulate(undecodable.begin(), undecodable.end(), uint64_t{0});
   uint64_t gone = std::accumulate(lost.begin(), lost.end(), uint64_t{0});
-  return received == matched + unmatched + undecoded + gone;
+  return received == matched + unmatched + undecoded + gone + merged + held;
 }
 
 }  // namespace tapline

@@ -33,8 +33,9 @@ enum class Drop : uint8_t {
   kWorkerRingFull,    // packets that a parsing thread was too slow for
   kOutputFull,        // tuples for which a slow reader of standard output left no room
   kRateFell,          // tuples of flows that a lower sampling rate left out after they had begun
+  kDuplicate,         // packets that were seen before, where duplicates are dropped
 };
-inline constexpr int kOwnDrops = 11;
+inline constexpr int kOwnDrops = 12;
 inline constexpr int kDropReasons = kOwnDrops + kDecodeOutcomes + kLossReasons;
 
 // Index of a reason among all kDropReasons.
@@ -81,15 +82,17 @@ struct Accounting {
 
 // One lane's view of all packets, whichever query wanted them.
 //
-//   received = matched + unmatched + sum of undecodable + sum of lost
+//   received = matched + unmatched + sum of undecodable + sum of lost + merged + held
 struct LaneAccounting {
   uint64_t received = 0;
   uint64_t received_bytes = 0;
   uint64_t matched = 0;    // wanted by at least one query that had not ended
   uint64_t unmatched = 0;  // decoded, wanted by none
   std::array<uint64_t, kDecodeOutcomes> undecodable = {};
-  // Lost before they were seen, by Drop.
+  // Lost before they were seen, or left out as duplicates, by Drop.
   std::array<uint64_t, kOwnDrops> lost = {};
+  uint64_t merged = 0;  // fragments beyond the first of each datagram, which counts as one packet
+  uint64_t held = 0;    // fragments whose datagram is not complete yet
 
   bool balanced() const;
   LaneAccounting& operator+=(const LaneAccounting& other);

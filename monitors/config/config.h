@@ -20,6 +20,7 @@ struct MonitorConfig {
   std::string port;
   std::string speed = "max";
   bool busy = false;
+  std::string duplicates = "keep";
   uint32_t lanes = 1;
   std::vector<std::string> workers;
   uint32_t ring_packets = 4096;

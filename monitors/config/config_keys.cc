@@ -123,6 +123,10 @@ std::array<ConfigKey, 28> MakeKeys() {
                             }),
       CheckedKey<&C::busy>("busy", "", "never sleep: for a core of its own",
                            [](C* c, Text t) { return SetBool(t, &c->busy); }),
+      CheckedKey<&C::duplicates>("duplicates", "keep|drop", "packets that a second mirror shows again",
+                                 [](C* c, Text t) {
+                                   return SetChoice(t, {"keep", "drop"}, &c->duplicates);
+                                 }),
       NumberKey<&C::lanes, 1, 64>("lanes", "receive queues of the port, each polled and parsed by a thread of its own"),
       ListKey<&C::workers>(
           "workers", "PARSERS[=N]",

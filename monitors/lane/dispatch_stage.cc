@@ -87,7 +87,7 @@ bool DispatchStage::Dispatch(const Packet& packet) {
     }
     chosen[count++] = {worker, packet.queries & route.queries};
   }
-  if (source_->retains()) source_->Retain(packet.buffer, static_cast<uint16_t>(count));
+  if (source_->retains() && packet.buffer != nullptr) source_->Retain(packet.buffer, static_cast<uint16_t>(count));
   // A worker never sees queries whose ends it is not told.
   for (size_t i = 0; i < count; ++i) chosen[i].worker->packets().Push(packet).queries = chosen[i].queries;
   return true;
@@ -102,12 +102,14 @@ void DispatchStage::Drop(const Packet& packet) {
 }
 
 void DispatchStage::Process(std::span<Packet> packets) {
+  bool retained = source_->retains();
   for (const Packet& packet : packets) {
     now_ns_ = std::max(now_ns_, packet.time_ns);
+    retained &= packet.buffer != nullptr;  // a reassembled datagram has none
     if (!Dispatch(packet)) Drop(packet);
   }
   Publish();
-  if (!source_->retains()) AwaitDrained();
+  if (!retained) AwaitDrained();
 }
 
 void DispatchStage::Publish() {

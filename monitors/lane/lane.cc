@@ -30,7 +30,10 @@ Lane::Lane(const LaneOptions& options, std::span<const QuerySpec> queries, Packe
       queries_(queries),
       gate_(queries, accounts, credits),
       hasher_(options.hash_key),
-      pacer_(options.busy) {}
+      fragments_({}, options.hash_key),
+      pacer_(options.busy) {
+  if (options.drop_duplicates) duplicates_.emplace(DuplicateOptions(), options.hash_key);
+}
 
 void Lane::Add(uint32_t query) {
   stage_->AddQuery(query);
@@ -75,6 +78,8 @@ Status Lane::End() {
   if (!source_->status().ok()) return source_->status();
   if (!stage_->status().ok()) return stage_->status();
   stage_->CaptureOver();
+  fragments_.clear();
+  CountLostFragments();
   EndQueries(gate_.active());
   while (end_under_way_) ContinueEnd();
   return stage_->Finish();
@@ -109,6 +114,8 @@ size_t Lane::ProcessAll(std::span<const RawPacket> packets) {
 // Where every query wants every packet, the engine takes those that no parser has to see, undecoded. Returns how many
 // packets of the burst are done.
 size_t Lane::ProcessSome(std::span<const RawPacket> packets) {
+  // Whether it is a copy can only be told of a packet that was decoded.
+  if (duplicates_) return ProcessAll(packets);
   const int64_t end_ns = std::min(gate_.next_deadline_ns(), next_second_ns_);
   const Engine::Absorbed absorbed = stage_->Absorb(packets, gate_.unconditional(), end_ns);
   if (absorbed.scanned == 0) return ProcessAll(packets);
@@ -138,21 +145,58 @@ void Lane::ProcessOne(const RawPacket& raw) {
   accounting_.received_bytes += raw.wire_bytes;
   Packet& packet = packets_[waiting_];
   DecodeOutcome outcome = decode(raw, hasher_, &packet);
-  if (outcome != DecodeOutcome::kOk) {
-    ++accounting_.undecodable[static_cast<int>(outcome)];
-    // No query asks for what is not IP; of all else nobody can say whether it did.
-    if (outcome == DecodeOutcome::kNotIp) return;
-    for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
-      Accounting& account = (*accounts_)[std::countr_zero(bits)];
-      account.LosePackets(IndexOf(outcome), 1);
-      account.bytes_in += raw.wire_bytes;
-    }
-    return;
-  }
-  ++(gate_.Admit(&packet) ? accounting_.matched : accounting_.unmatched);
   packet.buffer = raw.buffer;
+  if (duplicates_ && IsDuplicate(outcome, packet)) return;
+  if (outcome == DecodeOutcome::kFragment) {
+    outcome = Reassemble(&packet);
+    if (outcome == DecodeOutcome::kFragment) return;
+  }
+  if (outcome != DecodeOutcome::kOk) return LosePackets(outcome, 1, packet.wire_bytes);
+  ++(gate_.Admit(&packet) ? accounting_.matched : accounting_.unmatched);
   if (packet.queries != 0) ++waiting_;
   if (gate_.satisfied() != 0) EndQueries(gate_.satisfied());
+}
+
+void Lane::LosePackets(DecodeOutcome outcome, uint64_t packets, uint64_t bytes) {
+  accounting_.undecodable[static_cast<int>(outcome)] += packets;
+  // No query asks for what is not IP; of all else nobody can say whether it did.
+  if (outcome == DecodeOutcome::kNotIp) return;
+  for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
+    Accounting& account = (*accounts_)[std::countr_zero(bits)];
+    account.LosePackets(IndexOf(outcome), packets);
+    account.bytes_in += bytes;
+  }
+}
+
+// Makes *packet the datagram that it completes, and returns what became of that; kFragment if it completes none. A
+// datagram may itself hold a fragment of another, in a tunnel.
+DecodeOutcome Lane::Reassemble(Packet* packet) {
+  DecodeOutcome outcome = DecodeOutcome::kFragment;
+  Datagram datagram;
+  while (outcome == DecodeOutcome::kFragment && fragments_.add(*packet, &datagram)) {
+    accounting_.merged += datagram.frames - 1;
+    outcome = decode(datagram, hasher_, packet);
+    packet->buffer = nullptr;
+  }
+  CountLostFragments();
+  return outcome;
+}
+
+bool Lane::IsDuplicate(DecodeOutcome outcome, const Packet& packet) {
+  if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment) return false;
+  if (!duplicates_->is_copy(packet)) return false;
+  ++accounting_.lost[IndexOf(Drop::kDuplicate)];
+  // Of a fragment nobody knows whose it is, and its datagram counts once.
+  if (outcome == DecodeOutcome::kOk) gate_.Refuse(packet, Drop::kDuplicate);
+  return true;
+}
+
+void Lane::CountLostFragments() {
+  const FragmentTable::Losses& now = fragments_.losses();
+  accounting_.held = fragments_.held_frames();
+  if (now.frames == lost_fragments_.frames) return;
+  LosePackets(DecodeOutcome::kFragment, now.frames - lost_fragments_.frames, now.bytes - lost_fragments_.bytes);
+  lost_fragments_ = now;
 }
 
 // Hands everything of the past seconds on before the first packet of a new one is counted. Windows end at whole
@@ -164,6 +208,8 @@ void Lane::CloseSecond(int64_t time_ns) {
   next_second_ns_ = second_ns + kSecondNs;
   if (first) return;
   RunParsers();
+  fragments_.expire(second_ns);
+  CountLostFragments();
   stage_->Advance(second_ns);
   ApplySamplingLimit();
   Tick();
@@ -184,9 +230,9 @@ void Lane::ApplySamplingLimit() {
 }
 
 void Lane::RunParsers() {
-  if (waiting_ == 0) return;
-  stage_->Process({packets_.data(), waiting_});
+  if (waiting_ != 0) stage_->Process({packets_.data(), waiting_});
   waiting_ = 0;
+  fragments_.recycle();
 }
 
 void Lane::EndQueries(uint64_t queries) {
@@ -217,6 +263,8 @@ void Lane::Idle() {
   if (!time_ns) return;
   ExpireAt(*time_ns);
   if (*time_ns >= next_second_ns_ && next_second_ns_ != INT64_MIN) CloseSecond(*time_ns);
+  fragments_.expire(*time_ns);
+  CountLostFragments();
   stage_->Advance(*time_ns);
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,11 +22,14 @@
 #include "monitors/plan/query_spec.h"
 #include "monitors/source/packet_source.h"
 #include "parsers/api/flow_hash.h"
+#include "parsers/decode/duplicate_filter.h"
+#include "parsers/decode/fragment_table.h"
 
 namespace tapline {
 
 struct LaneOptions {
   bool busy = false;
+  bool drop_duplicates = false;
   // Goes on when no query is left: more may be added.
   bool stay = false;
   HashKey hash_key;
@@ -71,6 +75,10 @@ class Lane {
   size_t ProcessAll(std::span<const RawPacket> packets);
   size_t ProcessSome(std::span<const RawPacket> packets);
   void ProcessOne(const RawPacket& raw);
+  void LosePackets(DecodeOutcome outcome, uint64_t packets, uint64_t bytes);
+  DecodeOutcome Reassemble(Packet* packet);
+  bool IsDuplicate(DecodeOutcome outcome, const Packet& packet);
+  void CountLostFragments();
   void CloseSecond(int64_t time_ns);
   void ApplySamplingLimit();
   void RunParsers();
@@ -96,6 +104,9 @@ class Lane {
   uint64_t ended_ = 0;  // queries whose end was told to the stage, until they are done
   bool end_under_way_ = false;
   FlowHasher hasher_;
+  FragmentTable fragments_;
+  FragmentTable::Losses lost_fragments_;       // of fragments_, as far as they are in accounting_
+  std::optional<DuplicateFilter> duplicates_;  // where they are dropped
   Pacer pacer_;
   bool clock_started_ = false;
   int64_t next_second_ns_ = INT64_MIN;  // packet time at which the second of the latest packet is over

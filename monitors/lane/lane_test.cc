@@ -92,6 +92,7 @@ QuerySpec Query(const std::string& name, uint16_t to_port = 0) {
 
 class LaneTest : public testing::Test {
  protected:
+  LaneOptions options_;
   Status Run(ListSource& source) {
     accounts_.assign(queries_.size(), {});
     std::vector<std::unique_ptr<Parser>> parsers;
@@ -102,7 +103,7 @@ class LaneTest : public testing::Test {
     Engine engine(std::move(parsers), &output);
     ParserStage stage(queries_, &engine, &output, &accounts_, !source.is_live);
     PacketCredits credits;
-    Lane lane({}, queries_, &source, &stage, &accounts_, &credits, &stop_);
+    Lane lane(options_, queries_, &source, &stage, &accounts_, &credits, &stop_);
     for (uint32_t i = 0; i < queries_.size(); ++i) {
       EXPECT_TRUE(output.Prepare(i).ok());
       credits.Reset(i, queries_[i].limit_packets.value_or(0));
@@ -196,6 +197,47 @@ TEST_F(LaneTest, ATimeAtTheEndOfAllTimesIsNoTrouble) {
   ListSource source(packets);
   ASSERT_TRUE(Run(source).ok());
   EXPECT_EQ(accounts_[0].packets_in, 6u);
+}
+
+// Every packet twice is every packet once, and the copies are counted for the queries that would have had them.
+TEST_F(LaneTest, DuplicatesAreDroppedIfAsked) {
+  queries_ = {Query("web", 80), Query("db", 3306)};
+  std::vector<Timed> packets;
+  for (const auto& packet : Connection(kStart, 40000, 80)) packets.insert(packets.end(), 2, packet);
+  options_.drop_duplicates = true;
+  ListSource source(packets);
+  ASSERT_TRUE(Run(source).ok());
+  EXPECT_EQ(lane_accounting_.matched, 5u);
+  EXPECT_EQ(lane_accounting_.lost[IndexOf(Drop::kDuplicate)], 5u);
+  EXPECT_EQ(accounts_[0].packets_out, 5u);
+  EXPECT_EQ(accounts_[0].dropped[IndexOf(Drop::kDuplicate)], 5u);
+  EXPECT_EQ(accounts_[1].packets_in, 0u);
+  EXPECT_EQ(Rows("web"), 3u);
+}
+
+// A packet in two fragments is one packet of the query, with the bytes of both.
+TEST_F(LaneTest, FragmentsAreOnePacket) {
+  queries_ = {Query("web", 80)};
+  auto packets = Connection(kStart, 40000, 80);
+  Timed second = packets[1];
+  Bytes whole = packets[1].frame;
+  whole.resize(14 + 40, 0);
+  Bytes first(whole.begin(), whole.begin() + 14 + 20 + 16), rest(whole.begin(), whole.begin() + 14 + 20);
+  rest.insert(rest.end(), whole.begin() + 14 + 20 + 16, whole.end());
+  first[14 + 3] = 36;
+  first[14 + 6] = 0x20;
+  rest[14 + 3] = 24;
+  rest[14 + 7] = 2;
+  packets[1].frame = first;
+  second.frame = rest;
+  packets.insert(packets.begin() + 2, second);
+  ListSource source(packets);
+  ASSERT_TRUE(Run(source).ok());
+  EXPECT_EQ(lane_accounting_.received, 6u);
+  EXPECT_EQ(lane_accounting_.matched, 5u);
+  EXPECT_EQ(lane_accounting_.merged, 1u);
+  EXPECT_EQ(accounts_[0].packets_in, 5u);
+  EXPECT_EQ(Rows("web"), 3u);
 }
 
 TEST_F(LaneTest, EveryPacketIsAccountedFor) {

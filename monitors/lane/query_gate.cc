@@ -99,6 +99,15 @@ void QueryGate::AdmitUnseen(uint64_t packets, uint64_t bytes) {
   }
 }
 
+void QueryGate::Refuse(const Packet& packet, Drop reason) {
+  for (uint64_t bits = active_ & ~satisfied_; bits != 0; bits &= bits - 1) {
+    int index = std::countr_zero(bits);
+    if (!specs_[index].match.Ask(packet).wanted) continue;
+    (*accounts_)[index].LosePackets(IndexOf(reason), 1);
+    (*accounts_)[index].bytes_in += packet.wire_bytes;
+  }
+}
+
 bool QueryGate::Admit(Packet* packet) {
   bool wanted = false, disagree = false;
   ToSide to_side = ToSide::kUnknown;

@@ -56,6 +56,8 @@ class QueryGate {
 
   // Sets packet->queries and packet->to_side. Returns whether any active query's match wants it, sampled or not.
   bool Admit(Packet* packet);
+  // Counts the packet as dropped for this reason for each active query whose match wants it.
+  void Refuse(const Packet& packet, Drop reason);
   // The active queries, if each of them wants every packet whatever it is; else 0.
   uint64_t unconditional() const { return (active_ & ~unconditional_) == 0 ? active_ : 0; }
   // Counts packets that are for all unconditional() queries and need no decision.

@@ -63,9 +63,13 @@ std::string ReasonsText(const ordered_json& reasons) {
 
 std::string AccountingJson(const LaneAccounting& lane, std::span<const QuerySpec> queries,
                            const QueryAccounts& accounts) {
-  ordered_json all = {{"packets_received", lane.received}, {"bytes_received", lane.received_bytes},
-                      {"matched", lane.matched},           {"unmatched", lane.unmatched},
-                      {"undecodable", Undecodable(lane)},  {"lost", Lost(lane)},
+  ordered_json all = {{"packets_received", lane.received},
+                      {"bytes_received", lane.received_bytes},
+                      {"matched", lane.matched},
+                      {"unmatched", lane.unmatched},
+                      {"undecodable", Undecodable(lane)},
+                      {"lost", Lost(lane)},
+                      {"merged", lane.merged},
                       {"queries", ordered_json::object()}};
   for (size_t i = 0; i < queries.size(); ++i) {
     if (!queries[i].name.empty()) all["queries"][queries[i].name] = Query(queries[i], accounts[i]);

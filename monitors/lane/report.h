@@ -11,6 +11,7 @@
 namespace tapline {
 
 // {"packets_received":…,"bytes_received":…,"matched":…,"unmatched":…,"undecodable":{reason:n},"lost":{reason:n},
+//  "merged":…,
 //  "queries":{"q":{"packets_in":…,"packets_out":…,"bytes_in":…,"tuples_in":…,"tuples_out":…,"sampling_rate":…,
 //                  "dropped":{"packets":{reason:n},"tuples":{…},"stream_bytes":{…},"flows":{…}}}}}
 // Reasons that did not occur are left out, and so are places without a query's name.

@@ -96,7 +96,7 @@ def run(*arguments, **popen):
 
 def balanced(accounting):
     """The identities of a run."""
-    gone = sum(accounting["undecodable"].values()) + sum(accounting["lost"].values())
+    gone = sum(accounting["undecodable"].values()) + sum(accounting["lost"].values()) + accounting["merged"]
     if accounting["packets_received"] != accounting["matched"] + accounting["unmatched"] + gone:
         return False
     for query in accounting["queries"].values():

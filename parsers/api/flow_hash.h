@@ -21,7 +21,7 @@ struct FlowKey {
   uint16_t src_port = 0, dst_port = 0;
   uint8_t protocol = 0;
   uint32_t vlan = 0;        // outer VLAN ID << 12 | inner; 24 bits
-  uint32_t network_id = 0;  // of the tunnel
+  uint32_t network_id = 0;  // VNI of the tunnel, 0 without one
 };
 
 // SipHash-1-3 (Aumasson, Bernstein 2012) of the ordered endpoints, protocol, VLAN and tunnel: both directions of a flow

@@ -33,7 +33,8 @@ struct RawPacket {
 };
 
 namespace protocol {
-inline constexpr uint8_t kIcmp = 1, kTcp = 6, kUdp = 17, kEsp = 50, kAh = 51, kIcmpV6 = 58;
+inline constexpr uint8_t kIcmp = 1, kIpV4 = 4, kTcp = 6, kUdp = 17, kIpV6 = 41, kFragment = 44, kGre = 47, kEsp = 50,
+                         kAh = 51, kIcmpV6 = 58, kEtherIp = 97, kMpls = 137;
 }
 namespace tcp_flag {
 inline constexpr uint8_t kFin = 0x01, kSyn = 0x02, kRst = 0x04, kPsh = 0x08, kAck = 0x10, kUrg = 0x20;
@@ -53,7 +54,8 @@ inline constexpr uint8_t kReset = 0x08;        // the first RST
 }  // namespace tcp_event
 
 // A decoded frame: offsets into the raw bytes and the fields that more than one part needs. Filled by decode(), then by
-// the monitor (queries, to_side), then by the engine (connection, direction, tcp_events).
+// the monitor (queries, to_side), then by the engine (connection, direction, tcp_events). Where a tunnel was followed,
+// addresses, ports and offsets are those of the innermost packet.
 struct Packet {
   const uint8_t* data = nullptr;
   int64_t time_ns = 0;
@@ -62,7 +64,8 @@ struct Packet {
   // rest.
   uint64_t queries = 0;
   Connection* connection = nullptr;  // set by the engine, null for what has no connection
-  void* buffer = nullptr;            // as in RawPacket; decode() leaves it null
+  void* buffer = nullptr;            // as in RawPacket; decode() leaves it null, and null it is for a
+                                     // reassembled datagram, whose bytes are gone once the burst is processed
 
   IpAddress src_ip;
   IpAddress dst_ip;
@@ -70,11 +73,11 @@ struct Packet {
   uint16_t dst_port = 0;
   uint8_t protocol = 0;    // the transport: after IPv6 extension headers and AH
   uint8_t ip_version = 0;  // 4 or 6
-  uint8_t vlan_tags = 0;   // how many tags the frame had
+  uint8_t vlan_tags = 0;   // how many tags the innermost Ethernet header had
   uint8_t tcp_flags = 0;
   uint16_t vlan[2] = {0, 0};  // VLAN IDs, outermost first; tags beyond the second are in the count only
   uint16_t tcp_window = 0;    // as sent, unscaled
-  uint32_t network_id = 0;    // VNI, GRE key… of the tunnel around the packet; 0 without one
+  uint32_t network_id = 0;    // VNI of the innermost VXLAN or Geneve around the packet; 0 without one
   uint32_t tcp_seq = 0;
   uint32_t tcp_ack = 0;
 
@@ -106,18 +109,36 @@ enum class DecodeOutcome : uint8_t {
   kTruncated,        // captured bytes end before the transport header does
   kNotIp,            // ARP, 802.3 LLC, …
   kMalformed,        // lengths or versions that contradict each other
-  kFragment,         // a later IP fragment: no ports
+  kFragment,         // an IP fragment, for FragmentTable
   kUnsupportedLink,  // a link type unknown to us
-  kTooManyHeaders,   // more VLAN tags or extension headers than are followed
+  kTooManyHeaders,   // more VLAN tags, labels, extension headers or tunnels in each other than are followed
 };
 inline constexpr int kDecodeOutcomes = 7;
 
 // Drop reason as in TupleBatch.accounting, "" for kOk.
 std::string_view drop_reason(DecodeOutcome outcome);
 
-// Decodes the frame down to TCP or UDP (RFC 791, 8200, 9293, 768; IEEE 802.1Q, 802.1ad). Other transports are kOk with
-// ports 0. Every length is checked before it is read. *packet is fully overwritten, and meaningless unless kOk is
-// returned. Checksums are not verified: captures on the sending host have none.
+// Decodes the frame down to the innermost TCP or UDP header, through tags and tunnels (see parsers/decode/README.md).
+// Other transports are kOk with ports 0. Every length is checked before it is read. *packet is fully overwritten but
+// for flow_hash, and meaningless unless kOk is returned, or kFragment: then it is the datagram's as far as its IP
+// header, with the fragment's data as payload. Checksums are not verified: captures on the sending host have none.
+DecodeOutcome decode(const RawPacket& raw, Packet* packet);
+
+// Also sets flow_hash, if kOk is returned.
 DecodeOutcome decode(const RawPacket& raw, const FlowHasher& hasher, Packet* packet);
+
+// An IP datagram that FragmentTable put together, and what the frames around its fragments said of its flow.
+struct Datagram {
+  RawPacket raw;  // from the IP header on; wire_bytes are those of all its frames
+  uint8_t vlan_tags = 0;
+  uint16_t vlan[2] = {0, 0};
+  uint32_t network_id = 0;
+  uint32_t frames = 0;
+};
+// As the other two. kFragment again if it holds a fragment of another datagram, in a tunnel.
+DecodeOutcome decode(const Datagram& datagram, const FlowHasher& hasher, Packet* packet);
+
+// Of a packet for which kOk was returned.
+uint64_t hash_flow(const FlowHasher& hasher, const Packet& packet);
 
 }  // namespace tapline

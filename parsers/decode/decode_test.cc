@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <tuple>
+
 #include "parsers/api/flow_hash.h"
 #include "parsers/api/packet.h"
 #include "parsers/testing/frames.h"
@@ -144,12 +147,34 @@ TEST(Decode, IpV4OptionsAndFragments) {
   options.insert(options.begin() + 20, 4, 1);
   options[3] = static_cast<uint8_t>(options.size());
   expect_hello(decoded(ethernet(0x0800, options)));
-  Bytes first = kIpV4;
-  first[6] = 0x20;
-  expect_hello(decoded(ethernet(0x0800, first)));
-  Bytes later = kIpV4;
-  later[7] = 1;
-  EXPECT_EQ(decoded(ethernet(0x0800, later)).outcome, DecodeOutcome::kFragment);
+  const Bytes even = ip_v4("10.0.0.1", "10.0.0.2", protocol::kTcp, Bytes(24));
+  for (const auto& [high, low] : {std::pair{0x20, 0}, {0x20, 1}, {0x00, 1}}) {
+    Bytes fragment = even;
+    fragment[6] = static_cast<uint8_t>(high);
+    fragment[7] = static_cast<uint8_t>(low);
+    const Decoded result = decoded(ethernet(0x0800, fragment));
+    EXPECT_EQ(result.outcome, DecodeOutcome::kFragment);
+    EXPECT_EQ(result.packet.payload_bytes, 24u);
+    EXPECT_EQ(result.packet.src_ip, address("10.0.0.1"));
+  }
+}
+
+TEST(Decode, FragmentsThatCanBePartOfNothing) {
+  Bytes odd = kIpV4;  // 25 bytes of data and more to come
+  odd[6] = 0x20;
+  EXPECT_EQ(decoded(ethernet(0x0800, odd)).outcome, DecodeOutcome::kMalformed);
+  Bytes beyond = kIpV4;  // ends after byte 65535
+  beyond[6] = 0x1f;
+  beyond[7] = 0xff;
+  EXPECT_EQ(decoded(ethernet(0x0800, beyond)).outcome, DecodeOutcome::kMalformed);
+  Bytes empty = ip_v4("10.0.0.1", "10.0.0.2", protocol::kTcp, {});
+  empty[7] = 1;
+  EXPECT_EQ(decoded(ethernet(0x0800, empty)).outcome, DecodeOutcome::kMalformed);
+  Bytes cut = ethernet(0x0800, kIpV4);
+  cut[21] = 1;
+  const auto wire_bytes = static_cast<uint32_t>(cut.size());
+  cut.pop_back();
+  EXPECT_EQ(decoded(Frame{cut, 0, wire_bytes}.raw()).outcome, DecodeOutcome::kTruncated);
 }
 
 TEST(Decode, IpV6ExtensionHeaders) {
@@ -158,16 +183,53 @@ TEST(Decode, IpV6ExtensionHeaders) {
                  {60, 1, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});  // routing of 16 bytes, next destination options
   chain = concat(chain, {51, 0, 1, 4, 0, 0, 0, 0});                   // destination options, next AH
   chain = concat(chain, {44, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3});  // AH of 16 bytes, next fragment
-  chain = concat(chain, {6, 0, 0, 1, 0, 0, 0, 9});                           // first fragment, next TCP
+  chain = concat(chain, {6, 0, 0, 0, 0, 0, 0, 9});                           // the only fragment, next TCP
   expect_hello(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 0, concat(chain, kSegment)))));
   const Bytes later = {6, 0, 0, 8, 0, 0, 0, 9};
   EXPECT_EQ(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 44, concat(later, kSegment)))).outcome,
             DecodeOutcome::kFragment);
+  Bytes first = {6, 0, 0, 1, 0, 0, 0, 9};
+  first.resize(24);
+  EXPECT_EQ(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 44, first))).outcome, DecodeOutcome::kFragment);
   Bytes endless;
   for (int i = 0; i < 12; ++i) endless = concat(endless, {60, 0, 1, 4, 0, 0, 0, 0});
   EXPECT_EQ(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 60, endless))).outcome, DecodeOutcome::kTooManyHeaders);
   const Bytes beyond = {6, 200, 1, 4, 0, 0, 0, 0};
   EXPECT_EQ(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 60, beyond))).outcome, DecodeOutcome::kMalformed);
+}
+
+// The same packet on a link that has no fast path; the fast path's Packet held something else before.
+TEST(Decode, FastPathFillsAllFields) {
+  const Bytes udp = ip_v4("10.0.0.3", "10.0.0.4", protocol::kUdp, testing::udp_datagram(53, 5353, "an answer"));
+  Packet used;
+  std::memset(static_cast<void*>(&used), 0xa5, sizeof(used));
+  for (const Bytes& ip : {kIpV4, udp}) {
+    for (const std::vector<uint16_t>& vlans : {std::vector<uint16_t>{}, {77}}) {
+      const Bytes fast = ethernet(0x0800, ip, vlans);
+      Bytes slow(16);  // Linux cooked, where Ethernet has 14 bytes
+      slow[14] = fast[12];
+      slow[15] = fast[13];
+      slow.insert(slow.end(), fast.begin() + 14, fast.end());
+      Packet a = used, b;
+      const Frame fast_frame{fast, 5}, slow_frame{slow, 5, 0, LinkType::kLinuxSll};
+      ASSERT_EQ(decode(fast_frame.raw(), kHasher, &a), DecodeOutcome::kOk);
+      ASSERT_EQ(decode(slow_frame.raw(), kHasher, &b), DecodeOutcome::kOk);
+      EXPECT_EQ(a.data, fast_frame.bytes.data());
+      EXPECT_EQ(a.ip_offset + 2, b.ip_offset);
+      EXPECT_EQ(a.transport_offset + 2, b.transport_offset);
+      EXPECT_EQ(a.payload_offset + 2, b.payload_offset);
+      EXPECT_EQ(a.captured_bytes + 2, b.captured_bytes);
+      EXPECT_EQ(a.wire_bytes + 2, b.wire_bytes);
+      const auto rest = [](const Packet& p) {
+        return std::tuple(p.time_ns, p.flow_hash, p.queries, p.connection, p.buffer, p.src_ip, p.dst_ip, p.src_port,
+                          p.dst_port, p.protocol, p.ip_version, p.vlan_tags, p.tcp_flags, p.vlan[0], p.vlan[1],
+                          p.tcp_window, p.network_id, p.tcp_seq, p.tcp_ack, p.payload_captured_bytes, p.payload_bytes,
+                          p.to_side, p.direction, p.tcp_events);
+      };
+      EXPECT_TRUE(rest(a) == rest(b));
+      EXPECT_EQ(a.payload_text(), b.payload_text());
+    }
+  }
 }
 
 TEST(Decode, UdpAndOthers) {

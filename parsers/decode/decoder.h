@@ -1,0 +1,110 @@
+// Private to this folder: how a frame is walked where the fast path of decode() does not apply.
+//
+// Each step reads one header at position_, moves position_ behind it and calls the next step; what the last one returns
+// is the frame's outcome. Nothing at or beyond end_ is read. Steps that can follow themselves through a tunnel count in
+// depth_, so a frame costs a bounded number of them.
+#pragma once
+
+#include <cstdint>
+
+#include "parsers/api/packet.h"
+
+namespace tapline {
+
+class Decoder {
+ public:
+  // *packet has data, time_ns, captured_bytes and wire_bytes of `raw`, and otherwise its defaults.
+  Decoder(const RawPacket& raw, Packet* packet) : raw_(raw), packet_(packet), end_(raw.captured_bytes) {}
+
+  DecodeOutcome frame();     // from the link header on
+  DecodeOutcome datagram();  // from an IP header on
+
+ private:
+  using Step = DecodeOutcome (Decoder::*)();
+  // What says that there is a tunnel: a UDP port may as well be the chance choice of a client.
+  enum class Because : uint8_t { kProtocol, kPort };
+
+  static constexpr int kMaxDepth = 8;
+  static constexpr int kMaxVlanTags = 8;
+  static constexpr int kMaxLabels = 16;
+  static constexpr int kMaxExtensionHeaders = 10;
+
+  const uint8_t* at(uint32_t offset) const { return raw_.data + offset; }
+  bool has(uint32_t bytes) const { return end_ - position_ >= bytes; }  // position_ <= end_ always
+  // A header is missing: because the capture was cut, or because what is around it leaves no room for it?
+  DecodeOutcome missing(uint32_t bytes) const {
+    return ip_end_ != 0 && position_ + static_cast<uint64_t>(bytes) > ip_end_ ? DecodeOutcome::kMalformed
+                                                                              : DecodeOutcome::kTruncated;
+  }
+  bool too_deep() { return ++depth_ > kMaxDepth; }
+
+  // link.cc
+  DecodeOutcome typed_link(uint32_t header_bytes, uint32_t type_offset);
+  DecodeOutcome null_link();
+  DecodeOutcome inner_ethernet();
+  DecodeOutcome tags_and_network();
+  DecodeOutcome network();
+  DecodeOutcome pppoe();
+  DecodeOutcome ppp();
+  DecodeOutcome mpls();
+  DecodeOutcome pseudowire();
+  DecodeOutcome nsh();
+  DecodeOutcome version_says();
+  bool looks_like_ip(uint32_t offset) const;
+  bool ip_fits(uint32_t offset) const;
+  bool looks_like_ethernet(uint32_t offset) const;
+
+  // ip.cc
+  DecodeOutcome ip_v4();
+  DecodeOutcome ip_v6();
+  DecodeOutcome extension_headers();
+  DecodeOutcome fragment(uint32_t offset, bool more);
+  DecodeOutcome transport();
+  DecodeOutcome tcp();
+  DecodeOutcome udp();
+  void end_at(uint32_t ip_bytes);
+  void ports(const uint8_t* header);
+  DecodeOutcome payload(uint32_t offset, uint64_t payload_end);
+
+  // tunnel.cc
+  DecodeOutcome through(Because because, uint32_t header_bytes, Step inside);
+  DecodeOutcome udp_tunnel();
+  DecodeOutcome gre();
+  DecodeOutcome pptp(const uint8_t* header);
+  DecodeOutcome ether_ip();
+  DecodeOutcome erspan_2();
+  DecodeOutcome erspan_3();
+  DecodeOutcome wccp();
+  DecodeOutcome vxlan();
+  DecodeOutcome vxlan_gpe();
+  DecodeOutcome geneve();
+  DecodeOutcome gtp_u();
+  DecodeOutcome teredo();
+
+  const RawPacket& raw_;
+  Packet* packet_;
+  uint32_t position_ = 0;
+  uint32_t end_;         // of what may be read
+  uint64_t ip_end_ = 0;  // of the innermost datagram so far, captured or not; 0 before any length was read
+  uint16_t type_ = 0;    // EtherType of what is at position_
+  int depth_ = 0;
+};
+
+namespace ether_type {
+inline constexpr uint16_t kIpV4 = 0x0800, kIpV6 = 0x86dd, kVlan = 0x8100, kProviderVlan = 0x88a8, kOldQinQ = 0x9100,
+                          kVnTag = 0x8926, kETag = 0x893f, kMpls = 0x8847, kMplsMulticast = 0x8848,
+                          kPppoeSession = 0x8864, kNsh = 0x894f, kArp = 0x0806;
+}
+
+// UDP ports at which udp_tunnel() looks, in one place with the fast path's question.
+namespace tunnel_port {
+inline constexpr uint16_t kGtpU = 2152, kTeredo = 3544, kVxlan = 4789, kVxlanGpe = 4790, kGeneve = 6081, kMpls = 6635,
+                          kVxlanOld = 8472;
+}
+inline bool may_be_udp_tunnel(uint16_t src_port, uint16_t dst_port) {
+  using namespace tunnel_port;
+  return (dst_port == kGtpU) | (dst_port == kTeredo) | (src_port == kTeredo) | (dst_port == kVxlan) |
+         (dst_port == kVxlanGpe) | (dst_port == kGeneve) | (dst_port == kMpls) | (dst_port == kVxlanOld);
+}
+
+}  // namespace tapline

@@ -1,0 +1,154 @@
+// IPv4, IPv6 with its extension headers, TCP and UDP (RFC 791, 8200, 9293, 768).
+#include <algorithm>
+
+#include "parsers/api/bytes.h"
+#include "parsers/decode/decoder.h"
+
+namespace tapline {
+namespace {
+
+bool is_skipped_extension(uint8_t header) {
+  // Hop-by-hop, routing, destination options, mobility, HIP, Shim6: all with the length in the second byte (RFC 6564).
+  return header == 0 || header == 43 || header == 60 || header == 135 || header == 139 || header == 140;
+}
+
+}  // namespace
+
+// From here on nothing beyond the IP datagram is looked at, so Ethernet padding is never payload. A length of 0 is
+// what segmentation offload leaves in captures on the sending host: then what is around it counts.
+void Decoder::end_at(uint32_t ip_bytes) {
+  const uint64_t around = ip_end_ != 0 ? ip_end_ : std::max(raw_.wire_bytes, raw_.captured_bytes);
+  ip_end_ = ip_bytes == 0 ? around : static_cast<uint64_t>(position_) + ip_bytes;
+  end_ = static_cast<uint32_t>(std::min<uint64_t>(end_, ip_end_));
+}
+
+DecodeOutcome Decoder::ip_v4() {
+  if (!has(20)) return missing(20);
+  const uint8_t* ip = at(position_);
+  const uint32_t header_bytes = (ip[0] & 0x0f) * 4u;
+  const uint32_t total_bytes = big_endian_16(ip + 2);
+  if (ip[0] >> 4 != 4 || header_bytes < 20) return DecodeOutcome::kMalformed;
+  if (total_bytes != 0 && total_bytes < header_bytes) return DecodeOutcome::kMalformed;
+  packet_->ip_offset = position_;
+  packet_->ip_version = 4;
+  packet_->src_ip = IpAddress::v4(ip + 12);
+  packet_->dst_ip = IpAddress::v4(ip + 16);
+  packet_->protocol = ip[9];
+  end_at(total_bytes);
+  if (!has(header_bytes)) return missing(header_bytes);
+  position_ += header_bytes;
+  const uint16_t flags_and_offset = big_endian_16(ip + 6);
+  if ((flags_and_offset & 0x3fff) != 0) {
+    return fragment((flags_and_offset & 0x1fffu) * 8, (flags_and_offset & 0x2000) != 0);
+  }
+  if (packet_->protocol == protocol::kAh) return extension_headers();
+  return transport();
+}
+
+DecodeOutcome Decoder::ip_v6() {
+  if (!has(40)) return missing(40);
+  const uint8_t* ip = at(position_);
+  if (ip[0] >> 4 != 6) return DecodeOutcome::kMalformed;
+  const uint32_t payload_bytes = big_endian_16(ip + 4);
+  packet_->ip_offset = position_;
+  packet_->ip_version = 6;
+  packet_->src_ip = IpAddress::v6(ip + 8);
+  packet_->dst_ip = IpAddress::v6(ip + 24);
+  packet_->protocol = ip[6];
+  end_at(payload_bytes == 0 ? 0 : payload_bytes + 40);
+  position_ += 40;
+  return extension_headers();
+}
+
+DecodeOutcome Decoder::extension_headers() {
+  for (int i = 0; i < kMaxExtensionHeaders; ++i) {
+    const uint8_t header = packet_->protocol;
+    const bool is_fragment = header == protocol::kFragment && packet_->ip_version == 6;
+    if (!is_fragment && header != protocol::kAh && !is_skipped_extension(header)) return transport();
+    if (!has(8)) return missing(8);
+    const uint8_t* bytes = at(position_);
+    const uint32_t length = is_fragment ? 8 : header == protocol::kAh ? (bytes[1] + 2u) * 4 : (bytes[1] + 1u) * 8;
+    if (!has(length)) return missing(length);
+    packet_->protocol = bytes[0];
+    position_ += length;
+    // A fragment that is the whole datagram (RFC 6946) is decoded as such.
+    const uint16_t offset_and_more = big_endian_16(bytes + 2);
+    if (is_fragment && (offset_and_more & 0xfff9) != 0) return fragment(offset_and_more & 0xfff8u, offset_and_more & 1);
+  }
+  return DecodeOutcome::kTooManyHeaders;
+}
+
+// Checks what FragmentTable relies on: all data of the fragment were captured, and may be part of a datagram.
+DecodeOutcome Decoder::fragment(uint32_t offset, bool more) {
+  if (position_ >= ip_end_) return DecodeOutcome::kMalformed;
+  const uint64_t bytes = ip_end_ - position_;
+  const uint64_t headers = position_ - packet_->ip_offset;
+  if ((more && bytes % 8 != 0) || headers + offset + bytes > 65535 + (packet_->ip_version == 6 ? 40u : 0u)) {
+    return DecodeOutcome::kMalformed;
+  }
+  if (end_ < ip_end_) return DecodeOutcome::kTruncated;
+  packet_->transport_offset = position_;
+  payload(position_, ip_end_);
+  return DecodeOutcome::kFragment;
+}
+
+DecodeOutcome Decoder::transport() {
+  packet_->transport_offset = position_;
+  switch (packet_->protocol) {
+    case protocol::kTcp:
+      return tcp();
+    case protocol::kUdp:
+      return udp();
+    case protocol::kIpV4:
+      return through(Because::kProtocol, 0, &Decoder::ip_v4);
+    case protocol::kIpV6:
+      return through(Because::kProtocol, 0, &Decoder::ip_v6);
+    case protocol::kGre:
+      return through(Because::kProtocol, 0, &Decoder::gre);
+    case protocol::kEtherIp:
+      return through(Because::kProtocol, 0, &Decoder::ether_ip);
+    case protocol::kMpls:
+      return through(Because::kProtocol, 0, &Decoder::mpls);
+    default:
+      return payload(position_, ip_end_);
+  }
+}
+
+DecodeOutcome Decoder::tcp() {
+  if (!has(20)) return missing(20);
+  const uint8_t* header = at(position_);
+  const uint32_t header_bytes = (header[12] >> 4) * 4u;
+  if (header_bytes < 20 || position_ + static_cast<uint64_t>(header_bytes) > ip_end_) return DecodeOutcome::kMalformed;
+  ports(header);
+  packet_->tcp_seq = big_endian_32(header + 4);
+  packet_->tcp_ack = big_endian_32(header + 8);
+  packet_->tcp_flags = header[13];
+  packet_->tcp_window = big_endian_16(header + 14);
+  return payload(position_ + header_bytes, ip_end_);
+}
+
+DecodeOutcome Decoder::udp() {
+  if (!has(8)) return missing(8);
+  const uint8_t* header = at(position_);
+  const uint32_t length = big_endian_16(header + 4);
+  if (length != 0 && length < 8) return DecodeOutcome::kMalformed;
+  ports(header);
+  if (length != 0) ip_end_ = std::min<uint64_t>(ip_end_, position_ + static_cast<uint64_t>(length));
+  payload(position_ + 8, ip_end_);
+  return udp_tunnel();
+}
+
+void Decoder::ports(const uint8_t* header) {
+  packet_->src_port = big_endian_16(header);
+  packet_->dst_port = big_endian_16(header + 2);
+}
+
+DecodeOutcome Decoder::payload(uint32_t offset, uint64_t payload_end) {
+  packet_->payload_bytes = static_cast<uint32_t>(payload_end - offset);
+  const uint64_t readable_end = std::min<uint64_t>(end_, payload_end);
+  packet_->payload_offset = std::min(offset, end_);
+  packet_->payload_captured_bytes = readable_end > offset ? static_cast<uint32_t>(readable_end - offset) : 0;
+  return DecodeOutcome::kOk;
+}
+
+}  // namespace tapline
