@@ -57,7 +57,7 @@ class MetricsTest(unittest.TestCase):
                 time.sleep(0.05)
         packets = figures["packets_total"]
         self.assertEqual(packets['stage="received"'],
-                         packets['stage="matched"'] + packets['stage="unmatched"'] +
+                         sum(packets[f'stage="{stage}"'] for stage in ("matched", "unmatched", "merged", "held")) +
                          sum(figures["packets_dropped_total"].values()))
         self.assertEqual(figures["packets_dropped_total"]['reason="not_ip"'], PACKETS / 10)
         self.assertEqual(figures["query_packets_total"]['query="local",stage="in"'], PACKETS * 0.9)

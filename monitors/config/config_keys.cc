@@ -110,7 +110,7 @@ ConfigKey CheckedKey(std::string_view name, std::string_view argument, std::stri
 using C = MonitorConfig;
 using Text = const std::string&;
 
-std::array<ConfigKey, 28> MakeKeys() {
+std::array<ConfigKey, 29> MakeKeys() {
   return {{
       ListKey<&C::pcap>("pcap", "FILE", "capture file (.pcap, .pcapng, each also .zst); several are merged by time",
                         false),

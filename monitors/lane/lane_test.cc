@@ -202,7 +202,7 @@ TEST_F(LaneTest, ATimeAtTheEndOfAllTimesIsNoTrouble) {
 // Every packet twice is every packet once, and the copies are counted for the queries that would have had them.
 TEST_F(LaneTest, DuplicatesAreDroppedIfAsked) {
   queries_ = {Query("web", 80), Query("db", 3306)};
-  std::vector<Timed> packets;
+  std::vector<ListSource::Timed> packets;
   for (const auto& packet : Connection(kStart, 40000, 80)) packets.insert(packets.end(), 2, packet);
   options_.drop_duplicates = true;
   ListSource source(packets);
@@ -219,7 +219,7 @@ TEST_F(LaneTest, DuplicatesAreDroppedIfAsked) {
 TEST_F(LaneTest, FragmentsAreOnePacket) {
   queries_ = {Query("web", 80)};
   auto packets = Connection(kStart, 40000, 80);
-  Timed second = packets[1];
+  ListSource::Timed second = packets[1];
   Bytes whole = packets[1].frame;
   whole.resize(14 + 40, 0);
   Bytes first(whole.begin(), whole.begin() + 14 + 20 + 16), rest(whole.begin(), whole.begin() + 14 + 20);

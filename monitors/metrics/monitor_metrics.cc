@@ -100,6 +100,8 @@ void MonitorMetrics::VisitLanes(const Sums& sums, const MetricVisitor& visit) co
   Visit(visit, kPackets, {{"stage", "received"}}, sums.lanes.received);
   Visit(visit, kPackets, {{"stage", "matched"}}, sums.lanes.matched);
   Visit(visit, kPackets, {{"stage", "unmatched"}}, sums.lanes.unmatched);
+  Visit(visit, kPackets, {{"stage", "merged"}}, sums.lanes.merged);
+  Visit(visit, kPackets, {{"stage", "held"}}, sums.lanes.held);
   Visit(visit, kBytes, {{"stage", "received"}}, sums.lanes.received_bytes);
   for (int i = 0; i < kOwnDrops; ++i) {
     if (reason_info(i).unit != DropUnit::kPackets) continue;
