@@ -23,7 +23,7 @@ const std::map<std::string, KeyCase> kCases = {
     {"port", {"\"\"", "0000:03:00.0", ""}},
     {"speed", {"\"max\"", "1x", "2x"}},
     {"busy", {"false", "true", "yes"}},
-    {"duplicates", {"keep", "drop", "copy"}},
+    {"duplicates", {"\"keep\"", "drop", "copy"}},
     {"lanes", {"1", "2", "0"}},
     {"workers", {"[]", "http_get=2", ""}},
     {"ring_packets", {"4096", "64", "1"}},
