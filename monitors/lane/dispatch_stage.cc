@@ -194,6 +194,25 @@ uint64_t DispatchStage::Done(uint64_t queries) const {
   return done;
 }
 
+OutputStats DispatchStage::backlog() const {
+  OutputStats worst;
+  for (const Worker* worker : workers_) {
+    worst.fill = std::max(worst.fill, worker->output_fill());
+    worst.refused += worker->output_refused();
+  }
+  return worst;
+}
+
+void DispatchStage::SetSamplingRate(uint32_t query, double rate) {
+  const uint64_t bit = uint64_t{1} << query;
+  for (const Route& route : routes_) {
+    if ((route.queries & bit) == 0) continue;
+    for (auto& worker : route.group->workers) {
+      Send(*worker, {.kind = WorkerCommand::Kind::kRate, .queries = bit, .rate = rate});
+    }
+  }
+}
+
 Status DispatchStage::Finish() {
   if (!finished_) SendToAll({.kind = WorkerCommand::Kind::kFinish});
   finished_ = true;

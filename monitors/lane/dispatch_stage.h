@@ -49,6 +49,9 @@ class DispatchStage final : public PacketStage {
   // The ends are the workers' to send.
   bool ContinueEnd() override { return true; }
   uint64_t Done(uint64_t queries) const override;
+  OutputStats backlog() const override;
+  void SetSamplingRate(uint32_t query, double rate) override;
+  void CaptureOver() override { SendToAll({.kind = WorkerCommand::Kind::kOver}); }
   void Tick(int64_t monotonic_ns) override;
   Status Finish() override;
   Status status() const override;

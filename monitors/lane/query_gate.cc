@@ -26,13 +26,19 @@ void QueryGate::Add(uint32_t query, int64_t now_ns) {
   if (clock_started_) queries_[query].deadline_ns = DeadlineOf(now_ns, duration_ns);
   active_ |= bit;
   limited_ = spec.limit_packets ? limited_ | bit : limited_ & ~bit;
-  const bool unconditional = spec.match.wants_all() && spec.sampling_rate >= 1 && !spec.limit_packets;
-  unconditional_ = unconditional ? unconditional_ | bit : unconditional_ & ~bit;
+  NoteUnconditional(query, spec.sampling_rate);
   ChooseDeadline();
+}
+
+void QueryGate::NoteUnconditional(uint32_t query, double rate) {
+  const uint64_t bit = uint64_t{1} << query;
+  const bool unconditional = specs_[query].match.wants_all() && rate >= 1 && !specs_[query].limit_packets;
+  unconditional_ = unconditional ? unconditional_ | bit : unconditional_ & ~bit;
 }
 
 void QueryGate::SetSamplingRate(uint32_t query, double rate) {
   queries_[query].sampling_threshold = sampling_threshold(rate);
+  NoteUnconditional(query, rate);
 }
 
 void QueryGate::StartClock(int64_t start_ns) {

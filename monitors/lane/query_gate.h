@@ -75,6 +75,7 @@ class QueryGate {
     int64_t deadline_ns;
   };
   void AdmitTo(uint32_t index, Packet* packet);
+  void NoteUnconditional(uint32_t query, double rate);
   void ChooseDeadline();
 
   std::span<const QuerySpec> specs_;

@@ -194,5 +194,18 @@ TEST(QueryGateTest, SixtyFourQueries) {
   EXPECT_EQ(packet.queries, ~uint64_t{0});
 }
 
+TEST(QueryGateTest, AQueryIsUnconditionalWhileItWantsEveryPacket) {
+  std::vector<QuerySpec> queries = {{}};
+  QueryAccounts accounts(1);
+  PacketCredits credits;
+  QueryGate gate(queries, &accounts, &credits);
+  AddAll(queries, &gate, &credits);
+  EXPECT_EQ(gate.unconditional(), 1u);
+  gate.SetSamplingRate(0, 0.5);
+  EXPECT_EQ(gate.unconditional(), 0u);
+  gate.SetSamplingRate(0, 1);
+  EXPECT_EQ(gate.unconditional(), 1u);
+}
+
 }  // namespace
 }  // namespace tapline

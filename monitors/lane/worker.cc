@@ -11,6 +11,7 @@ namespace tapline {
 namespace {
 
 constexpr uint32_t kMostCommands = 1024;
+constexpr int64_t kLookAtOutputEveryNs = 50'000'000;
 
 void Sleep(int64_t duration_ns) {
   timespec duration = {0, duration_ns};
@@ -58,6 +59,7 @@ void Worker::Run() {
     const size_t packets = Step();
     const int64_t now_ns = MonotonicNs();
     unit_->stage().Tick(now_ns);
+    LookAtOutput(now_ns);
     if (end_under_way_) end_under_way_ = !unit_->stage().ContinueEnd();
     if (ended_ != 0 && !end_under_way_) SetDone();
     if (!failed() && !unit_->stage().status().ok()) Fail(unit_->stage().status());
@@ -65,6 +67,14 @@ void Worker::Run() {
     if (sleep_ns > 0 && packets == 0 && !end_under_way_ && !finished_) Sleep(sleep_ns);
   }
   stopped_.store(true, std::memory_order_release);
+}
+
+void Worker::LookAtOutput(int64_t now_ns) {
+  if (now_ns - output_seen_at_ns_ < kLookAtOutputEveryNs) return;
+  output_seen_at_ns_ = now_ns;
+  const OutputStats stats = unit_->stage().backlog();
+  output_fill_.store(stats.fill, std::memory_order_relaxed);
+  output_refused_.store(stats.refused, std::memory_order_relaxed);
 }
 
 // Packets up to the next command, or that command. Returns how many packets.
@@ -114,6 +124,12 @@ bool Worker::Obey(const WorkerCommand& command) {
     case WorkerCommand::Kind::kAccount:
       unit_->accounts()[query] += *command.account;
       delete command.account;
+      return true;
+    case WorkerCommand::Kind::kRate:
+      stage.SetSamplingRate(query, command.rate);
+      return true;
+    case WorkerCommand::Kind::kOver:
+      stage.CaptureOver();
       return true;
     case WorkerCommand::Kind::kEnd:
       if (end_under_way_) return false;

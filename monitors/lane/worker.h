@@ -23,6 +23,8 @@ struct WorkerCommand {
     kAdd,      // the query in `queries`
     kEnd,      // `queries`
     kAccount,  // adds *account to the query in `queries`; the worker deletes it
+    kRate,     // the query in `queries` is sampled at `rate` from now on
+    kOver,     // the capture is over
     kFinish,   // no more of anything
   };
 
@@ -31,6 +33,7 @@ struct WorkerCommand {
   uint64_t queries = 0;
   int64_t time_ns = 0;
   Accounting* account = nullptr;
+  double rate = 1;
 };
 
 class Worker {
@@ -52,6 +55,9 @@ class Worker {
 
   // Any thread: queries that have ended here and of which nothing is left.
   uint64_t done() const { return done_.load(std::memory_order_acquire); }
+  // How far behind the worker's output is, as of its last look.
+  double output_fill() const { return output_fill_.load(std::memory_order_relaxed); }
+  uint64_t output_refused() const { return output_refused_.load(std::memory_order_relaxed); }
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   // Whether it will take no more commands.
   bool stopped() const { return stopped_.load(std::memory_order_acquire); }
@@ -65,6 +71,7 @@ class Worker {
   void ReleaseBuffers(std::span<const Packet> packets);
   bool Obey(const WorkerCommand& command);
   void SetDone();
+  void LookAtOutput(int64_t now_ns);
   void Fail(const Status& status);
 
   ParserUnit* unit_;
@@ -77,6 +84,9 @@ class Worker {
   bool finished_ = false;
   std::atomic<bool> abandon_{false};
   std::atomic<uint64_t> done_{0};
+  int64_t output_seen_at_ns_ = 0;
+  std::atomic<double> output_fill_{0};
+  std::atomic<uint64_t> output_refused_{0};
   std::atomic<bool> failed_{false};
   std::atomic<bool> stopped_{false};
   mutable std::mutex mutex_;
