@@ -24,7 +24,7 @@ TEST(LaneInboxTest, CommandsComeInTheOrderOfPosting) {
 
 // Under ThreadSanitizer, too. A poster frees its command as soon as it is answered.
 TEST(LaneInboxTest, EachPosterIsAnsweredOnceAndItsOwnCommandsStayInOrder) {
-  constexpr uint32_t kPosters = 3, kCommands = 2000;
+  constexpr uint32_t kPosters = 3, kCommands = 300;
   LaneInbox inbox;
   std::vector<std::thread> posters;
   for (uint32_t poster = 0; poster < kPosters; ++poster) {
