@@ -128,7 +128,7 @@ class Bench {
     trial.monitor.output = "null";
     trial.seconds = arguments_.seconds;
     // All connections are in the table, and its memory has been touched.
-    trial.warm_up_s = traffic.flows > 100'000 && subject == Subject::kMonitor ? 1.2 : 0.3;
+    trial.warm_up_s = traffic.flows >= 100'000 && subject == Subject::kMonitor ? 3 : 0.3;
     return trial;
   }
 

@@ -28,7 +28,9 @@ namespace tapline::bench {
 namespace {
 
 constexpr double kPatienceS = 20;
-constexpr uint32_t kSampleEveryPackets = 1 << 15;
+constexpr uint32_t kSampleEveryPackets = 1 << 13;
+// Every connection has been there by then, and its memory been touched.
+constexpr uint64_t kWarmUpRounds = 3;
 constexpr char kHugepagesFile[] = "/proc/sys/vm/nr_hugepages";
 constexpr int kHugepages = 512;
 
@@ -192,7 +194,10 @@ void AddQueue(const QueueSamples& queue, const Trial& trial, Measured* measured)
   if (queue.count == 0) return;
   const Sample* first = nullptr;
   const Sample* last = nullptr;
-  const uint64_t begin_tsc = queue.samples[0].tsc + static_cast<uint64_t>(trial.warm_up_s * hz);
+  uint32_t warm = 0;
+  while (warm + 1 < queue.count && queue.samples[warm].packets < kWarmUpRounds * trial.traffic.flows) ++warm;
+  const uint64_t begin_tsc =
+      std::max(queue.samples[0].tsc + static_cast<uint64_t>(trial.warm_up_s * hz), queue.samples[warm].tsc);
   const uint64_t end_tsc = begin_tsc + static_cast<uint64_t>(trial.seconds * hz);
   for (uint32_t i = 0; i < queue.count; ++i) {
     const Sample& sample = queue.samples[i];

@@ -81,7 +81,7 @@ class Plot:
     def mark(self, x, y, text, colour):
         self.parts.append(f'<circle cx="{self.x(x):.1f}" cy="{self.y(y):.1f}" r="6" fill="none" stroke="{colour}" '
                           f'stroke-width="2"/>')
-        self.text(self.x(x) - 4, self.y(y) + 20, text, colour=colour, size=11)
+        self.text(self.x(x) + 8, self.y(y) - 8, text, colour=colour, size=11)
 
     def svg(self):
         """Labels at the lines' ends, moved apart where they would cover each other."""
@@ -126,7 +126,8 @@ def figure5(rows, mode, cores):
 def flows_plot(rows):
     counts = sorted({row["flows"] for row in rows if row})
     top = max(row["added_cycles"] for row in rows if row) * 1.1
-    plot = Plot("Cost by number of flows", "flows", "TSC cycles added per packet", counts, top)
+    plot = Plot("Cost by number of flows", "flows", "TSC cycles added per packet", counts, max(top, 2000), log_y=True,
+                y_min=20)
     for name, group in named(rows, None).items():
         plot.line([(row["flows"], row["added_cycles"]) for row in group], COLOURS[name],
                   f"{name}, {group[0]['bytes']} B")
