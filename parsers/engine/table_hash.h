@@ -12,8 +12,9 @@ namespace tapline {
 // each process draws for itself, so that nobody can fill one chain of buckets.
 //
 // NH over the two ordered endpoints (Black et al., UMAC, 1999: two flows fall together for at most one in 2^64 keys,
-// whoever chose them, as long as no hash is seen), folded and mixed by one more multiplication: about 10 cycles, where
-// SipHash takes 30. Being no pseudo-random function, it is not what flow_hash could be, which leaves with every tuple.
+// whoever chose them, as long as no hash is seen), folded and mixed by one more multiplication, which is
+// fewer operations than SipHash; folding is not covered by that bound. Being no pseudo-random function, it is not what
+// flow_hash could be, which leaves with every tuple.
 class TableHasher {
  public:
   TableHasher();  // draws the key
