@@ -20,7 +20,7 @@ option(TAPLINE_FUZZ "Build libFuzzer programs (needs clang)" OFF)
 # x86-64-v2 (SSE4.2, popcnt) is what DPDK itself asks of the host.
 set(TAPLINE_MARCH "x86-64-v2" CACHE STRING "Instruction set to compile for, for example native")
 
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -march=${TAPLINE_MARCH} -fno-omit-frame-pointer)
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -march=${TAPLINE_MARCH} -fno-omit-frame-pointer)
 if(TAPLINE_SANITIZE)
   add_compile_options(-fsanitize=${TAPLINE_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TAPLINE_SANITIZE})

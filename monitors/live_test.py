@@ -185,6 +185,28 @@ class LiveTest(unittest.TestCase):
                 self.assertEqual(query["tuples_in"], 3 * count)
                 self.assertTrue(balanced(accounting), accounting)
 
+    def test_what_comes_while_nobody_listens_is_counted(self):
+        """A plug-in crashes; packets come before the monitor listens again."""
+        plugin = os.path.join(os.environ.get("TAPLINE_PLUGINS", "build/tests/plugins"), "marker.so")
+        with self.monitor("--parser", "marker,tcp_flow_key", "--output", "null", "--plugin", plugin) as monitor:
+            monitor.await_event("ready")
+            self.send(tcp_frame(1, flags=0x18) for _ in range(1000))
+            monitor.await_event("progress", lambda event: event["packets"] == 1000)
+            self.send([tcp_frame(1, flags=0x18, payload=b"CRASH")])
+            monitor.await_event("warning")
+            self.send(tcp_frame(1, flags=0x18) for _ in range(500))
+            monitor.await_event("restarted")
+            monitor.await_event("progress", lambda event: event["packets"] >= 1501)
+            self.send(tcp_frame(1, flags=0x18) for _ in range(1000))
+            monitor.await_event("progress", lambda event: event["packets"] >= 2501)
+            code, _ = monitor.terminate()
+        self.assertEqual(code, 0, monitor.events)
+        accounting = monitor.event("end")["accounting"]
+        self.assertTrue(balanced(accounting), accounting)
+        self.assertEqual(accounting["packets_received"], 2501)
+        self.assertEqual(accounting["queries"]["local"]["packets_in"], 2501)
+        self.assertGreater(accounting["lost"]["monitor_restarted"], 0)
+
     def test_a_link_that_is_down_is_a_warning(self):
         ip("-n", SENDER, "link", "add", "vdown", "type", "veth", "peer", "name", "vdown2")
         with Monitor("--interface", "vdown", "--hugepages", "never", "--parser", "tcp_flow_key",

@@ -10,21 +10,28 @@
 
 #include "monitors/config/flags.h"
 #include "monitors/monitor.h"
+#include "monitors/plugins.h"
+#include "monitors/supervisor/supervisor.h"
 #include "parsers/registry.h"
 
 namespace tapline {
 namespace {
 
 std::atomic<bool> stop_requested{false};
+// Whose signals a supervised process listens to; 0: everybody's.
+volatile sig_atomic_t supervisor_process = 0;
 
-// The first signal ends the run cleanly, the second one at once.
-void OnSignal(int signal) {
+// The first signal ends the run cleanly, the second one at once. A supervisor hands on what it gets: what a terminal or
+// a service manager sends to the whole group must not count twice.
+void OnSignal(int signal, siginfo_t* info, void*) {
+  if (supervisor_process != 0 && info->si_pid != supervisor_process) return;
   if (stop_requested.exchange(true)) _exit(128 + signal);
 }
 
 void HandleSignals() {
   struct sigaction action = {};
-  action.sa_handler = OnSignal;
+  action.sa_sigaction = OnSignal;
+  action.sa_flags = SA_SIGINFO;
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
   // Writing to a reader that has gone is an error to be told, not an end without a word.
@@ -42,24 +49,73 @@ Status Check(const MonitorConfig& config) {
   return status.ok() ? CheckMonitor(config) : status;
 }
 
-Status Act(const CommandLine& line, Reporter* reporter) {
+// What needs parsers, with those of the plug-ins. `page` is that of a supervisor, if there is one.
+Status ActWithParsers(const CommandLine& line, Reporter* reporter, MonitorPage* page) {
+  if (page != nullptr) {
+    page->lanes[0].thread_id.store(gettid());
+    set_call_mark(&page->lanes[0].call);
+  }
+  if (Status status = LoadPlugins(line.config.plugin, page); !status.ok()) return status;
   switch (line.action) {
-    case CommandLine::Action::kHelp:
-      return Print(HelpText());
-    case CommandLine::Action::kVersion:
-      return Print("tapline-monitor " TAPLINE_VERSION "\n");
     case CommandLine::Action::kListParsers:
       return Print(catalogue_json() + "\n");
-    case CommandLine::Action::kDump:
-      return Print(DumpYaml(line.config));
     case CommandLine::Action::kCheck:
       return Check(line.config);
-    case CommandLine::Action::kRun:
-      break;
+    default:
+      return RunMonitor(line.config, reporter, &stop_requested, page);
   }
-  if (Status status = Validate(line.config); !status.ok()) return status;
-  HandleSignals();
-  return RunMonitor(line.config, reporter, &stop_requested);
+}
+
+bool Supervised(const MonitorConfig& config) {
+  return config.supervise == "always" || (config.supervise == "auto" && !config.plugin.empty());
+}
+
+int Supervise(const CommandLine& line, Reporter* reporter) {
+  if (line.config.lanes > kMostSupervisedLanes) {
+    Status status = Status::Usage("at most 32 lanes can be supervised; use --supervise never without plug-ins");
+    reporter->Error(status);
+    return status.exit_code();
+  }
+  SupervisorOptions options;
+  options.watchdog_ns = line.config.watchdog_ms * int64_t{1'000'000};
+  options.plugins = line.config.plugin;
+  if (line.action == CommandLine::Action::kRun) options.interface = line.config.interface;
+  auto work = [&](MonitorPage* page) {
+    supervisor_process = getppid();
+    Status status = ActWithParsers(line, reporter, page);
+    if (!status.ok()) reporter->Error(status);
+    return status.exit_code();
+  };
+  int exit_code = 0;
+  Status status = Supervisor(std::move(options), reporter, &stop_requested).Run(work, &exit_code);
+  if (status.ok()) return exit_code;
+  reporter->Error(status);
+  return status.exit_code();
+}
+
+int Act(const CommandLine& line, Reporter* reporter) {
+  Status status;
+  switch (line.action) {
+    case CommandLine::Action::kHelp:
+      status = Print(HelpText());
+      break;
+    case CommandLine::Action::kVersion:
+      status = Print("tapline-monitor " TAPLINE_VERSION "\n");
+      break;
+    case CommandLine::Action::kDump:
+      status = Print(DumpYaml(line.config));
+      break;
+    case CommandLine::Action::kRun:
+      status = Validate(line.config);
+      if (!status.ok()) break;
+      HandleSignals();
+      [[fallthrough]];
+    default:
+      if (Supervised(line.config)) return Supervise(line, reporter);
+      status = ActWithParsers(line, reporter, nullptr);
+  }
+  if (!status.ok()) reporter->Error(status);
+  return status.exit_code();
 }
 
 int Main(int argc, char** argv) {
@@ -68,8 +124,8 @@ int Main(int argc, char** argv) {
   Status status = ParseCommandLine(arguments, &line);
   auto format = line.config.status == "json" ? Reporter::Format::kJson : Reporter::Format::kText;
   Reporter reporter(STDERR_FILENO, format);
-  if (status.ok()) status = Act(line, &reporter);
-  if (!status.ok()) reporter.Error(status);
+  if (status.ok()) return Act(line, &reporter);
+  reporter.Error(status);
   return status.exit_code();
 }
 

@@ -36,7 +36,20 @@ namespace {
 constexpr auto kProgressEvery = std::chrono::milliseconds(500);
 constexpr int64_t kNsPerMs = 1'000'000;
 
-Status LoadQueries(const MonitorConfig& config, Queries* queries) {
+// The queries that a process which died had at its end.
+Status ResumeQueries(const MonitorConfig& config, const MonitorPage& page, Queries* queries) {
+  for (uint32_t place = 0; place < kMostQueries; ++place) {
+    const std::string_view plan = page.plans[place].plan();
+    if (plan.empty()) continue;
+    queries->taken |= uint64_t{1} << place;
+    Status status = ParsePlan(plan, "a plan", config.monitor_id, &queries->specs[place]);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+Status LoadQueries(const MonitorConfig& config, MonitorPage* page, Queries* queries) {
+  if (page != nullptr && page->restarted() && config.parser.empty()) return ResumeQueries(config, *page, queries);
   if (!config.parser.empty()) {
     queries->taken = 1;
     return QueryOfParsers(config.parser, &queries->specs[0]);
@@ -46,8 +59,11 @@ Status LoadQueries(const MonitorConfig& config, Queries* queries) {
   uint32_t place = 0;
   for (const std::string& path : config.plan) {
     QuerySpec& spec = queries->specs[place];
+    std::string plan;
+    if (Status status = ReadPlan(path, &plan); !status.ok()) return status;
+    if (Status status = ParsePlan(plan, path, config.monitor_id, &spec); !status.ok()) return status;
+    if (page != nullptr && !page->plans[place].Set(plan)) return Status::User(path + ": is too long a plan");
     queries->taken |= uint64_t{1} << place++;
-    if (Status status = LoadPlan(path, config.monitor_id, &spec); !status.ok()) return status;
     if (!names.insert(spec.name).second) {
       return Status::User(path + ": query '" + spec.name + "' is already in another plan");
     }
@@ -64,8 +80,7 @@ void ForEachPlace(uint64_t places, Function function) {
 std::vector<std::string> ParsersFor(const MonitorConfig& config, const Queries& queries) {
   std::vector<std::string> parsers;
   if (config.control) {
-    for (const ParserFactory& factory : parser_factories()) parsers.push_back(factory.make()->schema().name);
-    return parsers;
+    return parser_names();
   }
   ForEachPlace(queries.taken, [&](uint32_t place) {
     for (const std::string& name : queries.specs[place].parsers) {
@@ -97,7 +112,14 @@ Status ChooseLayout(const MonitorConfig& config, const Queries& queries, ThreadL
   return {};
 }
 
-Status CheckLayout(const MonitorConfig& config, const ThreadLayout& layout) {
+Status CheckLayout(const MonitorConfig& config, const ThreadLayout& layout, bool supervised) {
+  if (supervised && !layout.workers.empty()) {
+    return Status::User("a supervised monitor, as one with plug-ins is, has lanes only: no workers");
+  }
+  if (supervised && layout.lanes > kMostSupervisedLanes) {
+    return Status::User("a supervised monitor, as one with plug-ins is, has at most " +
+                        std::to_string(kMostSupervisedLanes) + " lanes");
+  }
   if (layout.lanes > 1 && !layout.workers.empty()) {
     return Status::User("lanes and workers exclude each other: pipeline mode has one receive queue");
   }
@@ -109,12 +131,14 @@ Status CheckLayout(const MonitorConfig& config, const ThreadLayout& layout) {
 }
 
 // One for each lane.
-std::vector<std::unique_ptr<PacketSource>> MakeSources(const MonitorConfig& config, uint32_t lanes,
-                                                       Reporter* reporter) {
+std::vector<std::unique_ptr<PacketSource>> MakeSources(const MonitorConfig& config, uint32_t lanes, Reporter* reporter,
+                                                       const MonitorPage* page) {
   auto warn = [reporter](const std::string& message) { reporter->Warning(message); };
   std::vector<std::unique_ptr<PacketSource>> sources;
   if (!config.pcap.empty()) {
-    sources.push_back(std::make_unique<FileSource>(FileSourceOptions{config.pcap, config.speed == "1x", warn}));
+    const uint64_t skip_packets = page == nullptr ? 0 : page->lanes[0].polled;
+    sources.push_back(
+        std::make_unique<FileSource>(FileSourceOptions{config.pcap, config.speed == "1x", warn, skip_packets}));
     return sources;
   }
   auto port = std::make_shared<Port>(PortOptions{.interface = config.interface,
@@ -143,10 +167,11 @@ std::unique_ptr<BatchSink> MakeSink(const MonitorConfig& config, std::span<const
 // Of the unit with this number.
 std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queries& queries, uint32_t unit, bool live,
                                         uint64_t incarnation, std::span<const Schema* const> schemas,
-                                        QueryAccounts* accounts) {
+                                        QueryAccounts* accounts, BatchLedger* ledger) {
   if (config.output == "json") {
     return std::make_unique<JsonOutput>(STDOUT_FILENO, queries.specs,
-                                        config.control || !std::has_single_bit(queries.taken), schemas, accounts, live);
+                                        config.control || !std::has_single_bit(queries.taken), schemas, accounts, live,
+                                        ledger);
   }
   BatchOutputOptions options;
   options.monitor_id = config.monitor_id;
@@ -156,13 +181,15 @@ std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queri
   options.flush_after_ns = config.flush_ms * kNsPerMs;
   options.heartbeat_after_ns = config.heartbeat_ms * kNsPerMs;
   options.wait_for_room = !live;
+  options.ledger = ledger;
   return std::make_unique<BatchOutput>(options, queries.specs, schemas, accounts,
                                        MakeSink(config, queries.specs, live));
 }
 
 // Of each of so many that share the flows.
-EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing) {
+EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing, UnitPage* page) {
   EngineOptions options;
+  options.live_flows = page == nullptr ? nullptr : page->live_flows.data();
   options.max_connections = std::max(1u, config.max_connections / sharing);
   options.max_reassembly_bytes = (uint64_t{config.max_reassembly_mib} << 20) / sharing;
   return options;
@@ -212,14 +239,14 @@ class ProgressThread {
 // One run: lanes, each with a source and what parses its packets.
 class Monitor {
  public:
-  Monitor(const MonitorConfig& config, Reporter* reporter, std::atomic<bool>* stop)
-      : config_(config), reporter_(reporter), stop_(stop) {}
+  Monitor(const MonitorConfig& config, Reporter* reporter, std::atomic<bool>* stop, MonitorPage* page)
+      : config_(config), reporter_(reporter), stop_(stop), page_(page) {}
 
   Status Run() {
-    if (Status status = LoadQueries(config_, &queries_); !status.ok()) return status;
+    if (Status status = LoadQueries(config_, page_, &queries_); !status.ok()) return status;
     if (Status status = ChooseLayout(config_, queries_, &layout_); !status.ok()) return status;
-    if (Status status = CheckLayout(config_, layout_); !status.ok()) return status;
-    sources_ = MakeSources(config_, layout_.lanes, reporter_);
+    if (Status status = CheckLayout(config_, layout_, page_ != nullptr); !status.ok()) return status;
+    sources_ = MakeSources(config_, layout_.lanes, reporter_, page_);
     live_ = sources_[0]->live();
     if (layout_.workers.empty()) {
       MakeLanes();
@@ -228,7 +255,7 @@ class Monitor {
     }
     ForEachPlace(queries_.taken, [this](uint32_t place) {
       QuerySpec& spec = queries_.specs[place];
-      credits_.Reset(place, spec.limit_packets.value_or(0));
+      credits_.Reset(place, CreditsLeft(place));
       spec.lanes = 0;
       for (const auto& unit : units_) spec.lanes += unit->Serves(place);
     });
@@ -242,9 +269,11 @@ class Monitor {
     }
     if (Status status = Start(); !status.ok()) return status;
     ForEachPlace(queries_.taken, [this](uint32_t place) {
-      for (auto& lane : lanes_) lane->Add(place);
+      for (size_t i = 0; i < lanes_.size(); ++i) {
+        if (page_ == nullptr || (page_->lanes[i].done >> place & 1) == 0) lanes_[i]->Add(place);
+      }
     });
-    reporter_->Ready();
+    TellReady();
     Status status = RunLanes();
     // The port last: the other queues hold packets of its pool.
     for (auto source = sources_.rbegin(); source != sources_.rend(); ++source) (*source)->Stop();
@@ -279,22 +308,46 @@ class Monitor {
   }
 
   ParserUnit& MakeUnit(const std::vector<std::string>& parsers, uint32_t sharing) {
-    auto make_output = [this](std::span<const Schema* const> schemas, QueryAccounts* accounts) {
-      return MakeOutput(config_, queries_, static_cast<uint32_t>(units_.size()), live_, incarnation_, schemas,
-                        accounts);
+    UnitPage* page = page_ == nullptr ? nullptr : &page_->units[units_.size()];
+    BatchLedger* ledger = page == nullptr ? nullptr : &page->ledger;
+    if (ledger != nullptr) Forget(~queries_.taken, ledger);
+    auto make_output = [this, ledger](std::span<const Schema* const> schemas, QueryAccounts* accounts) {
+      return MakeOutput(config_, queries_, static_cast<uint32_t>(units_.size()), live_, incarnation_, schemas, accounts,
+                        ledger);
     };
     auto made = MakeParsers(parsers);
     // The figures are the whole process's: told once.
     for (auto& parser : made) parser->set_statistics(units_.empty() ? &statistics_ : nullptr);
-    units_.push_back(std::make_unique<ParserUnit>(queries_.specs, std::move(made), EngineOptionsOf(config_, sharing),
-                                                  !live_, make_output));
+    units_.push_back(std::make_unique<ParserUnit>(queries_.specs, std::move(made),
+                                                  EngineOptionsOf(config_, sharing, page), !live_, make_output, page));
     return *units_.back();
   }
 
   void MakeLane(PacketSource* source, PacketStage* stage, QueryAccounts* accounts) {
-    const LaneOptions options{config_.busy, config_.duplicates == "drop", config_.control,
-                              *HashKey::parse(config_.hash_key)};
+    const LaneOptions options{config_.busy,
+                              config_.duplicates == "drop",
+                              config_.control,
+                              *HashKey::parse(config_.hash_key),
+                              static_cast<uint32_t>(lanes_.size()),
+                              page_};
     lanes_.push_back(std::make_unique<Lane>(options, queries_.specs, source, stage, accounts, &credits_, stop_));
+  }
+
+  // LIMIT Np goes on where it was.
+  uint64_t CreditsLeft(uint32_t place) const {
+    const uint64_t limit = queries_.specs[place].limit_packets.value_or(0);
+    uint64_t had = 0;
+    for (const auto& unit : units_) had += unit->accounts()[place].packets_out;
+    return limit - std::min(limit, page_ == nullptr ? 0 : had);
+  }
+
+  void TellReady() {
+    if (page_ == nullptr || !page_->restarted()) {
+      reporter_->Ready();
+    } else {
+      reporter_->Restarted(page_->worker - 1, (MonotonicNs() - page_->died_at_ns) / kNsPerMs);
+    }
+    if (page_ != nullptr) page_->phase.store(MonitorPage::Phase::kRunning);
   }
 
   // A port fills its ring from the moment it starts, so that what it flows into must be there before; of a file, what
@@ -334,7 +387,7 @@ class Monitor {
     std::vector<std::thread> threads;
     for (size_t i = 1; i < lanes_.size(); ++i) threads.emplace_back([this, i, &ends] { ends[i] = lanes_[i]->Run(); });
     std::unique_ptr<ControlChannel> control;
-    LiveQueries live_queries(config_.monitor_id, layout_, &queries_, &credits_, lanes_, units_, reporter_);
+    LiveQueries live_queries(config_.monitor_id, layout_, &queries_, &credits_, lanes_, units_, page_, reporter_);
     if (config_.control) control = std::make_unique<ControlChannel>(STDIN_FILENO, &live_queries, reporter_, stop_);
     ends[0] = lanes_[0]->Run();
     for (std::thread& thread : threads) thread.join();
@@ -359,6 +412,7 @@ class Monitor {
   const MonitorConfig& config_;
   Reporter* reporter_;
   std::atomic<bool>* stop_;
+  MonitorPage* page_;  // null without a supervisor
   const uint64_t incarnation_ = static_cast<uint64_t>(WallNs());
   Queries queries_;
   PacketCredits credits_;
@@ -378,14 +432,14 @@ class Monitor {
 
 Status CheckMonitor(const MonitorConfig& config) {
   auto queries = std::make_unique<Queries>();
-  Status status = LoadQueries(config, queries.get());
+  Status status = LoadQueries(config, nullptr, queries.get());
   ThreadLayout layout;
   if (status.ok()) status = ChooseLayout(config, *queries, &layout);
-  return status.ok() ? CheckLayout(config, layout) : status;
+  return status.ok() ? CheckLayout(config, layout, !config.plugin.empty()) : status;
 }
 
-Status RunMonitor(const MonitorConfig& config, Reporter* reporter, std::atomic<bool>* stop) {
-  return std::make_unique<Monitor>(config, reporter, stop)->Run();
+Status RunMonitor(const MonitorConfig& config, Reporter* reporter, std::atomic<bool>* stop, MonitorPage* page) {
+  return std::make_unique<Monitor>(config, reporter, stop, page)->Run();
 }
 
 }  // namespace tapline

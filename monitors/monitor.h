@@ -6,11 +6,14 @@
 #include "monitors/base/reporter.h"
 #include "monitors/base/status.h"
 #include "monitors/config/config.h"
+#include "monitors/supervisor/monitor_page.h"
 
 namespace tapline {
 
-// REQUIRES: Validate(config). Ends soon after `stop` is set, by whomever.
-Status RunMonitor(const MonitorConfig& config, Reporter* reporter, std::atomic<bool>* stop);
+// REQUIRES: Validate(config), and plug-ins loaded. Ends soon after `stop` is set, by whomever. With a `page`, it goes
+// on where a process that died left off.
+Status RunMonitor(const MonitorConfig& config, Reporter* reporter, std::atomic<bool>* stop,
+                  MonitorPage* page = nullptr);
 
 // What --check does beyond Validate(): plans and parsers are read.
 Status CheckMonitor(const MonitorConfig& config);

@@ -22,9 +22,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+struct Factory {
+  std::string name;
+  std::function<std::unique_ptr<Parser>()> make;
+};
+
+std::vector<Factory>& factories() {
 #define TAPLINE_FACTORY(name) {#name, make_##name},
-constexpr ParserFactory kFactories[] = {TAPLINE_PARSERS(TAPLINE_FACTORY)};
+  static std::vector<Factory> all = {TAPLINE_PARSERS(TAPLINE_FACTORY)};
 #undef TAPLINE_FACTORY
+  return all;
+}
 
 bool same_name(std::string_view a, std::string_view b) {
   const auto same = [](char x, char y) { return (x == '-' ? '_' : x) == (y == '-' ? '_' : y); };
@@ -62,18 +70,32 @@ Json json_of(const Schema& schema) {
 
 }  // namespace
 
-std::span<const ParserFactory> parser_factories() { return kFactories; }
+std::vector<std::string> parser_names() {
+  std::vector<std::string> names;
+  for (const Factory& factory : factories()) names.push_back(factory.name);
+  return names;
+}
 
 std::unique_ptr<Parser> make_parser(std::string_view name) {
-  for (const ParserFactory& factory : kFactories) {
+  for (const Factory& factory : factories()) {
     if (same_name(name, factory.name)) return factory.make();
   }
   return nullptr;
 }
 
+bool add_parser(const std::string& name, std::function<std::unique_ptr<Parser>()> make) {
+  for (const Factory& factory : factories()) {
+    if (same_name(name, factory.name)) return false;
+  }
+  factories().push_back({name, std::move(make)});
+  return true;
+}
+
+std::string schema_json(const Schema& schema) { return json_of(schema).dump(); }
+
 std::string catalogue_json() {
   Json parsers = Json::array();
-  for (const ParserFactory& factory : kFactories) parsers.push_back(json_of(factory.make()->schema()));
+  for (const Factory& factory : factories()) parsers.push_back(json_of(factory.make()->schema()));
   return Json{{"parsers", std::move(parsers)}}.dump(2);
 }
 

@@ -12,9 +12,9 @@ using Json = nlohmann::json;
 
 TEST(Registry, NamesAreTheSchemasAndUnique) {
   std::set<std::string> names;
-  for (const ParserFactory& factory : parser_factories()) {
-    EXPECT_EQ(factory.make()->schema().name, factory.name);
-    EXPECT_TRUE(names.insert(std::string(factory.name)).second);
+  for (const std::string& name : parser_names()) {
+    EXPECT_EQ(make_parser(name)->schema().name, name);
+    EXPECT_TRUE(names.insert(name).second);
   }
   EXPECT_TRUE(names.contains("http_get"));
 }
@@ -26,9 +26,20 @@ TEST(Registry, DashesAreUnderscores) {
   EXPECT_EQ(make_parser("tcp_conn"), nullptr);
 }
 
+TEST(Registry, ParsersAreAddedOnce) {
+  const auto make = [] {
+    return packet_parser({.name = "added", .main_fields = {"dst_ip"}}, [](const Packet&, Emitter&) {});
+  };
+  EXPECT_FALSE(add_parser("tcp-conn-time", make));
+  EXPECT_TRUE(add_parser("added", make));
+  EXPECT_FALSE(add_parser("added", make));
+  EXPECT_EQ(make_parser("added")->schema().name, "added");
+  EXPECT_EQ(parser_names().back(), "added");
+}
+
 TEST(Registry, SchemasReferToTheirOwnFields) {
   const Json catalogue = Json::parse(catalogue_json());
-  ASSERT_EQ(catalogue["parsers"].size(), parser_factories().size());
+  ASSERT_EQ(catalogue["parsers"].size(), parser_names().size());
   for (const Json& parser : catalogue["parsers"]) {
     std::map<std::string, Json> fields;
     for (const Json& field : parser["fields"]) {

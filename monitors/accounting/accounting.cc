@@ -18,6 +18,9 @@ constexpr std::array<ReasonInfo, kOwnDrops> kOwnReasons = {{
     {"output_full", DropUnit::kTuples},
     {"rate_fell", DropUnit::kTuples},
     {"duplicate", DropUnit::kPackets},
+    {"monitor_restarted", DropUnit::kPackets},
+    {"monitor_restarted_tuples", DropUnit::kTuples},
+    {"monitor_restarted", DropUnit::kFlows},
 }};
 
 DropUnit UnitOf(LossReason reason) {

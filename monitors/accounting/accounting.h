@@ -34,8 +34,12 @@ enum class Drop : uint8_t {
   kOutputFull,        // tuples for which a slow reader of standard output left no room
   kRateFell,          // tuples of flows that a lower sampling rate left out after they had begun
   kDuplicate,         // packets that were seen before, where duplicates are dropped
+  // What the end of the process took with it, told by the next one.
+  kMonitorRestarted,        // packets that were not parsed to the end, and those that came while nobody listened
+  kMonitorRestartedTuples,  // tuples of batches that were not sent, or not acknowledged
+  kMonitorRestartedFlows,   // connections that were followed
 };
-inline constexpr int kOwnDrops = 12;
+inline constexpr int kOwnDrops = 15;
 inline constexpr int kDropReasons = kOwnDrops + kDecodeOutcomes + kLossReasons;
 
 // Index of a reason among all kDropReasons.

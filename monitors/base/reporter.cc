@@ -30,6 +30,12 @@ void Reporter::Ready() {
   if (format_ == Format::kJson) Write(Line({{"event", "ready"}}));
 }
 
+void Reporter::Restarted(uint32_t restarts, int64_t took_ms) {
+  if (format_ == Format::kJson) {
+    Write(Line({{"event", "restarted"}, {"restarts", restarts}, {"took_ms", took_ms}}));
+  }
+}
+
 void Reporter::Progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction) {
   if (format_ != Format::kJson) return;
   ordered_json event = {{"event", "progress"}, {"packets", packets}, {"bytes", bytes}};

@@ -1,9 +1,9 @@
 // What a person or a program is told about a run, line by line on standard error: never from the packet path.
 //
 //   people:    warning: … / error: … / a summary at the end
-//   programs:  {"event":"ready"}, {"event":"progress",…}, {"event":"warning","message":…},
-//              {"event":"error","message":…,"kind":"user|resources|internal"}, {"event":"end","accounting":{…}},
-//              and those of control/control_channel.h
+//   programs:  {"event":"ready"}, {"event":"restarted","restarts":n,"took_ms":n}, {"event":"progress",…},
+//              {"event":"warning","message":…}, {"event":"error","message":…,"kind":"user|resources|internal"},
+//              {"event":"end","accounting":{…}}, and those of control/control_channel.h
 //
 // Safe to call from several threads; each line is written at once.
 #pragma once
@@ -24,6 +24,8 @@ class Reporter {
   Reporter(int fd, Format format) : fd_(fd), format_(format) {}
 
   void Ready();
+  // A new process goes on for one that died. `restarts` so far, `took_ms` since it was found dead.
+  void Restarted(uint32_t restarts, int64_t took_ms);
   // `fraction` of the input where that is known. Programs only.
   void Progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction);
   void Warning(const std::string& message);

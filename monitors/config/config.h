@@ -29,6 +29,7 @@ struct MonitorConfig {
   std::vector<std::string> parser;
   std::vector<std::string> plan;
   bool control = false;
+  std::vector<std::string> plugin;
   std::string monitor_id = "local-0";
   std::string hash_key = "00000000000000000000000000000000";
 
@@ -43,6 +44,10 @@ struct MonitorConfig {
   uint32_t heartbeat_ms = 500;
   std::string status = "text";
   std::string metrics;
+
+  // What happens when the process dies.
+  std::string supervise = "auto";
+  uint32_t watchdog_ms = 500;
 
   // Memory.
   std::string hugepages = "auto";

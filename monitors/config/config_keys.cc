@@ -110,7 +110,7 @@ ConfigKey CheckedKey(std::string_view name, std::string_view argument, std::stri
 using C = MonitorConfig;
 using Text = const std::string&;
 
-std::array<ConfigKey, 29> MakeKeys() {
+std::array<ConfigKey, 32> MakeKeys() {
   return {{
       ListKey<&C::pcap>("pcap", "FILE", "capture file (.pcap, .pcapng, each also .zst); several are merged by time",
                         false),
@@ -138,6 +138,7 @@ std::array<ConfigKey, 29> MakeKeys() {
       ListKey<&C::plan>("plan", "FILE", "plan of a query (JSON); repeat for several queries", false),
       CheckedKey<&C::control>("control", "", "take queries, and end them, as lines of JSON on standard input",
                               [](C* c, Text t) { return SetBool(t, &c->control); }),
+      ListKey<&C::plugin>("plugin", "FILE", "shared object with parsers outside the tree; repeat for several", false),
       CheckedKey<&C::monitor_id>("monitor_id", "ID", "this monitor's name in plans and batches",
                                  [](C* c, Text t) { return SetMonitorId(t, &c->monitor_id); }),
       CheckedKey<&C::hash_key>("hash_key", "HEX", "key of the flow hash, 32 digits, the same in the whole deployment",
@@ -162,6 +163,12 @@ std::array<ConfigKey, 29> MakeKeys() {
                                return SetChoice(t, {"text", "json"}, &c->status);
                              }),
       TextKey<&C::metrics>("metrics", "HOST:PORT", "where to serve Prometheus metrics, at /metrics"),
+      CheckedKey<&C::supervise>("supervise", "auto|always|never",
+                                "start anew when the process dies: where there are plug-ins, always, or never",
+                                [](C* c, Text t) {
+                                  return SetChoice(t, {"auto", "always", "never"}, &c->supervise);
+                                }),
+      NumberKey<&C::watchdog_ms, 50, 60000>("watchdog_ms", "how long a plug-in may take for one call, in milliseconds"),
       CheckedKey<&C::hugepages>("hugepages", "auto|never", "use hugepages where there are enough, or never",
                                 [](C* c, Text t) {
                                   return SetChoice(t, {"auto", "never"}, &c->hugepages);

@@ -18,13 +18,14 @@ constexpr useconds_t kAnswerPauseUs = 200;
 
 LiveQueries::LiveQueries(std::string monitor_id, const ThreadLayout& layout, Queries* queries, PacketCredits* credits,
                          std::span<const std::unique_ptr<Lane>> lanes,
-                         std::span<const std::unique_ptr<ParserUnit>> units, Reporter* reporter)
+                         std::span<const std::unique_ptr<ParserUnit>> units, MonitorPage* page, Reporter* reporter)
     : monitor_id_(std::move(monitor_id)),
       layout_(layout),
       queries_(queries),
       credits_(credits),
       lanes_(lanes),
       units_(units),
+      page_(page),
       reporter_(reporter) {}
 
 int LiveQueries::Find(const std::string& name) const {
@@ -80,6 +81,9 @@ Status LiveQueries::AddQuery(std::string_view plan, std::string* name) {
   const auto place = static_cast<uint32_t>(std::countr_one(queries_->taken));
   queries_->specs[place] = std::move(spec);
   if (Status status = Prepare(place); !status.ok()) return status;
+  if (page_ != nullptr && !page_->plans[place].Set(plan)) {
+    return Status::User("the plan of '" + *name + "' is too long");
+  }
   {
     std::lock_guard lock(queries_->mutex);
     queries_->taken |= uint64_t{1} << place;
@@ -103,6 +107,7 @@ void LiveQueries::Look() {
     for (const auto& unit : units_) {
       if (unit->Serves(place)) sum += unit->accounts()[place];
     }
+    if (page_ != nullptr) page_->plans[place].Clear();
     reporter_->QueryEnded(queries_->specs[place].name, QueryAccountingJson(queries_->specs[place], sum));
   }
   std::lock_guard lock(queries_->mutex);

@@ -13,15 +13,17 @@
 #include "monitors/lane/lane.h"
 #include "monitors/lane/parser_unit.h"
 #include "monitors/plan/queries.h"
+#include "monitors/supervisor/monitor_page.h"
 
 namespace tapline {
 
 class LiveQueries final : public QueryControl {
  public:
-  // All outlive it; the lanes run, with the queries that are `taken`.
+  // All outlive it; the lanes run, with the queries that are `taken`. Plans are noted in `page`, if there is one: a
+  // process that goes on for this one begins with them.
   LiveQueries(std::string monitor_id, const ThreadLayout& layout, Queries* queries, PacketCredits* credits,
               std::span<const std::unique_ptr<Lane>> lanes, std::span<const std::unique_ptr<ParserUnit>> units,
-              Reporter* reporter);
+              MonitorPage* page, Reporter* reporter);
 
   Status AddQuery(std::string_view plan, std::string* name) override;
   Status EndQuery(const std::string& name) override;
@@ -39,6 +41,7 @@ class LiveQueries final : public QueryControl {
   PacketCredits* credits_;
   std::span<const std::unique_ptr<Lane>> lanes_;
   std::span<const std::unique_ptr<ParserUnit>> units_;
+  MonitorPage* page_;
   Reporter* reporter_;
 };
 

@@ -1,5 +1,7 @@
 #include "monitors/lane/lane.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <ctime>
@@ -31,7 +33,9 @@ Lane::Lane(const LaneOptions& options, std::span<const QuerySpec> queries, Packe
       gate_(queries, accounts, credits),
       hasher_(options.hash_key),
       fragments_({}, options.hash_key),
-      pacer_(options.busy) {
+      pacer_(options.busy),
+      page_(options.page == nullptr ? nullptr : &options.page->lanes[options.index]),
+      accounting_(page_ == nullptr ? own_accounting_ : page_->accounting) {
   if (options.drop_duplicates) duplicates_.emplace(DuplicateOptions(), options.hash_key);
 }
 
@@ -49,16 +53,18 @@ bool Lane::MayGoOn() const {
 }
 
 Status Lane::Run() {
-  if (source_->live()) {
-    gate_.StartClock(WallNs());
-    clock_started_ = true;
-  }
+  Enter();
+  if (source_->live() && !clock_started_) StartClock(WallNs());
   std::array<RawPacket, kBurstPackets> burst;
   bool ended = false;
   while (!ended && MayGoOn()) {
     inbox_.Take([this](LaneCommand& command) { Obey(command); });
     PacketSource::Burst got = source_->Poll(burst);
     ended = got.ended;
+    if (page_ != nullptr) {
+      page_->burst_left = got.packets;
+      page_->polled += got.packets;
+    }
     Process({burst.data(), got.packets});
     Tick();
     if (got.packets == 0 && !ended) Idle();
@@ -72,6 +78,23 @@ Status Lane::Run() {
   return status;
 }
 
+void Lane::Enter() {
+  if (page_ == nullptr) return;
+  page_->thread_id.store(gettid(), std::memory_order_relaxed);
+  set_call_mark(&page_->call);
+  if (!options_.page->restarted()) return;
+  progress_.done.store(page_->done, std::memory_order_relaxed);
+  if (options_.page->clock_start_ns != INT64_MIN) StartClock(options_.page->clock_start_ns);
+  // What the source lost among the packets that it skips was counted.
+  if (!source_->live()) losses_ = source_->ReadLosses();
+}
+
+void Lane::StartClock(int64_t start_ns) {
+  gate_.StartClock(start_ns);
+  clock_started_ = true;
+  if (page_ != nullptr && options_.index == 0) options_.page->clock_start_ns = start_ns;
+}
+
 Status Lane::End() {
   CountLosses();
   PublishProgress();
@@ -82,13 +105,16 @@ Status Lane::End() {
   CountLostFragments();
   EndQueries(gate_.active());
   while (end_under_way_) ContinueEnd();
-  return stage_->Finish();
+  Status status = stage_->Finish();
+  if (status.ok() && page_ != nullptr) page_->done = ~uint64_t{0};
+  return status;
 }
 
 void Lane::Obey(LaneCommand& command) {
   const uint64_t bit = uint64_t{1} << command.query;
   if (command.kind == LaneCommand::Kind::kAdd) {
     progress_.done.store(progress_.done.load(std::memory_order_relaxed) & ~bit, std::memory_order_relaxed);
+    if (page_ != nullptr) page_->done &= ~bit;
     Add(command.query);
   } else if ((gate_.active() & bit) != 0) {
     EndQueries(bit);
@@ -100,11 +126,13 @@ void Lane::Process(std::span<const RawPacket> packets) {
   while (!packets.empty() && (gate_.active() != 0 || options_.stay)) {
     packets = packets.subspan(gate_.unconditional() != 0 ? ProcessSome(packets) : ProcessAll(packets));
   }
+  if (page_ != nullptr) page_->burst_left = 0;
 }
 
 size_t Lane::ProcessAll(std::span<const RawPacket> packets) {
   for (const RawPacket& raw : packets) {
     if (gate_.active() == 0 && !options_.stay) break;
+    if (page_ != nullptr) --page_->burst_left;
     ProcessOne(raw);
   }
   RunParsers();
@@ -123,7 +151,12 @@ size_t Lane::ProcessSome(std::span<const RawPacket> packets) {
   accounting_.received_bytes += absorbed.bytes;
   accounting_.matched += absorbed.packets;
   gate_.AdmitUnseen(absorbed.packets, absorbed.bytes);
+  if (page_ != nullptr) {
+    page_->burst_left -= absorbed.packets;
+    NoteParsed();
+  }
   for (uint64_t left = absorbed.left; left != 0 && (gate_.active() != 0 || options_.stay); left &= left - 1) {
+    if (page_ != nullptr) --page_->burst_left;
     ProcessOne(packets[static_cast<size_t>(std::countr_zero(left))]);
   }
   RunParsers();
@@ -133,8 +166,7 @@ size_t Lane::ProcessSome(std::span<const RawPacket> packets) {
 
 void Lane::ProcessOne(const RawPacket& raw) {
   if (!clock_started_) {
-    gate_.StartClock(raw.time_ns);
-    clock_started_ = true;
+    StartClock(raw.time_ns);
   }
   if (raw.time_ns >= gate_.next_deadline_ns()) {
     ExpireAt(raw.time_ns);
@@ -233,6 +265,32 @@ void Lane::RunParsers() {
   if (waiting_ != 0) stage_->Process({packets_.data(), waiting_});
   waiting_ = 0;
   fragments_.recycle();
+  if (page_ != nullptr) NoteParsed();
+}
+
+void Lane::NoteParsed() {
+  UnitPage& unit = options_.page->units[options_.index];
+  for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
+    const int query = std::countr_zero(bits);
+    unit.parsed[query] = (*accounts_)[query].packets_out;
+    BatchLedger::Stream& stream = unit.ledger.streams[query];
+    stream.waiting_rows_parsed = stream.waiting_rows;
+  }
+}
+
+void Lane::LoseEverywhere(int reason, uint64_t packets) {
+  accounting_.received += packets;
+  accounting_.lost[reason] += packets;
+  for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
+    (*accounts_)[std::countr_zero(bits)].LosePackets(reason, packets);
+  }
+}
+
+// Those that the supervisor says came while no process listened.
+void Lane::CountMissed() {
+  if (page_ == nullptr || options_.index != 0) return;
+  const uint64_t missed = options_.page->missed.exchange(0);
+  if (missed > 0) LoseEverywhere(IndexOf(Drop::kMonitorRestarted), missed);
 }
 
 void Lane::EndQueries(uint64_t queries) {
@@ -272,13 +330,9 @@ void Lane::CountLosses() {
   PacketSource::Losses now = source_->ReadLosses();
   for (int i = 0; i < kOwnDrops; ++i) {
     uint64_t more = now.by_drop[i] - losses_.by_drop[i];
-    if (more == 0) continue;
-    accounting_.received += more;
-    accounting_.lost[i] += more;
-    for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
-      (*accounts_)[std::countr_zero(bits)].LosePackets(i, more);
-    }
+    if (more > 0) LoseEverywhere(i, more);
   }
+  CountMissed();
   uint64_t unsupported = now.unsupported_link - losses_.unsupported_link;
   accounting_.received += unsupported;
   accounting_.undecodable[static_cast<int>(DecodeOutcome::kUnsupportedLink)] += unsupported;
@@ -314,6 +368,7 @@ void Lane::Tick() {
     const uint64_t done = stage_->Done(ended_);
     ended_ &= ~done;
     progress_.done.store(progress_.done.load(std::memory_order_relaxed) | done, std::memory_order_release);
+    if (page_ != nullptr) page_->done |= done;
   }
 }
 

@@ -21,6 +21,7 @@
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
 #include "monitors/source/packet_source.h"
+#include "monitors/supervisor/monitor_page.h"
 #include "parsers/api/flow_hash.h"
 #include "parsers/decode/duplicate_filter.h"
 #include "parsers/decode/fragment_table.h"
@@ -33,6 +34,10 @@ struct LaneOptions {
   // Goes on when no query is left: more may be added.
   bool stay = false;
   HashKey hash_key;
+  // Which lane it is of those that share a page with their supervisor, if there is one: what a dead lane left there is
+  // gone on with.
+  uint32_t index = 0;
+  MonitorPage* page = nullptr;
 };
 
 // For other threads to read while the lane runs.
@@ -88,6 +93,11 @@ class Lane {
   void ExpireAt(int64_t time_ns);
   void Idle();
   void CountLosses();
+  void Enter();
+  void StartClock(int64_t start_ns);
+  void CountMissed();
+  void LoseEverywhere(int reason, uint64_t packets);
+  void NoteParsed();
   void PublishProgress();
   void Tick();
 
@@ -116,7 +126,9 @@ class Lane {
   // Decoded and wanted packets that the parsers have not seen yet.
   std::array<Packet, kBurstPackets> packets_;
   size_t waiting_ = 0;
-  LaneAccounting accounting_;
+  LaneAccounting own_accounting_;
+  LanePage* page_;  // null without a supervisor
+  LaneAccounting& accounting_;
   LaneProgress progress_;
   Published<LaneAccounting> published_;
 };

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "monitors/lane/parser_stage.h"
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
+#include "monitors/supervisor/monitor_page.h"
 #include "parsers/engine/engine.h"
 
 namespace tapline {
@@ -21,10 +24,12 @@ class ParserUnit {
   using MakeOutput =
       std::function<std::unique_ptr<TupleOutput>(std::span<const Schema* const> schemas, QueryAccounts* accounts)>;
 
-  // `queries` are places, and outlive the unit.
+  // `queries` are places, and outlive the unit. With a `page`, the accounts are kept there.
   ParserUnit(std::span<const QuerySpec> queries, std::vector<std::unique_ptr<Parser>> parsers,
-             const EngineOptions& options, bool may_wait, const MakeOutput& make_output)
-      : queries_(queries), accounts_(queries.size()) {
+             const EngineOptions& options, bool may_wait, const MakeOutput& make_output, UnitPage* page = nullptr)
+      : queries_(queries),
+        resource_(page == nullptr ? nullptr : std::make_unique<PageResource>(page)),
+        accounts_(page == nullptr ? QueryAccounts(queries.size()) : resource_->Accounts()) {
     for (const auto& parser : parsers) {
       schemas_.push_back(&parser->schema());
       const Needs needs = parser->needs();
@@ -51,8 +56,24 @@ class ParserUnit {
   }
 
  private:
+  // Makes the accounts in the page's memory, as they were.
+  class PageResource {
+   public:
+    explicit PageResource(UnitPage* page)
+        : page_(page), memory_(&page->accounts, sizeof page->accounts, std::pmr::null_memory_resource()) {}
+    QueryAccounts Accounts() {
+      const auto kept = std::make_unique<std::array<Accounting, kMostQueries>>(page_->accounts);
+      return QueryAccounts(kept->begin(), kept->end(), &memory_);
+    }
+
+   private:
+    UnitPage* page_;
+    std::pmr::monotonic_buffer_resource memory_;
+  };
+
   std::span<const QuerySpec> queries_;
   bool follows_flows_ = false;
+  std::unique_ptr<PageResource> resource_;
   QueryAccounts accounts_;
   std::vector<const Schema*> schemas_;
   std::unique_ptr<TupleOutput> output_;

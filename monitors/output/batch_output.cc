@@ -30,7 +30,15 @@ BatchOutput::BatchOutput(BatchOutputOptions options, std::span<const QuerySpec> 
       schemas_(schemas),
       streams_(queries.size()),
       accounts_(accounts),
-      sink_(std::move(sink)) {}
+      sink_(std::move(sink)) {
+  if (options_.ledger == nullptr) return;
+  options_.ledger->batches = true;
+  resumable_ = options_.ledger->known;
+  in_flight_.resize(options_.ledger->tickets);
+  for (uint64_t ticket = 0; ticket < in_flight_.size(); ++ticket) {
+    if (!options_.ledger->debts[ticket].open) free_tickets_.push_back(ticket);
+  }
+}
 
 Status BatchOutput::Prepare(uint32_t query) {
   Stream& stream = streams_[query];
@@ -49,7 +57,20 @@ Status BatchOutput::Prepare(uint32_t query) {
 }
 
 void BatchOutput::AddQuery(uint32_t query) {
-  (*accounts_)[query] = {};
+  const uint64_t bit = uint64_t{1} << query;
+  const bool goes_on = (resumable_ & bit) != 0;
+  resumable_ &= ~bit;
+  if (goes_on) {
+    streams_[query].reported = options_.ledger->streams[query].reported;
+    PayDebts(streams_[query]);
+  } else {
+    (*accounts_)[query] = {};
+  }
+  if (options_.ledger != nullptr) {
+    options_.ledger->known |= bit;
+    options_.ledger->streams[query].waiting_rows = 0;
+    Note(streams_[query]);
+  }
   if (std::find(added_.begin(), added_.end(), query) == added_.end()) added_.push_back(query);
 }
 
@@ -66,6 +87,7 @@ void BatchOutput::emit(uint32_t parser, const TupleHeader& header, std::span<con
     // Tuples come in the order of time_ns, so this one's time bounds all that are yet to come.
     if (!builder.Fits(values)) Flush(stream, header.time_ns);
     builder.Append(header, values);
+    if (options_.ledger != nullptr) ++options_.ledger->streams[query].waiting_rows;
   });
 }
 
@@ -116,6 +138,7 @@ bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t water
   uint32_t rows = builder.rows();
   account.tuples_in += rows;
   account.tuples_out += rows;
+  if (options_.ledger != nullptr) options_.ledger->streams[stream.index].waiting_rows -= rows;
   Accounting delta = account - stream.reported;
   BatchHeader header{.query = stream.spec->name,
                      .monitor = options_.monitor_id,
@@ -129,24 +152,32 @@ bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t water
                      .sampling_rate = stream.sampling_rate,
                      .accounting = &delta};
   const std::string& batch = builder.Encode(header);
-  uint64_t ticket = NewTicket({stream.index, rows, delta, end_of_stream});
-  // Before sending: the sink may tell of this very batch, or of earlier ones that failed, from within Send().
-  stream.reported = account;
-  BatchSink::Sent sent = Send(stream.index, batch, ticket);
+  BatchSink::Sent sent = BatchSink::Sent::kFull;
+  if (HasRoom()) {
+    uint64_t ticket =
+        NewTicket({stream.index, rows, delta, end_of_stream, options_.incarnation, stream.sequence++, watermark_ns});
+    // Before sending: the sink may tell of this very batch, or of earlier ones that failed, from within Send().
+    stream.reported = account;
+    Note(stream);
+    sent = Send(stream.index, batch, ticket);
+    if (sent != BatchSink::Sent::kTaken) {
+      Close(ticket);
+      --stream.sequence;
+      stream.reported = stream.reported - delta;
+    }
+  }
   stream.last_sent_at_ns = now_ns_;
   if (sent == BatchSink::Sent::kTaken) {
-    ++stream.sequence;
     ++stats_.batches;
     stats_.bytes += batch.size();
     stream.sent_watermark_ns = std::max(stream.sent_watermark_ns, watermark_ns);
+    Note(stream);
     return true;
   }
   ++stats_.refused;
-  free_tickets_.push_back(ticket);
-  --stream.in_flight;
-  stream.reported = stream.reported - delta;
   account.tuples_out -= rows;
   account.dropped[IndexOf(sent == BatchSink::Sent::kFull ? Drop::kQueueFull : Drop::kDeliveryFailed)] += rows;
+  Note(stream);
   return false;
 }
 
@@ -170,20 +201,70 @@ uint64_t BatchOutput::NewTicket(InFlight batch) {
   free_tickets_.pop_back();
   ++streams_[batch.query].in_flight;
   in_flight_[ticket] = batch;
+  if (options_.ledger != nullptr) {
+    BatchLedger& ledger = *options_.ledger;
+    ledger.debts[ticket] = {true,           batch.end_of_stream, batch.query,   batch.rows, batch.incarnation,
+                            batch.sequence, batch.watermark_ns,  batch.reported};
+    ledger.tickets = std::max(ledger.tickets, static_cast<uint32_t>(ticket + 1));
+  }
   return ticket;
+}
+
+bool BatchOutput::HasRoom() const {
+  return options_.ledger == nullptr || !free_tickets_.empty() || in_flight_.size() < BatchLedger::kMostInFlight;
+}
+
+void BatchOutput::Close(uint64_t ticket) {
+  --streams_[in_flight_[ticket].query].in_flight;
+  if (options_.ledger != nullptr) options_.ledger->debts[ticket].open = false;
+  free_tickets_.push_back(ticket);
+}
+
+void BatchOutput::Note(const Stream& stream) {
+  if (options_.ledger == nullptr) return;
+  BatchLedger::Stream& noted = options_.ledger->streams[stream.index];
+  noted.incarnation = options_.incarnation;
+  noted.next_sequence = stream.sequence;
+  noted.watermark_ns = stream.sent_watermark_ns;
+  noted.reported = stream.reported;
+}
+
+// In the dead process's name: a batch of it that did arrive makes this one a repeat.
+void BatchOutput::PayDebts(Stream& stream) {
+  for (uint32_t ticket : DebtsOf(stream.index, *options_.ledger)) {
+    const BatchLedger::Debt& debt = options_.ledger->debts[ticket];
+    BatchHeader header{.query = stream.spec->name,
+                       .monitor = options_.monitor_id,
+                       .incarnation = debt.incarnation,
+                       .epoch = stream.spec->epoch,
+                       .lane = options_.lane,
+                       .lanes = stream.spec->lanes,
+                       .sequence = debt.sequence,
+                       .watermark_ns = debt.watermark_ns,
+                       .end_of_stream = false,
+                       .sampling_rate = stream.sampling_rate,
+                       .accounting = &debt.accounting};
+    const std::string& batch = stream.heartbeat_builder->Encode(header);
+    in_flight_[ticket] = {stream.index, 0, debt.accounting, false, debt.incarnation, debt.sequence, debt.watermark_ns};
+    ++stream.in_flight;
+    if (Send(stream.index, batch, ticket) == BatchSink::Sent::kTaken) continue;
+    // Then this process's own batches tell it.
+    stream.reported = stream.reported - in_flight_[ticket].reported;
+    Close(ticket);
+  }
 }
 
 void BatchOutput::OnDelivery(uint64_t ticket, bool delivered) {
   const InFlight& batch = in_flight_[ticket];
-  --streams_[batch.query].in_flight;
   if (!delivered) {
     end_lost_ |= batch.end_of_stream;
     Accounting& account = (*accounts_)[batch.query];
     account.tuples_out -= batch.rows;
     account.dropped[IndexOf(Drop::kDeliveryFailed)] += batch.rows;
     streams_[batch.query].reported = streams_[batch.query].reported - batch.reported;
+    Note(streams_[batch.query]);
   }
-  free_tickets_.push_back(ticket);
+  Close(ticket);
 }
 
 void BatchOutput::EndQuery(uint32_t query, int64_t watermark_ns) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "monitors/output/batch_builder.h"
+#include "monitors/output/batch_ledger.h"
 #include "monitors/output/batch_sink.h"
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
@@ -34,6 +35,9 @@ struct BatchOutputOptions {
   int64_t heartbeat_after_ns = 500'000'000;
   // Capture files wait for room in the sink; live captures only once they are over, and not for ever.
   bool wait_for_room = false;
+  // Where to keep what is owed, beyond the end of this process; null: nowhere. What is in there already a dead process
+  // owed: queries that it knew go on with their accounts, and its debts are paid first.
+  BatchLedger* ledger = nullptr;
 };
 
 class BatchOutput final : public TupleOutput, private DeliveryListener {
@@ -87,6 +91,9 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
     uint32_t rows = 0;
     Accounting reported;
     bool end_of_stream = false;
+    uint64_t incarnation = 0;
+    uint64_t sequence = 0;
+    int64_t watermark_ns = 0;
   };
 
   void OnDelivery(uint64_t ticket, bool delivered) override;
@@ -94,7 +101,12 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   bool SendBatch(Stream& stream, BatchBuilder& builder, int64_t watermark_ns, bool end_of_stream);
   BatchSink::Sent Send(uint32_t query, const std::string& batch, uint64_t ticket);
   void TryEnd(Stream& stream);
+  bool HasRoom() const;
   uint64_t NewTicket(InFlight batch);
+  void Close(uint64_t ticket);
+  // Writes down what the stream's next batch has to follow.
+  void Note(const Stream& stream);
+  void PayDebts(Stream& stream);
 
   BatchOutputOptions options_;
   std::span<const QuerySpec> queries_;
@@ -112,6 +124,8 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   int64_t now_ns_ = 0;
   int64_t flushed_at_ns_ = 0;
   int64_t flushed_watermark_ns_ = INT64_MIN;
+  // Queries that a dead process knew and that were not added again yet.
+  uint64_t resumable_ = 0;
   // Whether the end of some query was taken by the sink and then lost.
   bool end_lost_ = false;
 };

@@ -112,6 +112,73 @@ class BatchOutputTest : public testing::Test {
   std::unique_ptr<BatchOutput> output_;
 };
 
+// What readers make of batches: the first of each incarnation and sequence number counts.
+struct Reader {
+  std::map<std::pair<uint64_t, uint64_t>, const v1::TupleBatch*> batches;
+  uint64_t packets_in = 0, tuples_in = 0, rows = 0, tuples_lost = 0;
+
+  void Read(const v1::TupleBatch& batch) {
+    if (!batches.emplace(std::pair(batch.incarnation(), batch.sequence()), &batch).second) return;
+    packets_in += batch.accounting().packets_in();
+    tuples_in += batch.accounting().tuples_in();
+    rows += batch.rows();
+    for (const auto& entry : batch.accounting().dropped()) {
+      if (entry.unit() == v1::Dropped::TUPLES) tuples_lost += entry.count();
+    }
+  }
+  // Sequence numbers from 0 without a gap.
+  void ExpectGapless(uint64_t incarnation) const {
+    uint64_t next = 0;
+    for (const auto& [key, batch] : batches) {
+      if (key.first == incarnation) EXPECT_EQ(key.second, next++) << "incarnation " << incarnation;
+    }
+  }
+};
+
+// Processes die with batches that are acknowledged, arrived or neither, and with tuples that were not sent. Whatever
+// the mix, readers hear of every packet and tuple once.
+TEST_F(BatchOutputTest, TheNextProcessPaysWhatADeadOneOwed) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    std::mt19937 random(seed);
+    const auto ledger = std::make_unique<BatchLedger>();
+    std::vector<v1::TupleBatch> arrived;
+    uint64_t packets = 0, tuples = 0;
+    accounts_ = QueryAccounts(2);
+    constexpr uint64_t kProcesses = 4;
+    for (uint64_t incarnation = 1; incarnation <= kProcesses; ++incarnation) {
+      sent_.clear();
+      Open({.incarnation = incarnation, .flush_after_ns = 0, .ledger = ledger.get()});
+      const int steps = 1 + static_cast<int>(random() % 8);
+      for (int step = 1; step <= steps; ++step) {
+        ++packets;
+        ++accounts_[0].packets_in;
+        ++accounts_[0].packets_out;
+        for (auto more = random() % 3; more > 0; --more, ++tuples) EmitLetter(step, 1);
+        ledger->streams[0].waiting_rows_parsed = ledger->streams[0].waiting_rows;
+        if (random() % 2 == 0) output_->Tick(step * 1'000'000'000, step);
+      }
+      const bool last = incarnation == kProcesses;
+      if (last) output_->EndQuery(0, steps);
+      // In the order in which they were sent: some acknowledged, some more arrived, the rest did not.
+      const size_t come = last ? sent_.size() : random() % (sent_.size() + 1);
+      const size_t acknowledged = last ? come : random() % (come + 1);
+      for (size_t i = 0; i < come; ++i) {
+        if (sent_[i].query == 0) arrived.push_back(sent_[i].batch);
+        if (i < acknowledged) sink_->Tell(i, true);
+      }
+      if (last) break;
+      for (uint32_t query : {0, 1}) SettleTuples(query, &accounts_[query], ledger.get());
+      EXPECT_TRUE(accounts_[0].balanced());
+    }
+    Reader reader;
+    for (const v1::TupleBatch& batch : arrived) reader.Read(batch);
+    EXPECT_EQ(reader.packets_in, packets) << seed;
+    EXPECT_EQ(reader.tuples_in, tuples) << seed;
+    EXPECT_EQ(reader.rows + reader.tuples_lost, tuples) << seed;
+    for (uint64_t incarnation = 1; incarnation <= kProcesses; ++incarnation) reader.ExpectGapless(incarnation);
+  }
+}
+
 constexpr int64_t kMs = 1'000'000;
 
 TEST_F(BatchOutputTest, AFlushSendsAllParsersOfTheQueryAndOnlyTheLastAdvancesTheWatermark) {

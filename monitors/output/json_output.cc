@@ -30,10 +30,18 @@ void AppendValue(const Value& value, std::string* out) {
 }  // namespace
 
 JsonOutput::JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries,
-                       std::span<const Schema* const> schemas, QueryAccounts* accounts, bool live)
-    : fd_(fd), queries_(queries), name_queries_(name_queries), schemas_(schemas), accounts_(accounts) {
+                       std::span<const Schema* const> schemas, QueryAccounts* accounts, bool live, BatchLedger* ledger)
+    : fd_(fd), queries_(queries), name_queries_(name_queries), schemas_(schemas), accounts_(accounts), ledger_(ledger) {
+  if (ledger_ != nullptr) resumable_ = ledger_->known;
   if (live) writer_ = std::make_unique<LineWriter>(fd);
   buffer_.reserve(2 * kBufferBytes);
+}
+
+void JsonOutput::AddQuery(uint32_t query) {
+  const uint64_t bit = uint64_t{1} << query;
+  if ((resumable_ & bit) == 0) (*accounts_)[query] = {};
+  resumable_ &= ~bit;
+  if (ledger_ != nullptr) ledger_->known |= bit;
 }
 
 void JsonOutput::AppendCommon(const TupleHeader& header) {
@@ -78,6 +86,10 @@ void JsonOutput::emit(uint32_t parser, const TupleHeader& header, std::span<cons
       continue;
     }
     AppendLine(*schemas_[parser], query, header, values);
+    if (ledger_ != nullptr) {
+      ++ledger_->streams[query].waiting_rows;
+      continue;
+    }
     ++account.tuples_in;
     ++account.tuples_out;
   }
@@ -99,18 +111,46 @@ void JsonOutput::Write() {
   if (buffer_.empty()) return;
   size_t bytes = buffer_.size();
   if (writer_) {
-    if (writer_->Offer(&buffer_)) stats_.bytes += bytes;
+    if (!writer_->Offer(&buffer_)) return;
+    stats_.bytes += bytes;
+    // What was offered before is written.
+    for (uint32_t query = 0; ledger_ != nullptr && query < accounts_->size(); ++query) {
+      CountWritten(query, offered_[query]);
+      offered_[query] = ledger_->streams[query].waiting_rows;
+    }
     return;
   }
   stats_.bytes += bytes;
   if (status_.ok()) status_ = WriteAll(fd_, buffer_);
   buffer_.clear();
+  CountAllWritten();
+}
+
+void JsonOutput::CountAllWritten() {
+  for (uint32_t query = 0; ledger_ != nullptr && query < accounts_->size(); ++query) {
+    CountWritten(query, ledger_->streams[query].waiting_rows);
+  }
+}
+
+void JsonOutput::CountWritten(uint32_t query, uint64_t rows) {
+  ledger_->streams[query].waiting_rows -= rows;
+  (*accounts_)[query].tuples_in += rows;
+  (*accounts_)[query].tuples_out += rows;
+}
+
+// What is left of it is on its way.
+void JsonOutput::EndQuery(uint32_t query, int64_t) {
+  if (ledger_ == nullptr) return;
+  Write();
+  CountWritten(query, ledger_->streams[query].waiting_rows);
+  offered_[query] = 0;
 }
 
 Status JsonOutput::Finish() {
   bool written = !writer_ || writer_->Flush(kPatienceAtEndNs);
   if (written) Write();
   if (writer_) written = buffer_.empty() && writer_->Flush(kPatienceAtEndNs);
+  if (written) CountAllWritten();
   if (written || !status().ok()) return status();
   return Status::Resources("the reader of standard output took nothing for 10 s; the last lines are lost");
 }

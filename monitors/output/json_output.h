@@ -8,10 +8,12 @@
 // beyond is dropped as output_full, whole lines of it. Capture files wait. Not thread-safe.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
 
+#include "monitors/output/batch_ledger.h"
 #include "monitors/output/line_writer.h"
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
@@ -22,19 +24,22 @@ class JsonOutput final : public TupleOutput {
  public:
   static constexpr size_t kMostWaitingBytes = 4 << 20;
 
+  // With a `ledger`, tuples count once they are written: those that wait are noted there, and queries that it knows go
+  // on with their accounts.
+  //
   // Writes to `fd`, which stays the caller's. `queries` are places, `schemas` in the engine's order; all three outlive
   // the output. Lines name their query if `name_queries`.
   JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries, std::span<const Schema* const> schemas,
-             QueryAccounts* accounts, bool live);
+             QueryAccounts* accounts, bool live, BatchLedger* ledger = nullptr);
 
   Status Start() override { return {}; }
   Status Prepare(uint32_t) override { return {}; }
-  void AddQuery(uint32_t query) override { (*accounts_)[query] = {}; }
+  void AddQuery(uint32_t query) override;
   void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
   void lose(LossReason reason, uint64_t count, uint64_t queries) override;
   // Lines wait in a buffer for at most a tenth of a second.
   void Tick(int64_t monotonic_ns, int64_t watermark_ns) override;
-  void EndQuery(uint32_t, int64_t) override {}
+  void EndQuery(uint32_t query, int64_t watermark_ns) override;
   bool done(uint32_t) const override { return true; }
   Status Finish() override;
   OutputStats stats() const override { return stats_; }
@@ -43,6 +48,8 @@ class JsonOutput final : public TupleOutput {
  private:
   void AppendLine(const Schema& schema, uint32_t query, const TupleHeader& header, std::span<const Value> values);
   void AppendCommon(const TupleHeader& header);
+  void CountWritten(uint32_t query, uint64_t rows);
+  void CountAllWritten();
   void Write();
 
   int fd_;
@@ -55,6 +62,11 @@ class JsonOutput final : public TupleOutput {
   std::string buffer_;
   OutputStats stats_;
   int64_t written_at_ns_ = 0;
+  BatchLedger* ledger_;
+  // Of the tuples that wait by the ledger, those that the writer has and may not have written.
+  std::array<uint64_t, kMostQueries> offered_ = {};
+  // Queries that a dead process knew and that were not added again yet.
+  uint64_t resumable_ = 0;
   Status status_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 #include "monitors/accounting/accounting.h"
@@ -12,8 +13,9 @@
 
 namespace tapline {
 
-// One entry a query. The lane counts packets, the output counts tuples.
-using QueryAccounts = std::vector<Accounting>;
+// One entry a query. The lane counts packets, the output counts tuples. They may lie in memory that outlives the
+// process.
+using QueryAccounts = std::pmr::vector<Accounting>;
 
 // Counts a parser's loss against the queries of the mask; bits beyond the accounts are nobody's.
 void CountLoss(LossReason reason, uint64_t count, uint64_t queries, QueryAccounts* accounts);

@@ -21,9 +21,7 @@ constexpr int64_t kNsPerSecond = 1000000000;
 Status AddParser(const std::string& name, QuerySpec* spec) {
   auto parser = make_parser(name);
   if (!parser) {
-    std::vector<std::string> known;
-    for (const ParserFactory& factory : parser_factories()) known.emplace_back(factory.name);
-    return Status::User("there is no parser '" + name + "'" + SuggestNearest(name, known) +
+    return Status::User("there is no parser '" + name + "'" + SuggestNearest(name, parser_names()) +
                         "; --list-parsers shows all");
   }
   const std::string& canonical = parser->schema().name;
@@ -119,12 +117,19 @@ Status ParsePlan(std::string_view json, const std::string& where, const std::str
   return status.ok() ? status : Status(status.fault(), where + ": " + status.message());
 }
 
-Status LoadPlan(const std::string& path, const std::string& monitor_id, QuerySpec* spec) {
+Status ReadPlan(const std::string& path, std::string* plan) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (file) text << file.rdbuf();
   if (!file) return Status::User(path + ": can't read the plan: " + std::strerror(errno));
-  return ParsePlan(text.str(), path, monitor_id, spec);
+  *plan = text.str();
+  return {};
+}
+
+Status LoadPlan(const std::string& path, const std::string& monitor_id, QuerySpec* spec) {
+  std::string plan;
+  Status status = ReadPlan(path, &plan);
+  return status.ok() ? ParsePlan(plan, path, monitor_id, spec) : status;
 }
 
 Status QueryOfParsers(const std::vector<std::string>& parsers, QuerySpec* spec) {

@@ -1,6 +1,7 @@
 #include "monitors/source/file_source.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "monitors/base/clock.h"
 #include "monitors/capture/link_type.h"
@@ -38,7 +39,20 @@ Status FileSource::Start() {
     if (!file.reader) return StatusOf(error);
     files_.push_back(std::move(file));
   }
+  Skip();
   return {};
+}
+
+// Their times do not count: the first packet after them is due at once.
+void FileSource::Skip() {
+  const bool paced = std::exchange(options_.paced, false);
+  std::array<RawPacket, kBurstPackets> packets;
+  for (uint64_t left = options_.skip_packets; left > 0;) {
+    Burst burst = Poll({packets.data(), static_cast<size_t>(std::min<uint64_t>(left, packets.size()))});
+    left -= burst.packets;
+    if (burst.ended) break;
+  }
+  options_.paced = paced;
 }
 
 // Goes to the next packet of this file. False if that needs a refill, which only the next Poll() may do: the bytes of

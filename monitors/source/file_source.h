@@ -18,6 +18,8 @@ struct FileSourceOptions {
   bool paced = false;
   // Told, as a sentence, of a file that ended too early.
   std::function<void(const std::string&)> warn;
+  // So many packets are read and not given: a process that died had them.
+  uint64_t skip_packets = 0;
 };
 
 // Order within a file is kept even where its times go back; of several files the packet with the smallest time comes
@@ -51,6 +53,7 @@ class FileSource final : public PacketSource {
     const CapturedPacket& packet() const { return packets[next]; }
   };
 
+  void Skip();
   bool Advance(File& file);
   bool ReadAhead(File& file);
   void Refill();

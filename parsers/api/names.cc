@@ -29,8 +29,8 @@ std::string_view name_of(ClientKnownBy known_by) {
 
 std::string_view name_of(LossReason reason) {
   static constexpr std::array<std::string_view, kLossReasons> kNames = {
-      "connection_table_full", "stream_gap",       "reassembly_flow_full", "reassembly_total_full",
-      "head_too_long",         "too_many_pending", "parser_memory_full"};
+      "connection_table_full", "stream_gap",         "reassembly_flow_full", "reassembly_total_full", "head_too_long",
+      "too_many_pending",      "parser_memory_full", "invalid_tuple",        "plugin_left_out"};
   return kNames[static_cast<size_t>(reason)];
 }
 
@@ -44,7 +44,10 @@ LossUnit unit_of(LossReason reason) {
     case LossReason::kHeadTooLong:
     case LossReason::kTooManyPending:
     case LossReason::kParserMemoryFull:
+    case LossReason::kPluginLeftOut:
       return LossUnit::kFlows;
+    case LossReason::kInvalidTuple:
+      return LossUnit::kTuples;
   }
   return LossUnit::kFlows;
 }

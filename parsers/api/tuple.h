@@ -78,8 +78,10 @@ enum class LossReason : uint8_t {
   kHeadTooLong,          // flows: a message head beyond the parser's bound
   kTooManyPending,       // flows: more open transactions in one than are kept; the oldest was emitted as it was
   kParserMemoryFull,     // flows: a parser's own state is full
+  kInvalidTuple,         // tuples: a plug-in's, not as its schema says
+  kPluginLeftOut,        // flows: would have been seen by a plug-in that is not called any more
 };
-inline constexpr int kLossReasons = 7;
+inline constexpr int kLossReasons = 9;
 enum class LossUnit : uint8_t { kTuples, kStreamBytes, kFlows };
 std::string_view name_of(LossReason reason);  // as in TupleBatch.accounting: "connection_table_full", …
 LossUnit unit_of(LossReason reason);

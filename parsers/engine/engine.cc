@@ -338,7 +338,7 @@ class Engine::Impl final : public StreamReceiver {
       connection = &start(packet, hash);
       side = 0;
     }
-    connection->queries |= packet.queries & connection_queries_;
+    follow(*connection, packet.queries & connection_queries_);
     // A packet that comes late, of a second that is over, is not the first one of this.
     if (packet.time_ns >= tick_ns_ - kIntervalNs) connection->shown_tick = tick_number_;
     packet.connection = connection;
@@ -348,6 +348,22 @@ class Engine::Impl final : public StreamReceiver {
     packet.direction = connection->direction_of(side);
     if ((packet.tcp_events & ~tcp_event::kSyn) != 0) [[unlikely]]
       state_changed(*connection, packet);
+  }
+
+  void follow(Connection& connection, uint64_t queries) {
+    if (options_.live_flows != nullptr) count_flows(queries & ~connection.queries, 1);
+    connection.queries |= queries;
+  }
+
+  void forget(Connection& connection, uint64_t queries) {
+    if (options_.live_flows != nullptr) count_flows(queries, -1);
+    connection.queries &= ~queries;
+  }
+
+  void count_flows(uint64_t queries, int64_t change) {
+    for (; queries != 0; queries &= queries - 1) {
+      options_.live_flows[std::countr_zero(queries)] += static_cast<uint64_t>(change);
+    }
   }
 
   Connection& start(const Packet& packet, uint64_t hash) {
@@ -398,7 +414,7 @@ class Engine::Impl final : public StreamReceiver {
       settling_ = false;
     } else if (ending != 0) {
       for (Loaded& each : loaded_) end_for(each, connection, ending);
-      connection.queries &= ~ending;
+      forget(connection, ending);
       if (connection.stream != 0 && !wanted(connection)) reassembler_->abandon(connection);
     }
     clock_ns_ = clock_ns;
@@ -425,6 +441,7 @@ class Engine::Impl final : public StreamReceiver {
       each.parser->on_end(connection, connection.queries, each.emitter);
       each.parser->on_release(connection);
     }
+    forget(connection, connection.queries);
     table_->erase(connection);
   }
 

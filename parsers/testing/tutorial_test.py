@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Runs a tutorial's console sessions and compares what they print with what the tutorial shows.
 
-usage: tutorial_test.py TUTORIAL.md MONITOR      MONITOR was built from the tutorial's code; it stands in for tapline-monitor
+usage: tutorial_test.py TUTORIAL.md MONITOR [FOLDER BUILD]
+
+MONITOR stands in for tapline-monitor. Commands run in FOLDER, else in the repository; $TAPLINE is the repository, with BUILD for
+its folder build.
 """
 
 import pathlib
@@ -14,12 +17,14 @@ from extract_tutorial import ROOT, blocks
 
 def main():
     tutorial, monitor = pathlib.Path(sys.argv[1]), sys.argv[2]
+    folder, build = sys.argv[3:] or (ROOT, ROOT / "build")
     sessions = [code for kind, _, _, code in blocks(tutorial) if kind == "run"]
     failures = 0
     for session in sessions:
         first, _, shown = session.partition("\n")
+        first = first.replace("$TAPLINE/build", str(build)).replace("$TAPLINE", str(ROOT))
         command = [monitor if word == "tapline-monitor" else word for word in shlex.split(first.removeprefix("$ "))]
-        run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
         if run.returncode != 0 or run.stdout != shown:
             failures += 1
             print(f"{first}\nexited with {run.returncode} and printed\n{run.stdout}{run.stderr}instead of\n{shown}")

@@ -10,6 +10,7 @@ import io.tapline.flink.support.Plans;
 import io.tapline.flink.support.Tuple;
 import io.tapline.flink.support.Workload;
 import io.tapline.schema.proto.Column;
+import io.tapline.schema.proto.Dropped;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.TupleBatch;
 import java.util.ArrayList;
@@ -190,6 +191,55 @@ class OperatorsTest {
       assertThat(pipeline.dropped("missing_batch")).isEqualTo(2);
       assertThat(pipeline.totals()).containsEntry("duplicates", "0");
     }
+  }
+
+  /**
+   * A monitor was killed: its second batch had arrived without being acknowledged, its third had
+   * not. Its next life tells of both, and of what no batch had, in its name and by their numbers.
+   */
+  @Test
+  void whatADeadMonitorOwedIsCountedOnce() throws Exception {
+    try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
+      MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
+      pipeline.feed(0, bytes(monitor.batch(0, List.of(get(1, "/a")))));
+      TupleBatch arrived = monitor.batch(0, List.of(get(2, "/a")));
+      TupleBatch lost = monitor.batch(0, List.of(get(3, "/a"), get(4, "/a")));
+      TupleBatch unsent = monitor.batch(0, List.of(get(5, "/a")));
+      pipeline.feed(0, bytes(arrived));
+      for (TupleBatch batch : List.of(arrived, lost, unsent)) {
+        pipeline.feed(0, bytes(owed(batch)));
+        pipeline.restart(1);
+      }
+      monitor.restart();
+      pipeline.feed(0, bytes(monitor.batch(0, List.of(get(6, "/a")))));
+      pipeline.feed(0, bytes(lost));
+      assertThat(pipeline.ended(0)).isFalse();
+      pipeline.feed(0, bytes(monitor.end(SECOND)));
+      assertThat(pipeline.ended(0)).isTrue();
+      assertThat(Oracle.actual(pipeline.windows(0))).containsExactly("[0,1000000000)\n  [/a] = 3");
+      JsonNode dropped = last(pipeline, 0).get("completeness").get("dropped");
+      assertThat(dropped.get("monitor_restarted_tuples").asLong()).isEqualTo(3);
+      assertThat(dropped.has("missing_batch")).isFalse();
+      assertThat(pipeline.totals())
+          .containsEntry("tuples", "3")
+          .containsEntry("duplicates", "2")
+          .containsEntry("packets_in", "66");
+    }
+  }
+
+  /** What a monitor's next life sends in place of a batch that may not have arrived. */
+  private static TupleBatch owed(TupleBatch batch) {
+    Dropped tuples =
+        Dropped.newBuilder()
+            .setReason("monitor_restarted_tuples")
+            .setUnit(Dropped.Unit.TUPLES)
+            .setCount(batch.getRows())
+            .build();
+    return batch.toBuilder()
+        .clearColumns()
+        .setRows(0)
+        .setAccounting(batch.getAccounting().toBuilder().addDropped(tuples))
+        .build();
   }
 
   @Test

@@ -48,7 +48,8 @@ final class DemoCommand implements Callable<Integer> {
     Captures.check(List.of(capture));
     Source source = Source.files(List.of(capture), Speed.MAX.toString());
     try (PipelineSession session =
-        PipelineSession.start(console, inventory, new ServiceOptions(), List.of(REQUESTS, TIERS))) {
+        PipelineSession.start(
+            console, installation, inventory, new ServiceOptions(), List.of(REQUESTS, TIERS))) {
       List<String> ids = List.of(session.submit(REQUESTS, source), session.submit(TIERS, source));
       introduce(capture);
       show(

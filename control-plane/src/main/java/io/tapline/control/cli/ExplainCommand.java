@@ -10,6 +10,7 @@ import io.tapline.schema.proto.Plan;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -30,6 +31,8 @@ final class ExplainCommand implements Callable<Integer> {
       description = "YAML file with the names of hosts.")
   private Path inventoryFile;
 
+  @Mixin private PluginOptions plugins;
+
   @Option(names = "--json", description = "Print the plan as JSON (schema/plan.schema.json).")
   private boolean json;
 
@@ -43,7 +46,7 @@ final class ExplainCommand implements Callable<Integer> {
     CompileResult result =
         Compiler.compile(
             text,
-            Installation.current().catalogue(),
+            plugins.installation().catalogue(),
             Installation.inventory(inventoryFile),
             Compiler.Options.local("explained"));
     Plan plan = result.plan().orElseThrow(() -> new QueryRejected(text, result.errors()));

@@ -6,16 +6,24 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * Where Tapline's files are; {@code bin/tapline} says so in the system property {@code
  * tapline.home}.
  *
  * @param home the repository's root
+ * @param plugins shared objects with parsers outside the tree
  */
-record Installation(Path home) {
+record Installation(Path home, List<Path> plugins) {
   static Installation current() {
-    return new Installation(Path.of(System.getProperty("tapline.home", "")).toAbsolutePath());
+    return with(List.of());
+  }
+
+  /** With parsers outside the tree. */
+  static Installation with(List<Path> plugins) {
+    return new Installation(
+        Path.of(System.getProperty("tapline.home", "")).toAbsolutePath(), plugins);
   }
 
   /** The native monitor. */
@@ -25,17 +33,21 @@ record Installation(Path home) {
 
   /** What the native parsers say of themselves. */
   Catalogue catalogue() {
-    Path file = built("build/share/tapline/parsers.json");
     try {
-      return Catalogue.fromJson(Files.readString(file));
-    } catch (IOException | IllegalArgumentException e) {
+      return Catalogue.fromJson(catalogueJson());
+    } catch (IllegalArgumentException e) {
       throw new CommandException(
-          "can't read " + file + ": " + e.getMessage() + "; run make build", e);
+          "can't read the catalogue of parsers: " + e.getMessage() + "; run make build", e);
     }
   }
 
-  /** The catalogue as the monitor wrote it. */
+  /**
+   * The catalogue as the monitor wrote it when it was built; with plug-ins, as it writes it now.
+   */
   String catalogueJson() {
+    if (!plugins.isEmpty()) {
+      return PluginCatalogue.read(monitor(), plugins);
+    }
     Path file = built("build/share/tapline/parsers.json");
     try {
       return Files.readString(file);

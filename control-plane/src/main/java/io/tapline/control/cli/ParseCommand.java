@@ -34,6 +34,7 @@ final class ParseCommand implements Callable<Integer> {
   private List<String> parsers;
 
   @Mixin private CaptureOptions captures;
+  @Mixin private PluginOptions plugins;
 
   @Option(names = "--json", description = "Print JSON lines instead of a table.")
   private boolean json;
@@ -44,13 +45,13 @@ final class ParseCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    Installation installation = Installation.current();
+    Installation installation = plugins.installation();
     Path monitor = installation.monitor();
     List<ParserInfo> chosen = chosen(installation.catalogue());
     Process process =
         ChildProcesses.start(
             new ProcessBuilder().redirectError(ProcessBuilder.Redirect.PIPE),
-            command(monitor, chosen, captures.checked()));
+            command(monitor, installation.plugins(), chosen, captures.checked()));
     MonitorMessages messages = MonitorMessages.read(process.getErrorStream(), console);
     TupleTables tables = new TupleTables(console, chosen);
     try (InputStream tuples = process.getInputStream()) {
@@ -75,11 +76,13 @@ final class ParseCommand implements Callable<Integer> {
     return chosen;
   }
 
-  private static List<String> command(Path monitor, List<ParserInfo> parsers, List<Path> files) {
+  private static List<String> command(
+      Path monitor, List<Path> plugins, List<ParserInfo> parsers, List<Path> files) {
     List<String> command = new ArrayList<>(List.of(monitor.toString()));
     command.addAll(
         List.of("--parser", String.join(",", parsers.stream().map(ParserInfo::name).toList())));
     command.addAll(List.of("--output", "json", "--status", "json"));
+    plugins.forEach(plugin -> command.addAll(List.of("--plugin", plugin.toString())));
     files.forEach(file -> command.addAll(List.of("--pcap", file.toString())));
     return command;
   }

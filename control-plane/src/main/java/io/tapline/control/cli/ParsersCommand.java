@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -27,28 +28,27 @@ final class ParsersCommand implements Callable<Integer> {
   @Option(names = "--json", description = "Print JSON.")
   private boolean json;
 
+  @Mixin private PluginOptions plugins;
+
   ParsersCommand(Console console) {
     this.console = console;
   }
 
   @Override
   public Integer call() throws Exception {
-    Catalogue catalogue = Installation.current().catalogue();
+    String catalogueJson = plugins.installation().catalogueJson();
+    Catalogue catalogue = Catalogue.fromJson(catalogueJson);
     if (name == null) {
-      console.print(json ? parsersJson() + "\n" : list(catalogue));
+      console.print(json ? MAPPER.readTree(catalogueJson) + "\n" : list(catalogue));
     } else {
       ParserInfo parser = Names.find(name, "parser", catalogue.parser(name), catalogue.names());
-      console.print(json ? parserJson(parser) + "\n" : describe(parser));
+      console.print(json ? parserJson(catalogueJson, parser) + "\n" : describe(parser));
     }
     return 0;
   }
 
-  private static String parsersJson() throws Exception {
-    return MAPPER.readTree(Installation.current().catalogueJson()).toString();
-  }
-
-  private static String parserJson(ParserInfo parser) throws Exception {
-    for (JsonNode one : MAPPER.readTree(Installation.current().catalogueJson()).path("parsers")) {
+  private static String parserJson(String catalogueJson, ParserInfo parser) throws Exception {
+    for (JsonNode one : MAPPER.readTree(catalogueJson).path("parsers")) {
       if (one.path("name").asText().equals(parser.name())) {
         return one.toString();
       }

@@ -36,19 +36,29 @@ final class PipelineSession implements AutoCloseable {
   /**
    * Starts the pipeline, if the queries are right: nobody waits seconds to hear of a typing error.
    *
+   * @param installation with its plug-ins
    * @param services Kafka and Redis of somebody else's, if any
    */
   static PipelineSession start(
-      Console console, Inventory inventory, ServiceOptions services, List<String> queries)
+      Console console,
+      Installation installation,
+      Inventory inventory,
+      ServiceOptions services,
+      List<String> queries)
       throws PipelineException, QueryRejected {
-    Installation installation = Installation.current();
     Path monitor = installation.monitor();
     Catalogue catalogue = installation.catalogue();
     for (String query : queries) {
       checkQuery(query, catalogue, inventory);
     }
     EmbeddedOptions options =
-        new EmbeddedOptions(monitor, catalogue, inventory, services.brokers(), services.redis());
+        new EmbeddedOptions(
+            monitor,
+            installation.plugins(),
+            catalogue,
+            inventory,
+            services.brokers(),
+            services.redis());
     return new PipelineSession(console, EmbeddedPipeline.start(options, console.progress()));
   }
 

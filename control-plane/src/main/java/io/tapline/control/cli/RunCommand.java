@@ -30,6 +30,7 @@ final class RunCommand implements Callable<Integer> {
 
   @Mixin private CaptureOptions captures;
   @Mixin private ServiceOptions services;
+  @Mixin private PluginOptions plugins;
 
   @Option(
       names = "--speed",
@@ -58,7 +59,8 @@ final class RunCommand implements Callable<Integer> {
     Inventory inventory = Installation.inventory(inventoryFile);
     Source source = Source.files(captures.checked(), speed.toString());
     try (PipelineSession session =
-        PipelineSession.start(console, inventory, services, List.of(text))) {
+        PipelineSession.start(
+            console, plugins.installation(), inventory, services, List.of(text))) {
       String id = session.submit(text, source);
       WindowPrinter printer =
           new WindowPrinter(

@@ -68,6 +68,7 @@ final class ServerCommand implements Callable<Integer> {
   private Path inventoryFile;
 
   @Mixin private ServiceOptions services;
+  @Mixin private PluginOptions plugins;
 
   ServerCommand(Console console) {
     this.console = console;
@@ -83,7 +84,11 @@ final class ServerCommand implements Callable<Integer> {
     CountDownLatch stop = new CountDownLatch(1);
     try (PipelineSession session =
             PipelineSession.start(
-                console, Installation.inventory(inventoryFile), services, List.of());
+                console,
+                plugins.installation(),
+                Installation.inventory(inventoryFile),
+                services,
+                List.of());
         RestServer server =
             RestServer.start(session.queries(), source, RestOptions.loopback(port))) {
       StopSignals.handle(stop::countDown);

@@ -3,12 +3,14 @@ package io.tapline.control.embedded;
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * How an embedded pipeline is made.
  *
  * @param monitor the monitor program
- * @param catalogue its parsers
+ * @param plugins shared objects with parsers that it loads
+ * @param catalogue all of its parsers
  * @param inventory names of hosts
  * @param brokers Kafka to use instead of an embedded broker, {@code host:port}; empty for the
  *     embedded one
@@ -16,8 +18,13 @@ import java.nio.file.Path;
  *     own
  */
 public record EmbeddedOptions(
-    Path monitor, Catalogue catalogue, Inventory inventory, String brokers, String redis) {
+    Path monitor,
+    List<Path> plugins,
+    Catalogue catalogue,
+    Inventory inventory,
+    String brokers,
+    String redis) {
   public static EmbeddedOptions of(Path monitor, Catalogue catalogue, Inventory inventory) {
-    return new EmbeddedOptions(monitor, catalogue, inventory, "", "");
+    return new EmbeddedOptions(monitor, List.of(), catalogue, inventory, "", "");
   }
 }

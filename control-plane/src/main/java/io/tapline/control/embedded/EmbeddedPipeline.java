@@ -71,7 +71,8 @@ public final class EmbeddedPipeline implements AutoCloseable {
     // All three are awaited before anything is thrown, so that close() finds whatever came up.
     CompletableFuture.allOf(redis, brokers, flink).join();
     Endpoints endpoints = endpoints(brokers.join(), redis.join());
-    Backend backend = new Backend(endpoints, flink.join(), options.monitor(), folder);
+    Backend backend =
+        new Backend(endpoints, flink.join(), options.monitor(), options.plugins(), folder);
     QueryService service =
         opened(new QueryService(backend, options.catalogue(), options.inventory()));
     service.requireServices();

@@ -3,6 +3,7 @@ package io.tapline.control.query;
 import io.tapline.control.embedded.EmbeddedFlink;
 import io.tapline.flink.Endpoints;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * What queries run on.
@@ -10,6 +11,8 @@ import java.nio.file.Path;
  * @param endpoints Kafka and Redis
  * @param flink where jobs run
  * @param monitor the monitor program
+ * @param plugins shared objects with parsers that it loads
  * @param folder for plan files
  */
-public record Backend(Endpoints endpoints, EmbeddedFlink flink, Path monitor, Path folder) {}
+public record Backend(
+    Endpoints endpoints, EmbeddedFlink flink, Path monitor, List<Path> plugins, Path folder) {}

@@ -40,14 +40,17 @@ final class MonitorProcess {
    * What to run.
    *
    * @param program the monitor
+   * @param plugins that it loads
    * @param plan file with the plan's JSON
    * @param id of the monitor in the plan
    */
-  record Command(Path program, Path plan, String id, String brokers, Source source) {
+  record Command(
+      Path program, List<Path> plugins, Path plan, String id, String brokers, Source source) {
     private List<String> line() {
       List<String> line = new ArrayList<>(List.of(program.toString()));
       line.addAll(List.of("--plan", plan.toString(), "--monitor-id", id));
       line.addAll(List.of("--output", "kafka", "--brokers", brokers, "--status", "json"));
+      plugins.forEach(plugin -> line.addAll(List.of("--plugin", plugin.toString())));
       line.addAll(source.flags());
       return line;
     }

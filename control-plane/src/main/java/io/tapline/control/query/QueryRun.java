@@ -115,6 +115,7 @@ final class QueryRun {
         MonitorProcess.start(
             new MonitorProcess.Command(
                 backend.monitor(),
+                backend.plugins(),
                 planFile,
                 plan.getMonitors(0).getId(),
                 backend.endpoints().brokers(),

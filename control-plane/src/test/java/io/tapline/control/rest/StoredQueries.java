@@ -9,6 +9,7 @@ import io.tapline.flink.Endpoints;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.StreamEntryID;
@@ -41,7 +42,7 @@ final class StoredQueries implements AutoCloseable {
 
   StoredQueries(Source source) throws Exception {
     Endpoints endpoints = Endpoints.of("127.0.0.1:" + TestRedis.freePort(), redis.address());
-    Backend backend = new Backend(endpoints, null, Path.of("no-monitor"), folder);
+    Backend backend = new Backend(endpoints, null, Path.of("no-monitor"), List.of(), folder);
     queries = new QueryService(backend, Catalogue.fromJson(CATALOGUE), Inventory.empty());
     server = RestServer.start(queries, source, RestOptions.loopback(0));
     rest = new Rest(server.port());

@@ -1,0 +1,31 @@
+package io.tapline.control.cli;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.Option;
+
+/** Parsers outside the tree. */
+final class PluginOptions {
+  @Option(
+      names = "--plugin",
+      paramLabel = "FILE",
+      description =
+          "Shared object with parsers (docs/tutorials/a-parser-out-of-tree.md); repeat for several.")
+  private List<Path> files = new ArrayList<>();
+
+  /** The files, after a look at each. */
+  List<Path> checked() {
+    for (Path file : files) {
+      if (!Files.isRegularFile(file)) {
+        throw new CommandException("no plug-in " + file);
+      }
+    }
+    return files.stream().map(Path::toAbsolutePath).toList();
+  }
+
+  Installation installation() {
+    return Installation.with(checked());
+  }
+}

@@ -1,0 +1,62 @@
+#include "monitors/output/batch_ledger.h"
+
+#include <algorithm>
+
+namespace tapline {
+namespace {
+
+BatchLedger::Debt* FindRoom(BatchLedger* ledger) {
+  for (uint32_t i = 0; i < ledger->tickets; ++i) {
+    if (!ledger->debts[i].open) return &ledger->debts[i];
+  }
+  return ledger->tickets < BatchLedger::kMostInFlight ? &ledger->debts[ledger->tickets++] : nullptr;
+}
+
+}  // namespace
+
+void SettleTuples(uint32_t query, Accounting* account, BatchLedger* ledger) {
+  constexpr int kLost = IndexOf(Drop::kMonitorRestartedTuples);
+  BatchLedger::Stream& stream = ledger->streams[query];
+  account->LoseTuples(kLost, std::min(stream.waiting_rows, stream.waiting_rows_parsed));
+  stream.waiting_rows = stream.waiting_rows_parsed = 0;
+  if (!ledger->batches) return;
+  for (uint32_t i = 0; i < ledger->tickets; ++i) {
+    BatchLedger::Debt& debt = ledger->debts[i];
+    if (!debt.open || debt.query != query) continue;
+    for (Accounting* each : {account, &debt.accounting, &stream.reported}) {
+      each->tuples_out -= debt.rows;
+      each->dropped[kLost] += debt.rows;
+    }
+    debt.rows = 0;
+    // The next process ends the query itself.
+    debt.end_of_stream = false;
+  }
+  const Accounting unreported = *account - stream.reported;
+  BatchLedger::Debt* debt = unreported == Accounting() ? nullptr : FindRoom(ledger);
+  // Without room it stays unreported: the next worker's first batch tells it.
+  if (debt == nullptr) return;
+  *debt = {true, false, query, 0, stream.incarnation, stream.next_sequence++, stream.watermark_ns, unreported};
+  stream.reported = *account;
+}
+
+void Forget(uint64_t queries, BatchLedger* ledger) {
+  ledger->known &= ~queries;
+  for (uint32_t i = 0; i < ledger->tickets; ++i) {
+    BatchLedger::Debt& debt = ledger->debts[i];
+    if ((queries >> debt.query & 1) != 0) debt.open = false;
+  }
+}
+
+std::vector<uint32_t> DebtsOf(uint32_t query, const BatchLedger& ledger) {
+  std::vector<uint32_t> tickets;
+  for (uint32_t i = 0; i < ledger.tickets; ++i) {
+    if (ledger.debts[i].open && ledger.debts[i].query == query) tickets.push_back(i);
+  }
+  std::sort(tickets.begin(), tickets.end(), [&](uint32_t i, uint32_t j) {
+    const BatchLedger::Debt &a = ledger.debts[i], &b = ledger.debts[j];
+    return a.incarnation != b.incarnation ? a.incarnation < b.incarnation : a.sequence < b.sequence;
+  });
+  return tickets;
+}
+
+}  // namespace tapline

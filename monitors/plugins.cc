@@ -1,0 +1,59 @@
+#include "monitors/plugins.h"
+
+#include <sstream>
+
+#include "parsers/plugin/plugin.h"
+#include "parsers/plugin/plugin_parser.h"
+#include "parsers/plugin/schema_text.h"
+#include "parsers/registry.h"
+
+namespace tapline {
+namespace {
+
+Status AddParser(const std::string& path, const std::string& name, std::function<std::unique_ptr<Parser>()> make) {
+  if (add_parser(name, std::move(make))) return {};
+  return Status::User("plug-in " + path + ": there is a parser '" + name + "' already");
+}
+
+Status Load(const std::string& path, uint32_t index, PluginPage* page) {
+  std::string error;
+  auto plugin = Plugin::load(path, index, &error);
+  if (plugin == nullptr) return Status::User("plug-in " + path + ": " + error);
+  std::string schemas;
+  for (const ParserDescription& parser : plugin->parsers()) {
+    Status added = AddParser(path, parser.schema.name, [parser, index] { return make_plugin_parser(parser, index); });
+    if (!added.ok()) return added;
+    schemas += schema_to_text(parser.schema) + "\n";
+  }
+  if (page != nullptr) page->set_schemas(schemas);
+  return {};
+}
+
+Status StandIn(const std::string& path, const PluginPage& page) {
+  if (page.schema_bytes == 0) {
+    return Status::User("plug-in " + path + " can't be loaded: it failed while it was, twice; run without it");
+  }
+  std::istringstream lines{std::string(page.schema_text())};
+  for (std::string line; std::getline(lines, line);) {
+    auto schema = schema_of_text(line);
+    if (!schema) return Status::Internal("what is known of plug-in " + path + " can't be read");
+    Status added = AddParser(path, schema->name, [schema] { return left_out_parser(*schema); });
+    if (!added.ok()) return added;
+  }
+  return {};
+}
+
+}  // namespace
+
+Status LoadPlugins(std::span<const std::string> paths, MonitorPage* page) {
+  if (paths.size() > kMostPlugins) return Status::Usage("more than 16 plug-ins");
+  for (uint32_t i = 0; i < paths.size(); ++i) {
+    PluginPage* plugin = page == nullptr ? nullptr : &page->plugins[i];
+    bool left_out = plugin != nullptr && plugin->left_out;
+    Status status = left_out ? StandIn(paths[i], *plugin) : Load(paths[i], i, plugin);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace tapline

@@ -1,0 +1,95 @@
+#include "monitors/supervisor/monitor_page.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+#include <numeric>
+
+namespace tapline {
+namespace {
+
+void LosePackets(uint64_t queries, uint64_t count, UnitPage* unit) {
+  for (uint64_t bits = queries; bits != 0; bits &= bits - 1) {
+    unit->accounts[std::countr_zero(bits)].LosePackets(IndexOf(Drop::kMonitorRestarted), count);
+  }
+}
+
+// Packets of the burst under way that the lane had not looked at, and fragments whose datagrams were not whole; then
+// whatever was counted on one side only.
+void SettleLane(LanePage* lane) {
+  LaneAccounting& account = lane->accounting;
+  account.received += lane->burst_left;
+  account.lost[IndexOf(Drop::kMonitorRestarted)] += lane->burst_left;
+  lane->burst_left = 0;
+  account.lost[IndexOf(Drop::kMonitorRestarted)] += account.held;
+  account.held = 0;
+  const uint64_t explained = account.matched + account.unmatched + account.merged +
+                             std::accumulate(account.undecodable.begin(), account.undecodable.end(), uint64_t{0}) +
+                             std::accumulate(account.lost.begin(), account.lost.end(), uint64_t{0});
+  if (account.received > explained) account.lost[IndexOf(Drop::kMonitorRestarted)] += account.received - explained;
+  account.received = std::max(account.received, explained);
+}
+
+// Packets that the parsers had got and not finished with, and the connections that they were following.
+void SettlePackets(uint32_t query, UnitPage* unit) {
+  Accounting& account = unit->accounts[query];
+  const uint64_t unparsed = account.packets_out - std::min(account.packets_out, unit->parsed[query]);
+  account.packets_out -= unparsed;
+  account.dropped[IndexOf(Drop::kMonitorRestarted)] += unparsed;
+  const uint64_t explained = account.packets_out + account.dropped_of(DropUnit::kPackets);
+  if (account.packets_in > explained) {
+    account.dropped[IndexOf(Drop::kMonitorRestarted)] += account.packets_in - explained;
+  }
+  account.packets_in = std::max(account.packets_in, explained);
+  account.dropped[IndexOf(Drop::kMonitorRestartedFlows)] += unit->live_flows[query];
+  unit->parsed[query] = account.packets_out;
+  unit->live_flows[query] = 0;
+}
+
+}  // namespace
+
+void PluginPage::set_schemas(std::string_view text) {
+  schema_bytes = static_cast<uint32_t>(std::min(text.size(), schemas.size()));
+  std::memcpy(schemas.data(), text.data(), schema_bytes);
+}
+
+bool PlanPage::Set(std::string_view plan) {
+  if (plan.size() > text.size()) return false;
+  std::memcpy(text.data(), plan.data(), plan.size());
+  bytes = static_cast<uint32_t>(plan.size());
+  return true;
+}
+
+void UnmapPage::operator()(MonitorPage* page) const { munmap(page, sizeof(MonitorPage)); }
+
+MonitorPagePointer MapMonitorPage() {
+  void* memory =
+      mmap(nullptr, sizeof(MonitorPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  // All zero is what most places begin with: they are left as they are, untouched. Only these differ.
+  auto* page = static_cast<MonitorPage*>(memory);
+  page->clock_start_ns = INT64_MIN;
+  return MonitorPagePointer(page);
+}
+
+void SettleAfterDeath(MonitorPage* page) {
+  for (size_t i = 0; i < kMostSupervisedLanes; ++i) {
+    LanePage& lane = page->lanes[i];
+    UnitPage& unit = page->units[i];
+    if (lane.thread_id.load(std::memory_order_relaxed) == 0) continue;
+    LosePackets(unit.ledger.known & ~lane.done, lane.burst_left + lane.accounting.held, &unit);
+    SettleLane(&lane);
+    for (uint64_t bits = unit.ledger.known; bits != 0; bits &= bits - 1) {
+      const auto query = static_cast<uint32_t>(std::countr_zero(bits));
+      SettlePackets(query, &unit);
+      SettleTuples(query, &unit.accounts[query], &unit.ledger);
+    }
+    lane.thread_id.store(0, std::memory_order_relaxed);
+    lane.call.plugin.store(0, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace tapline

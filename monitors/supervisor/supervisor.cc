@@ -1,0 +1,202 @@
+#include "monitors/supervisor/supervisor.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "monitors/base/clock.h"
+
+namespace tapline {
+namespace {
+
+constexpr int kLookEveryMs = 20;
+constexpr int64_t kNsPerMs = 1'000'000;
+constexpr int64_t kMinuteNs = 60'000'000'000;
+constexpr int64_t kFirstPauseNs = 100'000'000;
+constexpr int64_t kLongestPauseNs = 5'000'000'000;
+constexpr uint32_t kStrikes = 2;
+constexpr int kLooksAtArrivals = 10;
+
+// SIGTERM and SIGINT wait while it lives.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTERM);
+    sigaddset(&stop, SIGINT);
+    sigprocmask(SIG_BLOCK, &stop, &before_);
+  }
+  ~BlockedSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+MonitorPage* page_of_handler = nullptr;
+
+// Of the thread that the signal met: which plug-in it was in. Then the signal does what it does.
+void NoteCulprit(int signal) {
+  page_of_handler->culprit.store(call_mark().plugin.load(std::memory_order_relaxed));
+  raise(signal);
+}
+
+void WatchSignals(MonitorPage* page) {
+#if !defined(__SANITIZE_ADDRESS__)
+  page_of_handler = page;
+  struct sigaction action = {};
+  action.sa_handler = NoteCulprit;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+  for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) sigaction(signal, &action, nullptr);
+#else
+  static_cast<void>(page);  // the sanitizer's own handlers tell more
+#endif
+}
+
+[[noreturn]] void BeWorker(const std::function<int(MonitorPage*)>& work, MonitorPage* page, int supervisor) {
+  // It ends with its supervisor, however that ends.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != supervisor) _exit(1);
+  WatchSignals(page);
+  int code = work(page);
+  page->phase.store(MonitorPage::Phase::kFinished);
+  _exit(code);
+}
+
+}  // namespace
+
+Supervisor::Supervisor(SupervisorOptions options, Reporter* reporter, const std::atomic<bool>* stop)
+    : options_(std::move(options)), reporter_(reporter), stop_(stop), watchdog_(options_.watchdog_ns) {}
+
+Status Supervisor::Run(const std::function<int(MonitorPage*)>& work, int* exit_code) {
+  page_ = MapMonitorPage();
+  if (page_ == nullptr) return Status::Resources("no memory for what the monitor shares with its supervisor");
+  if (!options_.interface.empty()) arrivals_.Open(options_.interface);
+  while (true) {
+    if (Status status = StartWorker(work); !status.ok()) return status;
+    last_death_ = Await();
+    if (page_->phase.load() == MonitorPage::Phase::kFinished) {
+      *exit_code = WIFEXITED(last_death_.wait_status) ? WEXITSTATUS(last_death_.wait_status)
+                                                      : 128 + WTERMSIG(last_death_.wait_status);
+      return {};
+    }
+    page_->died_at_ns = MonotonicNs();
+    SettleAfterDeath(page_.get());
+    Blame(last_death_);
+    if (Status status = Pause(); !status.ok()) return status;
+  }
+}
+
+Status Supervisor::StartWorker(const std::function<int(MonitorPage*)>& work) {
+  ++page_->worker;
+  page_->culprit.store(0);
+  page_->phase.store(MonitorPage::Phase::kStarting);
+  watchdog_.Reset();
+  looks_left_ = kLooksAtArrivals;
+  unseen_ = UINT64_MAX;
+  int supervisor = getpid();
+  BlockedSignals until_it_is_known_who_is_told;
+  told_ = stop_->load();
+  worker_ = fork();
+  if (worker_ < 0) return Status::Resources(std::string("no process for the monitor: ") + std::strerror(errno));
+  if (worker_ == 0) {
+    arrivals_.Close();
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    BeWorker(work, page_.get(), supervisor);
+  }
+  worker_fd_ = static_cast<int>(syscall(SYS_pidfd_open, worker_, 0));
+  return {};
+}
+
+Supervisor::Death Supervisor::Await() {
+  Death death;
+  pollfd end = {worker_fd_, POLLIN, 0};
+  while (true) {
+    TellStop();
+    if (poll(&end, 1, kLookEveryMs) < 0 && errno != EINTR) usleep(kLookEveryMs * 1000);
+    if (waitpid(worker_, &death.wait_status, WNOHANG) == worker_) break;
+    CountMissed();
+    death.plugin = watchdog_.Look(*page_, worker_, MonotonicNs());
+    if (death.plugin == 0) continue;
+    death.hung = true;
+    kill(worker_, SIGKILL);
+    waitpid(worker_, &death.wait_status, 0);
+    break;
+  }
+  if (worker_fd_ >= 0) close(worker_fd_);
+  if (death.plugin == 0) death.plugin = page_->culprit.load();
+  for (size_t i = 0; death.plugin == 0 && i < kMostSupervisedLanes; ++i) {
+    death.plugin = page_->lanes[i].call.plugin.load(std::memory_order_relaxed);
+  }
+  return death;
+}
+
+void Supervisor::TellStop() {
+  if (told_ || !stop_->load()) return;
+  told_ = true;
+  kill(worker_, SIGTERM);
+}
+
+// Once a new worker listens: what the interface had, less what all workers have seen of it. Of several looks the least
+// tells: the others had packets on their way.
+void Supervisor::CountMissed() {
+  if (looks_left_ == 0 || !arrivals_.open() || page_->phase.load() != MonitorPage::Phase::kRunning) return;
+  uint64_t seen = 0;
+  for (const LanePage& lane : page_->lanes) seen += lane.accounting.received;
+  const uint64_t arrived = arrivals_.Read();
+  unseen_ = std::min(unseen_, arrived - std::min(arrived, seen));
+  if (--looks_left_ > 0) return;
+  if (!page_->restarted()) unseen_at_start_ = unseen_;
+  page_->missed.store(unseen_ - std::min(unseen_, unseen_at_start_));
+}
+
+std::string Supervisor::Describe(const Death& death) const {
+  std::string how = "ended with exit code " + std::to_string(WEXITSTATUS(death.wait_status));
+  if (WIFSIGNALED(death.wait_status)) {
+    how = "crashed (SIG" + std::string(sigabbrev_np(WTERMSIG(death.wait_status))) + ")";
+  }
+  if (death.hung) how = "did not return within " + std::to_string(options_.watchdog_ns / kNsPerMs) + " ms";
+  return how;
+}
+
+void Supervisor::Blame(const Death& death) {
+  constexpr char kCounted[] = "; the monitor starts anew, what it lost is counted as monitor_restarted";
+  if (death.plugin == 0 || death.plugin > options_.plugins.size()) {
+    deaths_.push_back(page_->died_at_ns);
+    reporter_->Warning("the monitor " + Describe(death) + ", within no plug-in" + kCounted);
+    return;
+  }
+  PluginPage& plugin = page_->plugins[death.plugin - 1];
+  ++plugin.strikes;
+  plugin.left_out = plugin.strikes >= kStrikes;
+  const char* left_out = "; for the second time: from now on it is left out, which queries count as plugin_left_out";
+  reporter_->Warning("plug-in " + options_.plugins[death.plugin - 1] + " " + Describe(death) + kCounted +
+                     (plugin.left_out ? left_out : ""));
+}
+
+// Plug-ins have two strikes each; only what dies for no known reason may do so again and again.
+Status Supervisor::Pause() {
+  if (last_death_.plugin != 0) return {};
+  while (!deaths_.empty() && page_->died_at_ns - deaths_.front() > kMinuteNs) deaths_.pop_front();
+  if (deaths_.size() >= options_.most_deaths) {
+    return Status::Internal("the monitor " + Describe(last_death_) + "; it did so " + std::to_string(deaths_.size()) +
+                            " times within a minute, so that it is not started again");
+  }
+  int64_t pause_ns = std::min(kLongestPauseNs, kFirstPauseNs << (deaths_.size() - 1));
+  for (int64_t end_ns = MonotonicNs() + pause_ns; MonotonicNs() < end_ns && !stop_->load();)
+    usleep(kLookEveryMs * 1000);
+  return {};
+}
+
+}  // namespace tapline

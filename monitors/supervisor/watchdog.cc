@@ -1,0 +1,54 @@
+#include "monitors/supervisor/watchdog.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace tapline {
+
+ThreadState ReadThreadState(int process, int thread) {
+  ThreadState result;
+  std::ifstream file("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos) return result;
+  std::istringstream fields(line.substr(name_end + 1));
+  std::string skipped;
+  int64_t user_ticks = 0, system_ticks = 0;
+  fields >> result.state;
+  for (int i = 0; i < 10; ++i) fields >> skipped;
+  fields >> user_ticks >> system_ticks;
+  result.cpu_ns = (user_ticks + system_ticks) * (1'000'000'000 / sysconf(_SC_CLK_TCK));
+  return result;
+}
+
+uint32_t Watchdog::Look(const MonitorPage& page, int process, int64_t now_ns) {
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    if (page.lanes[i].thread_id.load(std::memory_order_relaxed) == 0) continue;
+    if (Hangs(&lanes_[i], page.lanes[i], process, now_ns)) return lanes_[i].plugin;
+  }
+  return 0;
+}
+
+bool Watchdog::Hangs(Seen* seen, const LanePage& lane, int process, int64_t now_ns) const {
+  uint32_t plugin = lane.call.plugin.load(std::memory_order_relaxed);
+  uint64_t calls = lane.call.calls.load(std::memory_order_relaxed);
+  bool same = plugin != 0 && seen->plugin == plugin && seen->calls == calls;
+  if (same && now_ns - seen->since_ns < patience_ns_) return false;
+  if (!same && plugin == 0) {
+    seen->plugin = 0;
+    return false;
+  }
+  ThreadState thread = ReadThreadState(process, lane.thread_id.load(std::memory_order_relaxed));
+  bool stopped = thread.state == 'T' || thread.state == 't';
+  if (!same || stopped) {
+    *seen = {calls, plugin, now_ns, thread.cpu_ns};
+    return false;
+  }
+  return thread.state != 'R' || thread.cpu_ns - seen->cpu_ns >= patience_ns_ / 2;
+}
+
+}  // namespace tapline

@@ -1,0 +1,62 @@
+// Who is being called right now: what tells a supervisor which plug-in a lane crashed or hangs in.
+//
+// One writer, the lane's thread; any process that maps it may read. All stores are relaxed: a reader either waits for
+// long (the watchdog) or reads what a dead process left, and those stores have all happened.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tapline {
+
+struct CallMark {
+  // 1 + the plug-in's index while its code runs; 0 otherwise, also while it has called back into Tapline.
+  std::atomic<uint32_t> plugin{0};
+  // How many calls have begun: tells one long call from many short ones.
+  std::atomic<uint64_t> calls{0};
+};
+
+namespace internal {
+inline thread_local CallMark own_call_mark;
+inline thread_local CallMark* call_mark = nullptr;
+}  // namespace internal
+
+// This thread's mark.
+inline CallMark& call_mark() { return internal::call_mark != nullptr ? *internal::call_mark : internal::own_call_mark; }
+// Has this thread write to `mark`, which outlives the thread's calls; null: to one that nobody reads.
+inline void set_call_mark(CallMark* mark) { internal::call_mark = mark; }
+
+// While it lives, the thread runs the code of that plug-in.
+class MarkedCall {
+ public:
+  explicit MarkedCall(uint32_t plugin_index) : mark_(call_mark()) {
+    mark_.calls.store(mark_.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    mark_.plugin.store(plugin_index + 1, std::memory_order_relaxed);
+  }
+  ~MarkedCall() { mark_.plugin.store(0, std::memory_order_relaxed); }
+  MarkedCall(const MarkedCall&) = delete;
+  MarkedCall& operator=(const MarkedCall&) = delete;
+
+ private:
+  CallMark& mark_;
+};
+
+// While it lives, the thread is back in Tapline's code, within a marked call.
+class UnmarkedCall {
+ public:
+  UnmarkedCall() : mark_(call_mark()), plugin_(mark_.plugin.load(std::memory_order_relaxed)) {
+    mark_.plugin.store(0, std::memory_order_relaxed);
+  }
+  ~UnmarkedCall() {
+    mark_.calls.store(mark_.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    mark_.plugin.store(plugin_, std::memory_order_relaxed);
+  }
+  UnmarkedCall(const UnmarkedCall&) = delete;
+  UnmarkedCall& operator=(const UnmarkedCall&) = delete;
+
+ private:
+  CallMark& mark_;
+  uint32_t plugin_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,154 @@
+#include "parsers/plugin/description.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "parsers/plugin/schema_text.h"
+
+namespace tapline {
+namespace {
+
+// A description without fault, for tests to break.
+struct Described {
+  std::vector<tapline_field> fields = {{"url", nullptr, "A name", TAPLINE_STRING, 0},
+                                       {"size", "bytes", nullptr, TAPLINE_U64, 1}};
+  std::vector<const char*> main = {"url", "dst_port"};
+  tapline_parser parser = {};
+
+  Described() {
+    parser.struct_bytes = sizeof(tapline_parser);
+    parser.field_bytes = sizeof(tapline_field);
+    parser.name = "mine";
+    parser.description = "What it does";
+    parser.layer = TAPLINE_APPLICATION;
+    parser.needs = TAPLINE_NEEDS_PACKETS;
+    parser.value_field = "size";
+    parser.create = [](const tapline_host*) -> void* { return nullptr; };
+    parser.destroy = [](void*) {};
+    parser.process = [](void*, const tapline_packet* const*, uint32_t, tapline_out*) {};
+    finish();
+  }
+  void finish() {
+    parser.fields = fields.data();
+    parser.field_count = static_cast<uint32_t>(fields.size());
+    parser.main_fields = main.data();
+    parser.main_field_count = static_cast<uint32_t>(main.size());
+  }
+};
+
+std::string fault_of(const std::function<void(Described&)>& break_it) {
+  Described described;
+  break_it(described);
+  std::string error;
+  return describe(&described.parser, &error) ? "" : error;
+}
+
+TEST(Description, IsTakenOver) {
+  std::string error;
+  const Described described;
+  const auto read = describe(&described.parser, &error);
+  ASSERT_TRUE(read.has_value()) << error;
+  EXPECT_EQ(read->schema.name, "mine");
+  EXPECT_EQ(read->schema.layer, Layer::kApplication);
+  ASSERT_EQ(read->schema.fields.size(), 2u);
+  EXPECT_EQ(read->schema.fields[1].unit, "bytes");
+  EXPECT_TRUE(read->schema.fields[1].additive);
+  EXPECT_EQ(read->schema.main_fields, (std::vector<std::string>{"url", "dst_port"}));
+  EXPECT_EQ(read->schema.value_field, "size");
+  EXPECT_TRUE(read->needs.packets);
+  EXPECT_FALSE(read->needs.connections);
+}
+
+// Later versions append to the structures: what is unknown here is stepped over.
+TEST(Description, LargerStructuresAreStillRead) {
+  struct LargerField {
+    tapline_field known;
+    uint64_t later;
+  };
+  struct LargerParser {
+    tapline_parser known;
+    uint64_t later;
+  };
+  Described described;
+  const LargerField fields[] = {{described.fields[0], 7}, {described.fields[1], 7}};
+  LargerParser parser = {described.parser, 7};
+  parser.known.struct_bytes = sizeof parser;
+  parser.known.field_bytes = sizeof(LargerField);
+  parser.known.fields = &fields[0].known;
+  std::string error;
+  const auto read = describe(&parser.known, &error);
+  ASSERT_TRUE(read.has_value()) << error;
+  EXPECT_EQ(read->schema.fields[1].name, "size");
+}
+
+TEST(Description, FaultsAreNamed) {
+  const std::string long_name(64, 'a'), long_text(1001, 'a');
+  const struct {
+    std::function<void(Described&)> break_it;
+    const char* fault;
+  } cases[] = {
+      {[](Described& d) { d.parser.struct_bytes = 8; }, "struct_bytes"},
+      {[](Described& d) { d.parser.field_bytes = 8; }, "field_bytes"},
+      {[](Described& d) { d.parser.name = nullptr; }, "name"},
+      {[](Described& d) { d.parser.name = ""; }, "name"},
+      {[](Described& d) { d.parser.name = "Mine"; }, "name"},
+      {[](Described& d) { d.parser.name = "1st"; }, "name"},
+      {[&](Described& d) { d.parser.name = long_name.c_str(); }, "name"},
+      {[&](Described& d) { d.parser.description = long_text.c_str(); }, "description"},
+      {[](Described& d) { d.parser.description = "two\nlines"; }, "description"},
+      {[](Described& d) { d.parser.layer = 3; }, "layer 3"},
+      {[](Described& d) { d.parser.fields = nullptr; }, "fields"},
+      {[](Described& d) { d.parser.field_count = 0; }, "fields"},
+      {[](Described& d) { d.parser.field_count = 65; }, "fields"},
+      {[](Described& d) { d.fields[1].name = nullptr; }, "field 2"},
+      {[](Described& d) { d.fields[1].name = "url"; }, "field url"},
+      {[](Described& d) { d.fields[1].name = "time_ns"; }, "field time_ns"},
+      {[](Described& d) { d.fields[1].name = "query"; }, "field query"},
+      {[](Described& d) { d.fields[1].unit = "\xff"; }, "field size"},
+      {[](Described& d) { d.fields[0].type = 5; }, "field url"},
+      {[](Described& d) { d.parser.main_fields = nullptr; }, "main_fields"},
+      {[](Described& d) { d.parser.main_field_count = 0; }, "main field"},
+      {[](Described& d) { d.main[1] = "host"; }, "main field 2"},
+      {[](Described& d) { d.main[0] = nullptr; }, "main field 1"},
+      {[](Described& d) { d.parser.value_field = "url"; }, "value_field"},
+      {[](Described& d) { d.parser.duration_field = "nothing"; }, "duration_field"},
+      {[](Described& d) { d.parser.needs = 0; }, "neither"},
+      {[](Described& d) { d.parser.needs |= 16; }, "does not know"},
+      {[](Described& d) { d.parser.needs |= TAPLINE_NEEDS_STREAMS; }, "on_data"},
+      {[](Described& d) { d.parser.needs |= TAPLINE_NEEDS_INTERVALS; }, "on_interval"},
+      {[](Described& d) { d.parser.connection_state_bytes = 8; }, "state"},
+      {[](Described& d) { d.parser.connection_state_bytes = 4097; }, "connection_state_bytes"},
+      {[](Described& d) { d.parser.create = nullptr; }, "create"},
+      {[](Described& d) { d.parser.process = nullptr; }, "process"},
+  };
+  for (const auto& each : cases) {
+    EXPECT_NE(fault_of(each.break_it).find(each.fault), std::string::npos)
+        << each.fault << ": " << fault_of(each.break_it);
+  }
+  std::string error;
+  EXPECT_FALSE(describe(nullptr, &error).has_value());
+}
+
+TEST(SchemaText, ReadsBack) {
+  Schema schema = {.name = "a",
+                   .description = "b",
+                   .layer = Layer::kTransport,
+                   .fields = {{"f", FieldType::kF64, "ns", "d", true}, {"g", FieldType::kString}},
+                   .main_fields = {"g"},
+                   .value_field = "f",
+                   .duration = {.field = "f", .event_field = "e", .start = {"s"}, .end = {"x", "y"}}};
+  const auto read = schema_of_text(schema_to_text(schema));
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(schema_to_text(*read), schema_to_text(schema));
+  EXPECT_EQ(read->fields[0].unit, "ns");
+  EXPECT_EQ(read->duration.end, (std::vector<std::string>{"x", "y"}));
+  for (const char* bad : {"", "[]", "{}", "[1,2]", "[\"a\"", "[\"a\",\"b\",2,[[1]],[],\"\",[]]"}) {
+    EXPECT_FALSE(schema_of_text(bad).has_value()) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace tapline

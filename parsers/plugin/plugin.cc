@@ -1,0 +1,74 @@
+#include "parsers/plugin/plugin.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "parsers/plugin/call_mark.h"
+
+namespace tapline {
+namespace {
+
+constexpr char kEntry[] = "tapline_plugin_entry";
+constexpr uint32_t kMostParsers = 16;
+
+const char* last_error() {
+  const char* error = dlerror();
+  return error != nullptr ? error : "no reason given";
+}
+
+}  // namespace
+
+std::unique_ptr<Plugin> Plugin::load(const std::string& path, uint32_t index, std::string* error) {
+  std::unique_ptr<Plugin> plugin(new Plugin(path, index));
+  std::error_code ignored;
+  const auto file = std::filesystem::absolute(path, ignored);
+  if (!std::filesystem::is_regular_file(file, ignored)) {
+    *error = "there is no such file";
+    return nullptr;
+  }
+  // Constructors of the object run, its entry runs, and what that returns is its memory.
+  MarkedCall marked(index);
+  void* object = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (object == nullptr) {
+    *error = std::string("it can't be loaded: ") + last_error();
+    return nullptr;
+  }
+  const auto entry = reinterpret_cast<const tapline_plugin* (*)()>(dlsym(object, kEntry));
+  if (entry == nullptr) {
+    *error = std::string("it is no plug-in: it has no function ") + kEntry;
+    return nullptr;
+  }
+  return plugin->read(entry(), error) ? std::move(plugin) : nullptr;
+}
+
+bool Plugin::read(const tapline_plugin* plugin, std::string* error) {
+  if (plugin == nullptr || plugin->abi != TAPLINE_PARSER_ABI) {
+    *error = plugin == nullptr ? std::string(kEntry) + " returned nothing"
+                               : "it was built for version " + std::to_string(plugin->abi) +
+                                     " of tapline_parser.h, this is version " + std::to_string(TAPLINE_PARSER_ABI);
+    return false;
+  }
+  const bool countable = plugin->struct_bytes >= sizeof(tapline_plugin) && plugin->parsers != nullptr &&
+                         plugin->parser_count > 0 && plugin->parser_count <= kMostParsers;
+  if (!countable) {
+    *error = "it names no parsers, or more than " + std::to_string(kMostParsers);
+    return false;
+  }
+  for (uint32_t i = 0; i < plugin->parser_count; ++i) {
+    auto described = describe(plugin->parsers[i], error);
+    if (!described) return false;
+    const bool again = std::any_of(parsers_.begin(), parsers_.end(), [&](const ParserDescription& other) {
+      return other.schema.name == described->schema.name;
+    });
+    if (again) {
+      *error = "two parsers of it are named " + described->schema.name;
+      return false;
+    }
+    parsers_.push_back(std::move(*described));
+  }
+  return true;
+}
+
+}  // namespace tapline
