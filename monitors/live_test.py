@@ -154,6 +154,8 @@ class LiveTest(unittest.TestCase):
         messages = [event["message"] for event in monitor.events if event["event"] == "query_refused"]
         for message, words in zip(messages, ("running already", "did you mean", "no query", "a command is")):
             self.assertIn(words, message)
+        names = [event["query"] for event in monitor.events if event["event"] == "query_refused"]
+        self.assertEqual(names, ["stays", "new", "nobody", ""])
         accounting = monitor.event("end")["accounting"]
         self.assertEqual(accounting["packets_received"], rounds * packets + 40)
         self.assertEqual(accounting["queries"]["stays"]["packets_in"], rounds * packets + 40)

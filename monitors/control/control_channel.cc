@@ -15,6 +15,12 @@ constexpr int kLookEveryMs = 50;
 // A plan is a few kilobytes.
 constexpr size_t kMostLineBytes = 1 << 20;
 
+// What a plan calls itself, right or wrong: its sender is to know which one was refused.
+std::string NameIn(const json& plan) {
+  const bool named = plan.is_object() && plan.contains("query") && plan["query"].is_string();
+  return named ? plan["query"].get<std::string>() : "";
+}
+
 }  // namespace
 
 ControlChannel::ControlChannel(int fd, QueryControl* control, Reporter* reporter, std::atomic<bool>* stop)
@@ -59,6 +65,7 @@ void ControlChannel::Obey(std::string_view line) {
   std::string name;
   Status status = Status::User("a command is {\"add\":PLAN} or {\"end\":\"QUERY\"}");
   if (command.is_object() && command.contains("add")) {
+    name = NameIn(command["add"]);
     status = control_->AddQuery(command["add"].dump(), &name);
     if (status.ok()) return reporter_->QueryAdded(name);
   } else if (command.is_object() && command.contains("end") && command["end"].is_string()) {

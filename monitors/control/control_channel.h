@@ -22,7 +22,7 @@ namespace tapline {
 class QueryControl {
  public:
   virtual ~QueryControl() = default;
-  // Takes a plan's JSON. Returns the query's name even where it fails, if there is one.
+  // Takes a plan's JSON. Sets the query's name if that is a plan.
   virtual Status AddQuery(std::string_view plan, std::string* name) = 0;
   virtual Status EndQuery(const std::string& name) = 0;
   // Called at least each tenth of a second: tells of what has ended.

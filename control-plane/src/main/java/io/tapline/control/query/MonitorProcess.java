@@ -4,11 +4,11 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.control.PipelineException;
-import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.ChildProcesses;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -18,8 +18,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One run of {@code tapline-monitor}: its status lines become progress, warnings and, if it fails,
- * one error.
+ * One run of {@code tapline-monitor}: its status lines become events and, if it fails, one error.
  */
 final class MonitorProcess {
   private static final Logger LOG = LoggerFactory.getLogger(MonitorProcess.class);
@@ -29,8 +28,7 @@ final class MonitorProcess {
   private static final int MOST_UNREAD_CHARACTERS = 2_000;
 
   private final Process process;
-  private final ProgressListener progress;
-  private final Runnable onReady;
+  private final MonitorEvents events;
   private final CompletableFuture<Void> end = new CompletableFuture<>();
   private PipelineException error;
   private String lastLog = "";
@@ -41,37 +39,36 @@ final class MonitorProcess {
    *
    * @param program the monitor
    * @param plugins that it loads
-   * @param plan file with the plan's JSON
-   * @param id of the monitor in the plan
+   * @param task the flags that say where its queries come from
+   * @param id of the monitor in plans
    */
   record Command(
-      Path program, List<Path> plugins, Path plan, String id, String brokers, Source source) {
+      Path program,
+      List<Path> plugins,
+      List<String> task,
+      String id,
+      String brokers,
+      Source source) {
     private List<String> line() {
       List<String> line = new ArrayList<>(List.of(program.toString()));
-      line.addAll(List.of("--plan", plan.toString(), "--monitor-id", id));
-      line.addAll(List.of("--output", "kafka", "--brokers", brokers, "--status", "json"));
+      line.addAll(task);
+      line.addAll(List.of("--monitor-id", id, "--status", "json"));
+      line.addAll(List.of("--output", "kafka", "--brokers", brokers));
       plugins.forEach(plugin -> line.addAll(List.of("--plugin", plugin.toString())));
       line.addAll(source.flags());
       return line;
     }
   }
 
-  private MonitorProcess(Process process, ProgressListener progress, Runnable onReady) {
+  private MonitorProcess(Process process, MonitorEvents events) {
     this.process = process;
-    this.progress = progress;
-    this.onReady = onReady;
+    this.events = events;
   }
 
-  /**
-   * Starts a monitor.
-   *
-   * @param onReady called once, when it sees packets
-   */
-  static MonitorProcess start(Command command, ProgressListener progress, Runnable onReady)
-      throws IOException {
+  static MonitorProcess start(Command command, MonitorEvents events) throws IOException {
     ProcessBuilder builder = new ProcessBuilder().redirectOutput(ProcessBuilder.Redirect.DISCARD);
     MonitorProcess monitor =
-        new MonitorProcess(ChildProcesses.start(builder, command.line()), progress, onReady);
+        new MonitorProcess(ChildProcesses.start(builder, command.line()), events);
     Thread reader = new Thread(monitor::readStatus, "monitor-status");
     reader.setDaemon(true);
     reader.start();
@@ -84,6 +81,17 @@ final class MonitorProcess {
    */
   CompletableFuture<Void> end() {
     return end;
+  }
+
+  /**
+   * Writes a line to its standard input; blocks while the monitor does not read.
+   *
+   * <p>REQUIRES: called by one thread at a time.
+   */
+  void send(JsonNode command) throws IOException {
+    OutputStream input = process.getOutputStream();
+    input.write((command + "\n").getBytes(StandardCharsets.UTF_8));
+    input.flush();
   }
 
   /** Asks it to flush and end; {@link #end} says when it has. */
@@ -141,17 +149,27 @@ final class MonitorProcess {
 
   private void on(JsonNode status) {
     switch (status.path("event").asText()) {
-      case "ready" -> onReady.run();
+      case "ready" -> events.ready();
       case "progress" ->
-          progress.progress(
-              "reading packets",
+          events.progress(
               status.path("fraction").asDouble(Double.NaN),
               status.path("packets").asLong(),
               status.path("bytes").asLong());
-      case "warning" -> progress.warning(status.path("message").asText());
-      case "error" -> error = new PipelineException(kind(status), status.path("message").asText());
+      case "warning" -> events.warning(status.path("message").asText());
+      case "error" -> error = exception(status);
+      case "query_added" -> events.queryAdded(query(status));
+      case "query_refused" -> events.queryRefused(query(status), exception(status));
+      case "query_ended" -> events.queryEnded(query(status), status.path("accounting"));
       default -> LOG.info("monitor: {}", status);
     }
+  }
+
+  private static String query(JsonNode status) {
+    return status.path("query").asText();
+  }
+
+  private static PipelineException exception(JsonNode status) {
+    return new PipelineException(kind(status), status.path("message").asText());
   }
 
   private static PipelineException.Kind kind(JsonNode status) {

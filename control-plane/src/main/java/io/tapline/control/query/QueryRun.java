@@ -5,12 +5,9 @@ import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.ProgressListener;
 import io.tapline.flink.JobOptions;
 import io.tapline.flink.QueryJob;
-import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
@@ -26,7 +23,7 @@ import org.slf4j.LoggerFactory;
 /**
  * One query's run, from its topic to its last window, in this order: topic, job, monitor; the end
  * comes from the monitor, through the topic, to the job. Whatever happens, {@link #run} leaves
- * neither topic nor job nor process.
+ * neither topic nor job nor anybody who watches packets for this query.
  */
 final class QueryRun {
   private static final Logger LOG = LoggerFactory.getLogger(QueryRun.class);
@@ -40,9 +37,9 @@ final class QueryRun {
   private static final long CANCEL_SECONDS = 20;
 
   private final Plan plan;
-  private final Source source;
   private final Backend backend;
   private final Topics topics;
+  private final Launcher launcher;
   private final ProgressListener progress;
   private final Hooks hooks;
   private final JobID job = new JobID();
@@ -51,7 +48,7 @@ final class QueryRun {
   private final CompletableFuture<Void> aborted = new CompletableFuture<>();
 
   private CompletableFuture<JobResult> jobEnd;
-  private MonitorProcess monitor;
+  private QueryMonitor monitor;
   private boolean stopRequested;
 
   /**
@@ -62,17 +59,22 @@ final class QueryRun {
    */
   record Hooks(Runnable onRunning, Supplier<Object> results) {}
 
+  /** Sets somebody to watch packets for the query; {@code onReady} is called once, when he does. */
+  interface Launcher {
+    QueryMonitor launch(Runnable onReady) throws IOException;
+  }
+
   QueryRun(
       Plan plan,
-      Source source,
       Backend backend,
       Topics topics,
+      Launcher launcher,
       ProgressListener progress,
       Hooks hooks) {
     this.plan = plan;
-    this.source = source;
     this.backend = backend;
     this.topics = topics;
+    this.launcher = launcher;
     this.progress = progress;
     this.hooks = hooks;
   }
@@ -83,13 +85,11 @@ final class QueryRun {
    * @return FINISHED, or STOPPED if {@link #stop} was called
    */
   QueryState run() throws PipelineException {
-    Path planFile = backend.folder().resolve(plan.getQuery() + ".plan.json");
     try {
-      Files.writeString(planFile, Plans.toJson(plan));
       topics.create(plan.getTopic(), partitions());
       backend.flink().submit(QueryJob.graph(plan, backend.endpoints(), JobOptions.defaults(), job));
       jobEnd = backend.flink().result(job);
-      if (!startMonitor(planFile)) {
+      if (!startMonitor()) {
         return QueryState.STOPPED;
       }
       awaitEnd();
@@ -99,7 +99,7 @@ final class QueryRun {
     } catch (IllegalArgumentException e) {
       throw new PipelineException(Kind.INTERNAL, e.getMessage(), e);
     } finally {
-      cleanUp(planFile);
+      cleanUp();
     }
   }
 
@@ -107,21 +107,11 @@ final class QueryRun {
     return 1 + plan.getMonitorsList().stream().mapToInt(Monitor::getPartition).max().orElse(0);
   }
 
-  private synchronized boolean startMonitor(Path planFile) throws IOException {
+  private synchronized boolean startMonitor() throws IOException {
     if (stopRequested) {
       return false;
     }
-    monitor =
-        MonitorProcess.start(
-            new MonitorProcess.Command(
-                backend.monitor(),
-                backend.plugins(),
-                planFile,
-                plan.getMonitors(0).getId(),
-                backend.endpoints().brokers(),
-                source),
-            progress,
-            hooks.onRunning());
+    monitor = launcher.launch(hooks.onRunning());
     return true;
   }
 
@@ -213,7 +203,7 @@ final class QueryRun {
   }
 
   /** What can't be cleaned up is logged: it does not change how the query ended. */
-  private void cleanUp(Path planFile) {
+  private void cleanUp() {
     if (monitor != null) {
       monitor.kill();
     }
@@ -222,8 +212,7 @@ final class QueryRun {
     }
     try {
       topics.delete(plan.getTopic());
-      Files.deleteIfExists(planFile);
-    } catch (PipelineException | IOException e) {
+    } catch (PipelineException e) {
       LOG.warn("cleaning up after {}: {}", plan.getQuery(), e.getMessage());
     }
   }

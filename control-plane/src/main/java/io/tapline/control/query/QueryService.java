@@ -27,7 +27,10 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /** Takes queries, runs them, and tells of them. Thread-safe. */
 public final class QueryService implements AutoCloseable {
-  /** Queries that run at a time: each takes a monitor process and a slot of Flink's. */
+  /**
+   * Queries that run at a time: each takes a slot of Flink's, and a monitor process if it reads
+   * files.
+   */
   public static final int MOST_RUNNING = 8;
 
   /** Ended queries whose results are kept. */
@@ -42,6 +45,7 @@ public final class QueryService implements AutoCloseable {
   private final Inventory inventory;
   private final QueryStore store;
   private final Topics topics;
+  private final Monitors monitors;
   private final Map<String, LiveQuery> running = new ConcurrentHashMap<>();
   private boolean closed;
 
@@ -52,6 +56,7 @@ public final class QueryService implements AutoCloseable {
     this.inventory = inventory;
     this.store = new QueryStore(backend.endpoints().redisHost(), backend.endpoints().redisPort());
     this.topics = new Topics(backend.endpoints().brokers());
+    this.monitors = new Monitors(backend);
   }
 
   /** Asks Kafka and Redis for an answer. */
@@ -101,7 +106,8 @@ public final class QueryService implements AutoCloseable {
     QueryRun.Hooks hooks =
         new QueryRun.Hooks(
             () -> live.enter(QueryState.RUNNING, ""), () -> store.progress(query.id()));
-    live.runs(new QueryRun(plan, source, backend, topics, progress, hooks));
+    QueryRun.Launcher launcher = onReady -> monitors.start(plan, source, progress, onReady);
+    live.runs(new QueryRun(plan, backend, topics, launcher, progress, hooks));
     reserve(live);
     start(live);
     return query.id();
@@ -246,6 +252,11 @@ public final class QueryService implements AutoCloseable {
     return running.size();
   }
 
+  /** Monitor processes under way; one on an interface serves all queries that look at it. */
+  public int monitorCount() {
+    return monitors.running();
+  }
+
   /** Whether what queries need answers. */
   public boolean ready() {
     return store.reachable() && topics.reachable() && backend.flink().isRunning();
@@ -266,6 +277,7 @@ public final class QueryService implements AutoCloseable {
     }
     all.forEach(live -> live.run().stop());
     all.forEach(live -> live.end().join());
+    monitors.close();
     topics.close();
     store.close();
   }

@@ -27,9 +27,14 @@ public record Source(List<Path> files, String networkInterface, String speed) {
     return new Source(List.of(), name, "max");
   }
 
+  /** Whether it goes on without end, the same for everybody who looks. */
+  boolean live() {
+    return files.isEmpty();
+  }
+
   /** The monitor's flags that say so. */
   List<String> flags() {
-    if (files.isEmpty()) {
+    if (live()) {
       return List.of("--interface", networkInterface);
     }
     List<String> flags = new ArrayList<>(List.of("--speed", speed));

@@ -54,6 +54,9 @@ final class Metrics implements AutoCloseable {
     Gauge.builder("tapline.queries.running", queries::runningCount)
         .description("Queries under way in this process")
         .register(registry);
+    Gauge.builder("tapline.monitors.running", queries::monitorCount)
+        .description("Monitor processes; one on an interface serves all queries")
+        .register(registry);
     Gauge.builder("tapline.event.streams", streams::open)
         .description("Event streams that are open")
         .register(registry);

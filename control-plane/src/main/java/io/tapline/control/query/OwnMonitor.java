@@ -1,0 +1,93 @@
+package io.tapline.control.query;
+
+import io.tapline.control.ProgressListener;
+import io.tapline.schema.Plans;
+import io.tapline.schema.proto.Plan;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A monitor process for one query alone, which sees its capture files from their beginning. */
+final class OwnMonitor implements QueryMonitor {
+  private static final Logger LOG = LoggerFactory.getLogger(OwnMonitor.class);
+
+  private final MonitorProcess process;
+  private final Path planFile;
+
+  private OwnMonitor(MonitorProcess process, Path planFile) {
+    this.process = process;
+    this.planFile = planFile;
+  }
+
+  static OwnMonitor start(
+      Backend backend, Plan plan, Source source, ProgressListener progress, Runnable onReady)
+      throws IOException {
+    Path planFile = backend.folder().resolve(plan.getQuery() + ".plan.json");
+    Files.writeString(planFile, Plans.toJson(plan));
+    MonitorProcess.Command command =
+        new MonitorProcess.Command(
+            backend.monitor(),
+            backend.plugins(),
+            List.of("--plan", planFile.toString()),
+            plan.getMonitors(0).getId(),
+            backend.endpoints().brokers(),
+            source);
+    try {
+      return new OwnMonitor(MonitorProcess.start(command, new Events(progress, onReady)), planFile);
+    } catch (IOException e) {
+      delete(planFile);
+      throw e;
+    }
+  }
+
+  /** What the process tells is about its query. */
+  private record Events(ProgressListener listener, Runnable onReady) implements MonitorEvents {
+    @Override
+    public void ready() {
+      onReady.run();
+    }
+
+    @Override
+    public void progress(double fraction, long packets, long bytes) {
+      listener.progress("reading packets", fraction, packets, bytes);
+    }
+
+    @Override
+    public void warning(String message) {
+      listener.warning(message);
+    }
+  }
+
+  @Override
+  public CompletableFuture<Void> end() {
+    return process.end();
+  }
+
+  @Override
+  public void stop() {
+    process.stop();
+  }
+
+  @Override
+  public void kill() {
+    process.kill();
+    delete(planFile);
+  }
+
+  @Override
+  public boolean killed() {
+    return process.killed();
+  }
+
+  private static void delete(Path planFile) {
+    try {
+      Files.deleteIfExists(planFile);
+    } catch (IOException e) {
+      LOG.warn("a plan file stays: {}", e.getMessage());
+    }
+  }
+}

@@ -1,0 +1,24 @@
+package io.tapline.control.query;
+
+import java.util.concurrent.CompletableFuture;
+
+/** What watches packets for one query. Thread-safe. */
+interface QueryMonitor {
+  /**
+   * Completes when it watches no more: normally if all that it has seen is out, else with a {@link
+   * io.tapline.control.PipelineException}.
+   */
+  CompletableFuture<Void> end();
+
+  /** Asks it to flush and end; {@link #end} says when it has. Repeats change nothing. */
+  void stop();
+
+  /**
+   * Ends it for good, whatever that loses; returns when it has ended. Nothing happens to one that
+   * has ended, and to other queries never.
+   */
+  void kill();
+
+  /** Whether {@link #kill} ended it. */
+  boolean killed();
+}

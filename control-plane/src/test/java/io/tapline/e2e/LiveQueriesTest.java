@@ -1,0 +1,221 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/**
+ * Queries that come and go at a server on an interface, while a client asks a web server all the
+ * time: one monitor serves them all, and each counts just what the client did while it ran.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class LiveQueriesTest {
+  private static final long RESULT_SECONDS = 90;
+  private static final int SOME = 60;
+  private static final int LIMIT_PACKETS = 300;
+
+  private WebLink link;
+  private Server server;
+
+  @BeforeAll
+  void start() throws Exception {
+    link = WebLink.open();
+    server = Server.start("--interface", link.networkInterface());
+  }
+
+  @AfterAll
+  void everythingEndsInOrder() throws Exception {
+    try {
+      if (server != null) {
+        List<ProcessHandle> children = server.process().descendants().toList();
+        server.close();
+        assertThat(server.process().exitValue()).isZero();
+        assertThat(children.stream().filter(ProcessHandle::isAlive)).isEmpty();
+      }
+    } finally {
+      if (link != null) {
+        link.close();
+      }
+    }
+  }
+
+  private String submit(String parser, String limit, String group) {
+    return server.submit(
+        "PARSE %s FROM * TO %s:%d LIMIT %s SAMPLE * PROCESS (group-count: group=%s, w=1s, s=1s)"
+            .formatted(parser, link.address(), WebLink.PORT, limit, group));
+  }
+
+  /**
+   * A query under way.
+   *
+   * @param before the first request of which it may have seen something
+   * @param first the first request of which it sees everything
+   */
+  private record Watch(String id, String field, int before, int first) {}
+
+  private Watch watch(String parser, String field) throws Exception {
+    int before = link.done();
+    String id = submit(parser, "1h", field);
+    server.awaitState(id, "running");
+    // The one under way may have begun before.
+    return new Watch(id, field, before, link.done() + 1);
+  }
+
+  private JsonNode query(String id) throws Exception {
+    return Cli.parse(server.get("/api/v1/queries/" + id).body());
+  }
+
+  private Map<String, Integer> counts(Watch watch) throws Exception {
+    Map<String, Integer> counts = new HashMap<>();
+    String after = "";
+    JsonNode page;
+    do {
+      page =
+          Cli.parse(server.get("/api/v1/queries/" + watch.id + "/results?after=" + after).body());
+      for (JsonNode row : page.get("rows")) {
+        counts.merge(
+            row.get("key").get(watch.field).asText(), row.get("value").asInt(), Integer::sum);
+      }
+      after = page.get("last_entry").asText();
+    } while (!page.get("rows").isEmpty());
+    return counts;
+  }
+
+  private String key(Watch watch, int request) {
+    return watch.field.equals("url")
+        ? WebLink.url(request)
+        : Integer.toString(link.clientPort(request));
+  }
+
+  /**
+   * Stops a query once it shows the latest request; returns that request's number. All before it
+   * must have been seen to their ends.
+   */
+  private int stop(Watch watch) throws Exception {
+    int last = link.awaitMore(1) - 1;
+    long deadline = System.nanoTime() + RESULT_SECONDS * 1_000_000_000L;
+    while (!counts(watch).containsKey(key(watch, last))) {
+      assertThat(System.nanoTime()).as("%s shows request %d", watch, last).isLessThan(deadline);
+      assertThat(query(watch.id).get("state").asText()).isEqualTo("running");
+      Thread.sleep(200);
+    }
+    Cli.run("query", "stop", watch.id, "--server", server.url()).expectSuccess();
+    assertThat(query(watch.id).get("state").asText()).isEqualTo("stopped");
+    return last;
+  }
+
+  /**
+   * Each request from the first to the last is there so many times, and of others none but those
+   * under way when the query began and after the last.
+   */
+  private void expectCounts(Watch watch, int last, int times) throws Exception {
+    Map<String, Integer> expected = new HashMap<>();
+    for (int request = watch.first; request < last; request++) {
+      expected.merge(key(watch, request), times, Integer::sum);
+    }
+    assertThat(expected).as("requests while %s ran", watch).isNotEmpty();
+    Map<String, Integer> counts = counts(watch);
+    Map<String, Integer> wrong = new TreeMap<>();
+    expected.forEach(
+        (key, count) -> {
+          int counted = counts.getOrDefault(key, 0);
+          if (counted != count) {
+            wrong.put(key, counted);
+          }
+        });
+    assertThat(wrong).as("counted not %d times by %s", times, watch).isEmpty();
+    Set<String> possible = new HashSet<>();
+    for (int request = watch.before; request < link.done(); request++) {
+      possible.add(key(watch, request));
+    }
+    assertThat(possible).containsAll(counts.keySet());
+    assertThat(query(watch.id).get("totals").get("dropped")).as("losses").isEmpty();
+  }
+
+  private List<Long> monitors() {
+    return server
+        .process()
+        .descendants()
+        .filter(child -> child.info().command().orElse("").endsWith("tapline-monitor"))
+        .map(ProcessHandle::pid)
+        .toList();
+  }
+
+  private long onlyMonitor() throws Exception {
+    assertThat(monitors()).hasSize(1);
+    assertThat(server.get("/metrics").body()).contains("tapline_monitors_running 1.0");
+    return monitors().get(0);
+  }
+
+  @Test
+  void queriesShareAMonitorAndEachCountsAllThatItSaw() throws Exception {
+    Watch requests = watch("http_get", "url");
+    long monitor = onlyMonitor();
+    link.awaitMore(SOME);
+
+    Watch connections = watch("tcp_conn_time", "src_port");
+    assertThat(onlyMonitor()).isEqualTo(monitor);
+    String few = submit("tcp_pkt_size", LIMIT_PACKETS + "p", "dst_port");
+    server.awaitState(few, "finished");
+    assertThat(query(few).get("totals").get("packets_in").asInt()).isEqualTo(LIMIT_PACKETS);
+    assertThat(onlyMonitor()).isEqualTo(monitor);
+
+    Watch later = watch("http_get", "url");
+    link.awaitMore(SOME);
+    assertThat(query(requests.id).get("state").asText()).isEqualTo("running");
+    int connectionsLast = stop(connections);
+    link.awaitMore(SOME);
+    int laterLast = stop(later);
+    link.awaitMore(SOME);
+    int requestsLast = stop(requests);
+    assertThat(onlyMonitor()).isEqualTo(monitor);
+
+    // A connection's beginning, its establishment and its end.
+    expectCounts(connections, connectionsLast, 3);
+    expectCounts(later, laterLast, 1);
+    expectCounts(requests, requestsLast, 1);
+    assertThat(later.first).isGreaterThan(requests.first + SOME);
+  }
+
+  @Test
+  void whenTheMonitorDiesItsQueriesFailAndTheNextOneGetsAnother() throws Exception {
+    List<Watch> victims = List.of(watch("http_get", "url"), watch("tcp_conn_time", "src_port"));
+    long killed = onlyMonitor();
+    ProcessHandle.of(killed).orElseThrow().destroyForcibly();
+    for (Watch victim : victims) {
+      server.awaitState(victim.id, "failed");
+      assertThat(query(victim.id).get("error").asText())
+          .contains("the monitor was killed by signal 9");
+    }
+    Watch next = watch("http_get", "url");
+    assertThat(onlyMonitor()).isNotEqualTo(killed);
+    link.awaitMore(SOME);
+    expectCounts(next, stop(next), 1);
+  }
+
+  @Test
+  void aServerThatIsKilledTakesItsMonitorWithIt() throws Exception {
+    try (Server other = Server.start("--interface", link.networkInterface())) {
+      String id = other.submit("PARSE http_get FROM * TO * SAMPLE * PROCESS (top-k: k=3, w=10s)");
+      other.awaitState(id, "running");
+      List<ProcessHandle> children = other.process().descendants().toList();
+      assertThat(children)
+          .anyMatch(child -> child.info().command().orElse("").endsWith("tapline-monitor"));
+      other.process().destroyForcibly().waitFor();
+      for (ProcessHandle child : children) {
+        child.onExit().get(30, TimeUnit.SECONDS);
+      }
+    }
+  }
+}

@@ -1,0 +1,189 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.net.Inet4Address;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A virtual link with a web server at its other end, in a network namespace, and a client at this
+ * end that asks for /r/0, /r/1, … one after the other, each on a connection from another port, and logs
+ * what it did. A packet crosses {@link #networkInterface} once.
+ */
+final class WebLink implements AutoCloseable {
+  static final int PORT = 8080;
+
+  private static final long PAUSE_MS = 15;
+  private static final int TIMEOUT_MS = 20_000;
+  private static final int ATTEMPTS = 600;
+  private static final int LOWEST_PORT = 10_000;
+
+  private final String name = "tl" + ProcessHandle.current().pid() % 10_000_000;
+  private final String prefix;
+  private final List<Integer> clientPorts = new ArrayList<>();
+  private final Thread client = new Thread(this::ask, "client");
+  private Cli.Running web;
+  private int nextPort = LOWEST_PORT;
+  private IOException failure;
+  private volatile boolean stopping;
+
+  private WebLink() {
+    // Of the addresses that are set aside for measurements: nobody's.
+    ThreadLocalRandom random = ThreadLocalRandom.current();
+    prefix = "198.%d.%d.".formatted(random.nextInt(18, 20), random.nextInt(256));
+  }
+
+  /** Opens it and starts asking. Skips the test visibly where there are no namespaces. */
+  static WebLink open() throws Exception {
+    assumeTrue(
+        System.getProperty("user.name").equals("root"), "SKIPPED: network namespaces need root");
+    WebLink link = new WebLink();
+    assumeTrue(link.run("ip", "netns", "add", link.name), "SKIPPED: no network namespaces here");
+    try {
+      link.connect();
+      link.serve();
+      link.client.start();
+      return link;
+    } catch (Exception | AssertionError e) {
+      link.close();
+      throw e;
+    }
+  }
+
+  private boolean run(String... command) throws Exception {
+    return new ProcessBuilder(command).inheritIO().start().waitFor() == 0;
+  }
+
+  private void require(String command) throws Exception {
+    assertThat(run(command.split(" "))).as(command).isTrue();
+  }
+
+  private void connect() throws Exception {
+    String here = networkInterface();
+    require("ip link add " + here + " type veth peer name web netns " + name);
+    require("ip addr add " + prefix + "1/24 dev " + here);
+    require("ip link set " + here + " up");
+    require("ip -n " + name + " addr add " + address() + "/24 dev web");
+    require("ip -n " + name + " link set web up");
+  }
+
+  private void serve() throws Exception {
+    List<String> command = new ArrayList<>(List.of("ip", "netns", "exec", name));
+    command.addAll(List.of("python3", "-m", "http.server", Integer.toString(PORT)));
+    command.addAll(List.of("--bind", address(), "--directory", "/proc/self/task"));
+    web = Cli.startCommand(Map.of(), command);
+    for (int attempt = 0; ; attempt++) {
+      try {
+        connected().close();
+        return;
+      } catch (ConnectException notYet) {
+        assertThat(attempt)
+            .as("the web server listens; it said: %s", web.stderr())
+            .isLessThan(ATTEMPTS);
+        Thread.sleep(50);
+      }
+    }
+  }
+
+  /** The client's end of the link. */
+  String networkInterface() {
+    return name + "a";
+  }
+
+  /** The web server. */
+  String address() {
+    return prefix + "2";
+  }
+
+  /** From a port that was not used before: the system's choice comes round within minutes. */
+  private Socket connected() throws IOException {
+    Socket socket = new Socket();
+    socket.setSoTimeout(TIMEOUT_MS);
+    while (!socket.isBound()) {
+      try {
+        socket.bind(new InetSocketAddress(Inet4Address.getByName(prefix + "1"), nextPort++));
+      } catch (BindException taken) {
+        // The next one, then.
+      }
+    }
+    socket.connect(new InetSocketAddress(Inet4Address.getByName(address()), PORT), TIMEOUT_MS);
+    return socket;
+  }
+
+  private void ask() {
+    try {
+      while (!stopping) {
+        int port = ask(done());
+        synchronized (this) {
+          clientPorts.add(port);
+          notifyAll();
+        }
+        Thread.sleep(PAUSE_MS);
+      }
+    } catch (IOException e) {
+      synchronized (this) {
+        failure = e;
+        notifyAll();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Returns the client's port, once everything has been answered and closed. */
+  private int ask(int number) throws IOException {
+    try (Socket socket = connected()) {
+      String request = "GET " + url(number) + " HTTP/1.0\r\nHost: web\r\n\r\n";
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+      String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+      assertThat(answer).startsWith("HTTP/1.0 404 ");
+      return socket.getLocalPort();
+    }
+  }
+
+  static String url(int number) {
+    return "/r/" + number;
+  }
+
+  /** How many requests are over; the number of the one under way. */
+  synchronized int done() {
+    return clientPorts.size();
+  }
+
+  synchronized int clientPort(int number) {
+    return clientPorts.get(number);
+  }
+
+  /** Waits for some more requests, counted from now; returns how many are over then. */
+  synchronized int awaitMore(int count) throws Exception {
+    int wanted = clientPorts.size() + count;
+    long deadlineMs = System.currentTimeMillis() + TimeUnit.SECONDS.toMillis(120);
+    while (clientPorts.size() < wanted) {
+      assertThat(failure).as("the client's failure").isNull();
+      assertThat(System.currentTimeMillis()).as("requests go on").isLessThan(deadlineMs);
+      wait(1000);
+    }
+    return clientPorts.size();
+  }
+
+  @Override
+  public void close() throws Exception {
+    stopping = true;
+    client.join();
+    if (web != null) {
+      web.close();
+    }
+    run("ip", "netns", "del", name);
+  }
+}
