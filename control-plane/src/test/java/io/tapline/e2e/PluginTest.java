@@ -1,9 +1,13 @@
 package io.tapline.e2e;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -100,6 +104,51 @@ class PluginTest {
       // What is not there is named: in a process that it shares with the plug-in something may be.
       assertThat(lost > 0).isEqualTo(dropped.has("monitor_restarted"));
     }
+  }
+
+  /** The worker that comes back after a crash goes on with the queries of that moment. */
+  @Test
+  void aLiveMonitorComesBackWithItsQueries() throws Exception {
+    assumeTrue(
+        System.getProperty("user.name").equals("root"), "SKIPPED: listening on lo needs root");
+    try (ServerSocket listener = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
+        Server server = Server.start("--interface", "lo", "--plugin", plugin)) {
+      String query =
+          "PARSE marker FROM * TO *:%d LIMIT 1h SAMPLE * PROCESS (group-count: group=text)";
+      String id = server.submit(query.formatted(listener.getLocalPort()));
+      server.awaitState(id, "running");
+      long deadline = System.nanoTime() + 90_000_000_000L;
+      say(listener, "CRASH");
+      JsonNode totals;
+      do {
+        assertThat(System.nanoTime()).as("heard after the crash").isLessThan(deadline);
+        say(listener, "after");
+        Thread.sleep(200);
+        totals = Cli.parse(server.get("/api/v1/queries/" + id).body()).get("totals");
+      } while (!shows(server, id, "after"));
+      assertThat(totals.get("dropped").get("monitor_restarted").asLong()).isPositive();
+      Cli.run("query", "stop", id, "--server", server.url()).expectSuccess();
+    }
+  }
+
+  /** A connection that says one thing. */
+  private static void say(ServerSocket listener, String text) throws IOException {
+    try (Socket client = new Socket(listener.getInetAddress(), listener.getLocalPort());
+        Socket accepted = listener.accept()) {
+      client.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
+      client.getOutputStream().flush();
+      assertThat(accepted.getInputStream().read()).isPositive();
+    }
+  }
+
+  private static boolean shows(Server server, String id, String text) throws Exception {
+    for (JsonNode row :
+        Cli.parse(server.get("/api/v1/queries/" + id + "/results").body()).get("rows")) {
+      if (row.get("key").get("text").asText().equals(text)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   @Test

@@ -18,8 +18,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A virtual link with a web server at its other end, in a network namespace, and a client at this
- * end that asks for /r/0, /r/1, … one after the other, each on a connection from another port, and logs
- * what it did. A packet crosses {@link #networkInterface} once.
+ * end that asks for /r/0, /r/1, … one after the other, each on a connection from another port, and
+ * logs what it did. A packet crosses {@link #networkInterface} once.
  */
 final class WebLink implements AutoCloseable {
   static final int PORT = 8080;
