@@ -19,8 +19,8 @@ struct PortOptions {
   std::string interface;
   std::string vdev;
   std::string pci_address;
-  // Receive queues, each for one lane. Both directions of a flow come to the same one: by a symmetric RSS key, or by the
-  // kernel's fan-out of packet sockets.
+  // Receive queues, each for one lane. Both directions of a flow come to the same one: by a symmetric RSS key, or by
+  // the kernel's fan-out of packet sockets.
   uint16_t queues = 1;
   bool may_use_hugepages = true;
   uint32_t memory_mib = 256;

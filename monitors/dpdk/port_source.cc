@@ -34,8 +34,8 @@ PacketSource::Burst PortSource::Poll(std::span<RawPacket> packets) {
   for (uint16_t i = 0; i < held_; ++i) {
     rte_mbuf* mbuf = mbufs_[i];
     rte_prefetch0(rte_pktmbuf_mtod(mbuf, const void*));
-    packets[i] = {rte_pktmbuf_mtod(mbuf, const uint8_t*), mbuf->data_len, mbuf->pkt_len, time_ns,
-                  LinkType::kEthernet, mbuf};
+    packets[i] = {
+        rte_pktmbuf_mtod(mbuf, const uint8_t*), mbuf->data_len, mbuf->pkt_len, time_ns, LinkType::kEthernet, mbuf};
   }
   return {held_, false};
 }
