@@ -10,6 +10,8 @@ import unittest
 
 from testing.monitor_process import MONITOR, Monitor, balanced, pcap, run, tcp_frame
 
+# Sanitized or not, a signal ends the process.
+os.environ.setdefault("ASAN_OPTIONS", "handle_segv=0")
 FOLDER = os.environ.get("TAPLINE_PLUGINS", "build/tests/plugins")
 MARKER = os.path.join(FOLDER, "marker.so")
 PACKETS = 2000

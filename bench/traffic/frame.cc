@@ -59,7 +59,7 @@ size_t WriteFrame(const End& from, const End& to, uint32_t sequence, uint32_t ac
   tcp[12] = 0x50;
   tcp[13] = flags;
   PutU16(65535, tcp + 14);
-  std::memcpy(tcp + kTcpBytes, payload.data(), payload.size());
+  if (!payload.empty()) std::memcpy(tcp + kTcpBytes, payload.data(), payload.size());
   PutU16(Fold(Sum(tcp, tcp_bytes) + Sum(ip + 12, 8) + 6 + tcp_bytes), tcp + 16);
   return kEthernetBytes + kIpBytes + tcp_bytes;
 }

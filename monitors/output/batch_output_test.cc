@@ -155,7 +155,7 @@ TEST_F(BatchOutputTest, TheNextProcessPaysWhatADeadOneOwed) {
         ++accounts_[0].packets_out;
         for (auto more = random() % 3; more > 0; --more, ++tuples) EmitLetter(step, 1);
         ledger->streams[0].waiting_rows_parsed = ledger->streams[0].waiting_rows;
-        if (random() % 2 == 0) output_->Tick(step * 1'000'000'000, step);
+        if (random() % 2 == 0) output_->Tick(step * int64_t{1'000'000'000}, step);
       }
       const bool last = incarnation == kProcesses;
       if (last) output_->EndQuery(0, steps);
