@@ -3,26 +3,20 @@ package io.tapline.flink.ingest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.flink.QuerySpec;
-import io.tapline.schema.proto.Monitor;
-import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.TupleBatch;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class PartitionLanesTest {
-  private static final Plan PLAN =
-      Plan.newBuilder()
-          .setFormat(1)
-          .setQuery("q")
-          .addParsers("http_get")
-          .addMonitors(Monitor.newBuilder().setId("m"))
-          .build();
+  private static final QuerySpec QUERY =
+      new QuerySpec("q", "t", List.of("http_get"), List.of("m"), List.of(0), List.of());
 
-  private final PartitionLanes lanes = new PartitionLanes(QuerySpec.of(PLAN));
+  private final PartitionLanes lanes = new PartitionLanes(QUERY);
 
   private static TupleBatch batch(int lane, int of, long sequence, long watermarkNs, boolean end) {
     return TupleBatch.newBuilder()
@@ -43,7 +37,7 @@ class PartitionLanesTest {
     assertThat(lanes.ended(0)).isFalse();
     assertThat(lanes.markNs(0)).isEqualTo(Long.MIN_VALUE);
 
-    PartitionLanes restored = new PartitionLanes(QuerySpec.of(PLAN));
+    PartitionLanes restored = new PartitionLanes(QUERY);
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     lanes.write(new DataOutputStream(bytes));
     restored.read(new DataInputStream(new ByteArrayInputStream(bytes.toByteArray())));
