@@ -78,9 +78,9 @@ bench: build ## Compare with baselines: needs an idle machine
 
 .PHONY: fuzz
 fuzz: deps ## Fuzz decoding, reassembly and every parser, FUZZ_SECONDS each (600)
-	@cmake -S . -B $(BUILD)/fuzzing -G Ninja -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	@cmake -S . -B $(BUILD)/fuzzing -G Ninja -DCMAKE_C_COMPILER=clang-14 -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	  -DTAPLINE_FUZZ=ON -DTAPLINE_SANITIZE=address,undefined >/dev/null
-	@ninja -C $(BUILD)/fuzzing -j $(JOBS)
+	@ninja -C $(BUILD)/fuzzing -j $(JOBS) fuzzers
 	@bench/fuzz $(BUILD)/fuzzing/fuzz $(FUZZ_SECONDS)
 
 .PHONY: soak
