@@ -160,7 +160,7 @@ Status ParseCommandLine(std::span<const std::string> arguments, CommandLine* com
 std::string HelpText() {
   std::string out =
       "Usage: tapline-monitor (--pcap FILE… | --interface IF | --vdev DEV | --port PCI) (--parser NAME… | --plan "
-      "FILE…)\n"
+      "FILE… | --control)\n"
       "\nTurns packets into tuples: JSON lines on standard output, or batches in Kafka.\n\nSettings:\n";
   MonitorConfig defaults;
   AppendFlag("config FILE", "YAML file with any of these settings ('_' for '-'); flags override it", &out);
