@@ -25,6 +25,8 @@ enum class TcpState : uint8_t {
 };
 
 // A connection in the engine's shared table. The engine writes it; parsers read it, and each writes only its own state.
+// UDP and ICMP flows are kept likewise, where a parser asks for them (Needs::datagrams): kSynSent while only one side
+// has sent anything, then kOpen; they end by being idle.
 //
 //   bytes 0..63     who it is (what a look-up compares)
 //   bytes 64..127   what TCP is at, and the table's own
@@ -47,11 +49,12 @@ struct alignas(64) Connection {
   uint8_t seq_known;     // bit per side
   uint8_t syn_seen;      // bit per side
   uint8_t fin_seen;      // bit per side
-  uint8_t ignored_by;    // bit per stream parser that gave it up
-  uint32_t index;        // slot in the table's slab
+  uint8_t unused;
+  uint32_t index;  // slot in the table's slab
   uint32_t wheel_previous;
   uint32_t wheel_next;
-  uint32_t wheel_slot;
+  uint16_t wheel_slot;
+  uint16_t ignored_by;   // bit per stream parser that gave it up
   uint32_t stream;       // slot of its reassembly state, 0 = none
   uint32_t bucket_hash;  // what the table finds it by
   uint32_t shown_tick;   // the second in which parsers last saw a packet, as the engine counts them; 0 = none
@@ -62,6 +65,11 @@ struct alignas(64) Connection {
   Direction direction_of(Side side) const {
     return side == client_side ? Direction::kFromClient : Direction::kFromServer;
   }
+  // Of a packet of this connection, whatever has been found out of who is the client since it came.
+  Side side_of(const Packet& packet) const {
+    return packet.src_port == port[0] && packet.src_ip == ip[0] ? Side{0} : Side{1};
+  }
+  bool is_tcp() const { return protocol == protocol::kTcp; }
   bool ended() const { return tcp_state >= TcpState::kClosed; }
   std::byte* parser_state() { return reinterpret_cast<std::byte*>(this + 1); }
 };

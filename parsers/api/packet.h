@@ -101,6 +101,8 @@ struct Packet {
   // As in FlowKey: what tells flows of different VLANs apart.
   uint32_t vlan_key() const { return vlan_tags < 2 ? vlan[0] : static_cast<uint32_t>(vlan[0]) << 12 | vlan[1]; }
   bool is_tcp() const { return protocol == protocol::kTcp; }
+  bool is_udp() const { return protocol == protocol::kUdp; }
+  bool is_icmp() const { return protocol == protocol::kIcmp || protocol == protocol::kIcmpV6; }
   bool has_tcp_flag(uint8_t flag) const { return (tcp_flags & flag) != 0; }
 };
 

@@ -17,13 +17,15 @@ namespace tapline {
 // What a parser asks of the engine. What nobody asks for is not done: no look-ups, no reassembly.
 struct Needs {
   bool packets = true;       // process() is called
-  bool connections = false;  // packets come with their connection
+  bool connections = false;  // TCP packets come with their connection
+  bool datagrams = false;    // UDP and ICMP packets come with their flow, kept as a connection
   bool streams = false;      // it is a StreamParser (implies connections)
   bool intervals = false;    // on_interval() is called each second of packet time
   // False: of an open connection's packets without SYN, FIN and RST, the first in each second of packet time is enough,
   // and of the others, how many they were: Connection::more_packets, more_bytes. They then need not even be decoded.
   bool every_packet = true;
-  // Bytes of each connection that are the parser's own: zero when the connection starts, aligned to 8.
+  // Bytes of each connection (or flow, or both, as asked for above) that are the parser's own: zero when it starts,
+  // aligned to 8. Alone, they ask for connections.
   uint16_t connection_state_bytes = 0;
 };
 
@@ -103,6 +105,13 @@ class Parser {
     return *reinterpret_cast<State*>(base + state_offset_);
   }
 
+  // The payload shows that `side` is the client. Takes effect only over a guess by port.
+  static void claim_client(Connection& connection, Side side) {
+    if (connection.client_known_by < ClientKnownBy::kProtocol) return;
+    connection.client_side = side;
+    connection.client_known_by = ClientKnownBy::kProtocol;
+  }
+
  private:
   friend class Engine;
   uint32_t state_offset_ = 0;
@@ -135,14 +144,6 @@ class StreamParser : public Parser {
                                Emitter& out) = 0;
   // This side sends no more. kReset: neither does the other one, and both are told.
   virtual void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns, Emitter& out) = 0;
-
- protected:
-  // The payload shows that `side` is the client. Takes effect only over a guess by port.
-  static void claim_client(Connection& connection, Side side) {
-    if (connection.client_known_by < ClientKnownBy::kProtocol) return;
-    connection.client_side = side;
-    connection.client_known_by = ClientKnownBy::kProtocol;
-  }
 };
 
 // A parser that looks at each packet on its own: a schema and a function `void(const Packet&, Emitter&)`.

@@ -140,7 +140,7 @@ Connection& ConnectionTable::victim() {
 void ConnectionTable::schedule(Connection& connection, int64_t deadline_ns) {
   unschedule(connection);
   const int64_t second = std::clamp(deadline_ns / kSlotNs, wheel_s_, wheel_s_ + kSlots - 1);
-  const uint32_t slot = slot_of(second);
+  const uint16_t slot = slot_of(second);
   connection.wheel_slot = slot;
   connection.wheel_previous = 0;
   connection.wheel_next = wheel_[slot];

@@ -107,9 +107,9 @@ class ConnectionTable {
   };
   static constexpr int64_t kSlotNs = 1'000'000'000;
   static constexpr int64_t kSlots = 512;
-  static constexpr uint32_t kNoSlot = UINT32_MAX;
+  static constexpr uint16_t kNoSlot = UINT16_MAX;
 
-  static uint32_t slot_of(int64_t second) { return static_cast<uint32_t>(second & (kSlots - 1)); }
+  static uint16_t slot_of(int64_t second) { return static_cast<uint16_t>(second & (kSlots - 1)); }
   static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
   Bucket* buckets() const { return reinterpret_cast<Bucket*>(bucket_memory_.data()); }
   Bucket* bucket_at(uint64_t hash) const { return buckets() + (hash & mask_); }

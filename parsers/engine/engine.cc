@@ -15,8 +15,8 @@
 namespace tapline {
 namespace {
 
-constexpr int kMaxStreamParsers = 8;  // bits of Connection::ignored_by
-constexpr size_t kMostAbsorbed = 64;  // bits of Engine::Absorbed::left
+constexpr int kMaxStreamParsers = 16;  // bits of Connection::ignored_by
+constexpr size_t kMostAbsorbed = 64;   // bits of Engine::Absorbed::left
 
 // Saturates at both ends of time: captures may hold any.
 int64_t interval_end(int64_t time_ns) {
@@ -34,11 +34,11 @@ class Engine::Impl final : public StreamReceiver {
  public:
   Impl(std::vector<std::unique_ptr<Parser>> parsers, TupleSink* sink, const EngineOptions& options)
       : options_(options), sink_(sink) {
-    uint32_t state_bytes = 0;
+    StateBytes state;
     loaded_.reserve(parsers.size());
-    for (auto& parser : parsers) load(std::move(parser), &state_bytes);
+    for (auto& parser : parsers) load(std::move(parser), &state);
     active_.reserve(loaded_.size());
-    if (may_connect_) table_.emplace(options.max_connections, state_bytes);
+    if (may_connect_) table_.emplace(options.max_connections, std::max(state.tcp, state.datagrams));
     if (stream_parsers_ > 0) {
       reassembler_.emplace(options.max_reassembly_bytes, options.max_flow_reassembly_bytes, this);
     }
@@ -57,7 +57,11 @@ class Engine::Impl final : public StreamReceiver {
         tick(packet.time_ns);
       }
       if (!runs_) clock_ns_ = std::max(clock_ns_, packet.time_ns);
-      if (packet.is_tcp() && (packet.queries & connection_queries_) != 0) connect(packet, hashes_[i]);
+      if (packet.is_tcp()) {
+        if ((packet.queries & connection_queries_) != 0) connect(packet, hashes_[i]);
+      } else if ((packet.queries & datagram_queries_) != 0 && (packet.is_udp() || packet.is_icmp())) {
+        connect_datagram(packet, hashes_[i]);
+      }
       run_ = run_.empty() ? burst.subspan(i, 1) : std::span<Packet>(run_.data(), run_.size() + 1);
       if (!runs_) deliver_run();
     }
@@ -177,8 +181,16 @@ class Engine::Impl final : public StreamReceiver {
     StreamParser* stream_parser;  // the same object, or null
     Needs needs;
     Emitter emitter;
-    uint8_t ignore_bit;
+    uint16_t ignore_bit;
     ParserStats stats;
+
+    bool follows(bool tcp) const { return tcp ? needs_connections(needs) : needs.datagrams; }
+  };
+  // How much of an entry the parsers' state takes. An entry is of TCP or of datagrams: parsers of the one and of the
+  // other share the room.
+  struct StateBytes {
+    uint32_t tcp = 0;
+    uint32_t datagrams = 0;
   };
 
   // Adds what a call took to a parser's cost, in the bursts that are timed: two reads of the counter, some 50 cycles,
@@ -203,27 +215,35 @@ class Engine::Impl final : public StreamReceiver {
   };
   static constexpr uint32_t kTimedBursts = 64;
 
-  void load(std::unique_ptr<Parser> parser, uint32_t* state_bytes) {
+  void load(std::unique_ptr<Parser> parser, StateBytes* state) {
     const Needs needs = parser->needs();
     auto* stream_parser = needs.streams ? dynamic_cast<StreamParser*>(parser.get()) : nullptr;
     if (needs.streams && stream_parser == nullptr) {
       throw std::invalid_argument("parser " + parser->schema().name + " asks for streams and is no StreamParser");
     }
-    uint8_t ignore_bit = 0;
+    uint16_t ignore_bit = 0;
     if (stream_parser != nullptr) {
-      if (stream_parsers_ == kMaxStreamParsers) throw std::invalid_argument("more than 8 parsers of streams");
-      ignore_bit = static_cast<uint8_t>(1u << stream_parsers_++);
+      if (stream_parsers_ == kMaxStreamParsers) throw std::invalid_argument("more than 16 parsers of streams");
+      ignore_bit = static_cast<uint16_t>(1u << stream_parsers_++);
     }
-    may_connect_ |= needs_connections(needs);
-    parser->state_offset_ = *state_bytes;
-    *state_bytes += (needs.connection_state_bytes + 7u) / 8 * 8;
+    may_connect_ |= needs_connections(needs) || needs.datagrams;
+    parser->state_offset_ = place(needs, state);
     const auto index = static_cast<uint32_t>(loaded_.size());
     loaded_.push_back({std::move(parser), stream_parser, needs, Emitter(index, sink_, &clock_ns_), ignore_bit, {}});
     loaded_.back().stats.name = loaded_.back().parser->schema().name;
   }
 
+  static uint32_t place(const Needs& needs, StateBytes* state) {
+    const bool tcp = needs_connections(needs);
+    const uint32_t offset = std::max(tcp ? state->tcp : 0, needs.datagrams ? state->datagrams : 0);
+    const uint32_t end = offset + (needs.connection_state_bytes + 7u) / 8 * 8;
+    if (tcp) state->tcp = end;
+    if (needs.datagrams) state->datagrams = end;
+    return offset;
+  }
+
   static bool needs_connections(const Needs& needs) {
-    return needs.connections || needs.streams || needs.connection_state_bytes > 0;
+    return needs.connections || needs.streams || (needs.connection_state_bytes > 0 && !needs.datagrams);
   }
 
   // Only what somebody wants is run, and only what those parsers need is done.
@@ -231,12 +251,14 @@ class Engine::Impl final : public StreamReceiver {
     active_.clear();
     all_ignore_ = 0;
     connections_ = intervals_ = false;
-    connection_queries_ = stream_queries_ = 0;
+    connection_queries_ = stream_queries_ = datagram_queries_ = 0;
     for (Loaded& each : loaded_) {
       const uint64_t queries = each.emitter.queries_ & ~ending_;
       if (queries == 0) continue;
       active_.push_back(&each);
       intervals_ |= each.needs.intervals;
+      if (each.needs.datagrams) datagram_queries_ |= queries;
+      connections_ |= each.needs.datagrams;
       if (!needs_connections(each.needs)) continue;
       connections_ = true;
       connection_queries_ |= queries;
@@ -292,7 +314,15 @@ class Engine::Impl final : public StreamReceiver {
     for (Loaded* each : active_) {
       if (!each->needs.packets) continue;
       Timer timer(each, run_.size(), timed_);
-      each->parser->process(run_, each->emitter);
+      Connection*& connection = run_.front().connection;
+      if (connection != nullptr && !each->follows(connection->is_tcp())) [[unlikely]] {
+        // Another parser's: this one sees the packet alone. A run of several packets has one parser.
+        Connection* const hidden = std::exchange(connection, nullptr);
+        each->parser->process(run_, each->emitter);
+        connection = hidden;
+      } else {
+        each->parser->process(run_, each->emitter);
+      }
     }
     if (runs_) {
       for (const Packet& packet : run_) clock_ns_ = std::max(clock_ns_, packet.time_ns);
@@ -318,16 +348,22 @@ class Engine::Impl final : public StreamReceiver {
   }
 
   int64_t deadline_ns(const Connection& connection) const {
+    if (!connection.is_tcp()) return connection.last_seen_ns + options_.datagram_timeout_ns;
     if (connection.ended()) return connection.last_seen_ns + options_.closed_timeout_ns;
     const bool unfinished = connection.tcp_state <= TcpState::kSynAnswered;
     return connection.last_seen_ns + (unfinished ? options_.handshake_timeout_ns : options_.idle_timeout_ns);
   }
 
-  void connect(Packet& packet, uint64_t hash) {
-    Side side = 0;
-    Connection* connection = table_->find(packet, hash, &side);
+  Connection* find(const Packet& packet, uint64_t hash, Side* side) {
+    Connection* connection = table_->find(packet, hash, side);
     if (ending_ != 0 && connection != nullptr) [[unlikely]]
       if (!settle(*connection)) connection = nullptr;
+    return connection;
+  }
+
+  void connect(Packet& packet, uint64_t hash) {
+    Side side = 0;
+    Connection* connection = find(packet, hash, &side);
     if (connection != nullptr && starts_new_incarnation(*connection, packet, side)) {
       give_way(*connection, packet);
       connection = nullptr;
@@ -348,6 +384,24 @@ class Engine::Impl final : public StreamReceiver {
     packet.direction = connection->direction_of(side);
     if ((packet.tcp_events & ~tcp_event::kSyn) != 0) [[unlikely]]
       state_changed(*connection, packet);
+  }
+
+  void connect_datagram(Packet& packet, uint64_t hash) {
+    Side side = 0;
+    Connection* connection = find(packet, hash, &side);
+    // A tick comes only with the next second.
+    if (connection != nullptr && deadline_ns(*connection) < packet.time_ns) {
+      give_way(*connection, packet);
+      connection = nullptr;
+    }
+    if (connection == nullptr) {
+      connection = &start(packet, hash);
+      side = 0;
+    }
+    follow(*connection, packet.queries & datagram_queries_);
+    track_datagram(*connection, packet.time_ns, side);
+    packet.connection = connection;
+    packet.direction = connection->direction_of(side);
   }
 
   void follow(Connection& connection, uint64_t queries) {
@@ -413,7 +467,9 @@ class Engine::Impl final : public StreamReceiver {
       retire_now(connection);
       settling_ = false;
     } else if (ending != 0) {
-      for (Loaded& each : loaded_) end_for(each, connection, ending);
+      for (Loaded& each : loaded_) {
+        if (each.follows(connection.is_tcp())) end_for(each, connection, ending);
+      }
       forget(connection, ending);
       if (connection.stream != 0 && !wanted(connection)) reassembler_->abandon(connection);
     }
@@ -427,7 +483,7 @@ class Engine::Impl final : public StreamReceiver {
     if ((each.emitter.queries_ & ~ending_) != 0) return;
     each.parser->on_release(connection);
     std::memset(connection.parser_state() + each.parser->state_offset_, 0, each.needs.connection_state_bytes);
-    connection.ignored_by &= static_cast<uint8_t>(~each.ignore_bit);
+    connection.ignored_by &= static_cast<uint16_t>(~each.ignore_bit);
   }
 
   void retire(Connection& connection) {
@@ -438,6 +494,7 @@ class Engine::Impl final : public StreamReceiver {
   void retire_now(Connection& connection) {
     if (reassembler_) reassembler_->finish(connection, StreamEnd::kGivenUp, connection.last_seen_ns);
     for (Loaded& each : loaded_) {
+      if (!each.follows(connection.is_tcp())) continue;
       each.parser->on_end(connection, connection.queries, each.emitter);
       each.parser->on_release(connection);
     }
@@ -447,7 +504,7 @@ class Engine::Impl final : public StreamReceiver {
 
   template <typename Call>
   bool for_each_stream_parser(Connection& connection, Call call) {
-    uint8_t going_on = 0;
+    uint16_t going_on = 0;
     const auto tell = [&](Loaded& each) {
       if (each.stream_parser == nullptr || (connection.ignored_by & each.ignore_bit) != 0) return;
       Timer timer(&each, 1, timed_);
@@ -474,7 +531,7 @@ class Engine::Impl final : public StreamReceiver {
   TupleSink* sink_;
   std::vector<Loaded> loaded_;
   int stream_parsers_ = 0;
-  uint8_t all_ignore_ = 0;
+  uint16_t all_ignore_ = 0;
   bool may_connect_ = false;
   std::vector<Loaded*> active_;  // those with queries, in order; what follows is about them
   bool connections_ = false;
@@ -482,6 +539,7 @@ class Engine::Impl final : public StreamReceiver {
   bool runs_ = false;
   uint64_t connection_queries_ = 0;  // those that want anything parsed from connections
   uint64_t stream_queries_ = 0;
+  uint64_t datagram_queries_ = 0;  // those that want anything parsed from UDP and ICMP flows
   bool absorbs_ = false;
   std::optional<ConnectionTable> table_;
   std::optional<Reassembler> reassembler_;

@@ -20,7 +20,8 @@ struct EngineOptions {
   int64_t handshake_timeout_ns =
       75'000'000'000;  // longer than the gap between two SYN retransmissions (RFC 6298: 64 s)
   int64_t idle_timeout_ns = 300'000'000'000;
-  int64_t closed_timeout_ns = 10'000'000'000;  // how long an ended connection still absorbs stray packets
+  int64_t datagram_timeout_ns = 60'000'000'000;  // UDP and ICMP flows, which tell nobody that they are over
+  int64_t closed_timeout_ns = 10'000'000'000;    // how long an ended connection still absorbs stray packets
   uint64_t* live_flows = nullptr;  // 64 counters: connections now followed for each query; null: not counted
 };
 

@@ -126,7 +126,7 @@ bool starts_new_incarnation(const Connection& connection, const Packet& packet, 
 
 void start_connection(Connection& connection, const Packet& packet) {
   connection.last_seen_ns = packet.time_ns;
-  connection.tcp_state = is_syn(packet) ? TcpState::kSynSent : TcpState::kOpen;
+  connection.tcp_state = is_syn(packet) || !packet.is_tcp() ? TcpState::kSynSent : TcpState::kOpen;
   if (packet.to_side != ToSide::kUnknown) {
     connection.client_side = packet.to_side == ToSide::kSource ? 1 : 0;
     connection.client_known_by = ClientKnownBy::kQuery;

@@ -13,7 +13,7 @@ namespace tapline {
 // number where this one is over, was never answered or has been silent, or a SYN/ACK that answers such a SYN.
 bool starts_new_incarnation(const Connection& connection, const Packet& packet, Side side);
 
-// A connection that begins with this packet, sent by side 0.
+// A connection, or a flow of datagrams, that begins with this packet, sent by side 0.
 void start_connection(Connection& connection, const Packet& packet);
 
 // SYN and SYN/ACK. Returns tcp_event bits. Called before payload is reassembled, for it tells where streams start.
@@ -24,6 +24,12 @@ uint8_t track_handshake(Connection& connection, const Packet& packet, Side side)
 inline void track_data(Connection& connection, uint32_t seq_end, int64_t time_ns, Side side) {
   if (static_cast<int32_t>(seq_end - connection.seq_end[side]) > 0) connection.seq_end[side] = seq_end;
   if (time_ns > connection.last_seen_ns) connection.last_seen_ns = time_ns;
+}
+
+// A flow of datagrams is open once both sides have sent one.
+inline void track_datagram(Connection& flow, int64_t time_ns, Side side) {
+  if (side != 0) flow.tcp_state = TcpState::kOpen;
+  if (time_ns > flow.last_seen_ns) flow.last_seen_ns = time_ns;
 }
 
 // Sequence numbers, FIN and RST. Returns tcp_event bits.

@@ -102,15 +102,32 @@ Bytes ethernet(uint16_t type, const Bytes& payload, const std::vector<uint16_t>&
   return out;
 }
 
-Frame tcp_frame(const TcpSpec& spec, int64_t time_ns) {
-  const Bytes segment = tcp_segment(spec);
+namespace {
+
+template <typename Spec>
+Frame frame_around(const Spec& spec, uint8_t protocol, const Bytes& transport, int64_t time_ns) {
   const bool v4 = address(spec.src).is_v4();
-  const Bytes ip =
-      v4 ? ip_v4(spec.src, spec.dst, protocol::kTcp, segment) : ip_v6(spec.src, spec.dst, protocol::kTcp, segment);
+  const Bytes ip = v4 ? ip_v4(spec.src, spec.dst, protocol, transport) : ip_v6(spec.src, spec.dst, protocol, transport);
   Frame frame;
   frame.bytes = ethernet(v4 ? 0x0800 : 0x86dd, ip, spec.vlans);
   frame.time_ns = time_ns;
   return frame;
+}
+
+}  // namespace
+
+Frame tcp_frame(const TcpSpec& spec, int64_t time_ns) {
+  return frame_around(spec, protocol::kTcp, tcp_segment(spec), time_ns);
+}
+
+Frame udp_frame(const UdpSpec& spec, int64_t time_ns) {
+  return frame_around(spec, protocol::kUdp, udp_datagram(spec.src_port, spec.dst_port, spec.payload), time_ns);
+}
+
+Frame icmp_frame(const std::string& src, const std::string& dst, std::string_view message, int64_t time_ns) {
+  const UdpSpec spec = {.src = src, .dst = dst};
+  const uint8_t protocol = address(src).is_v4() ? protocol::kIcmp : protocol::kIcmpV6;
+  return frame_around(spec, protocol, Bytes(message.begin(), message.end()), time_ns);
 }
 
 }  // namespace tapline::testing

@@ -45,7 +45,19 @@ Bytes ip_v4(const std::string& src, const std::string& dst, uint8_t protocol, co
 Bytes ip_v6(const std::string& src, const std::string& dst, uint8_t next_header, const Bytes& payload);
 Bytes ethernet(uint16_t type, const Bytes& payload, const std::vector<uint16_t>& vlans = {});
 
+struct UdpSpec {
+  std::string src = "10.0.0.1";
+  std::string dst = "10.0.0.2";
+  uint16_t src_port = 40000;
+  uint16_t dst_port = 53;
+  std::string_view payload = {};
+  std::vector<uint16_t> vlans = {};
+};
+
 // An Ethernet frame around the segment, IPv4 or IPv6 by its addresses.
 Frame tcp_frame(const TcpSpec& spec, int64_t time_ns);
+Frame udp_frame(const UdpSpec& spec, int64_t time_ns);
+// The message, from its type on, as ICMP between IPv4 addresses, as ICMPv6 between others.
+Frame icmp_frame(const std::string& src, const std::string& dst, std::string_view message, int64_t time_ns);
 
 }  // namespace tapline::testing

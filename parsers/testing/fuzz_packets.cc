@@ -9,6 +9,7 @@ namespace tapline::testing {
 namespace {
 
 constexpr uint8_t kFromServer = 1, kMoved = 2, kFin = 4, kRst = 8, kSyn = 16, kCut = 32, kOther = 64, kJump = 128;
+constexpr uint8_t kIcmp = 2, kV6 = 4;  // of datagrams
 
 class CheckingSink final : public TupleSink {
  public:
@@ -35,13 +36,29 @@ class CheckingSink final : public TupleSink {
   volatile uint64_t sum_ = 0;
 };
 
+struct Record {
+  uint8_t flags, parameter;
+  std::string payload;
+
+  static Record next(std::span<const uint8_t>& input) {
+    const size_t length = std::min<size_t>(input[2] | static_cast<size_t>(input[3]) << 8, input.size() - 4);
+    Record record{input[0], input[1], std::string(reinterpret_cast<const char*>(input.data()) + 4, length)};
+    input = input.subspan(4 + length);
+    return record;
+  }
+
+  void cut(Frame* frame) const {
+    if ((flags & kCut) == 0 || parameter >= payload.size()) return;
+    frame->wire_bytes = static_cast<uint32_t>(frame->bytes.size());
+    frame->bytes.resize(frame->bytes.size() - payload.size() + parameter);
+    frame->bytes.shrink_to_fit();
+  }
+};
+
 class PacketWriter {
  public:
-  Frame next(std::span<const uint8_t>& input) {
-    const uint8_t flags = input[0], parameter = input[1];
-    const size_t length = std::min<size_t>(input[2] | static_cast<size_t>(input[3]) << 8, input.size() - 4);
-    const std::string payload(reinterpret_cast<const char*>(input.data()) + 4, length);
-    input = input.subspan(4 + length);
+  Frame next(const Record& record) {
+    const auto [flags, parameter, payload] = record;
     const bool server = (flags & kFromServer) != 0;
     const uint16_t client_port = static_cast<uint16_t>(40000 + ((flags & kOther) != 0 ? parameter % 8 : 0));
     uint32_t* seq = seq_[client_port % 8];
@@ -56,12 +73,8 @@ class PacketWriter {
                              .flags = tcp_flags(flags, server),
                              .payload = payload},
                             now_ns_);
-    seq[server] += moved + static_cast<uint32_t>(length) + ((flags & (kSyn | kFin)) != 0 ? 1 : 0);
-    if ((flags & kCut) != 0 && parameter < length) {
-      frame.wire_bytes = static_cast<uint32_t>(frame.bytes.size());
-      frame.bytes.resize(frame.bytes.size() - length + parameter);
-      frame.bytes.shrink_to_fit();
-    }
+    seq[server] += moved + static_cast<uint32_t>(payload.size()) + ((flags & (kSyn | kFin)) != 0 ? 1 : 0);
+    record.cut(&frame);
     now_ns_ += 1'000'000;
     return frame;
   }
@@ -79,17 +92,43 @@ class PacketWriter {
   int64_t now_ns_ = 1'000'000'000'000;
 };
 
-}  // namespace
+class DatagramWriter {
+ public:
+  explicit DatagramWriter(uint16_t server_port) : server_port_(server_port) {}
 
-void fuzz_packets(std::vector<std::unique_ptr<Parser>> parsers, std::span<const uint8_t> input) {
+  Frame next(const Record& record) {
+    const auto [flags, parameter, payload] = record;
+    if ((flags & kJump) != 0) now_ns_ += parameter * 1'000'000'000ll;
+    std::string client = (flags & kV6) != 0 ? "2001:db8::1" : "10.0.0.1";
+    std::string server = (flags & kV6) != 0 ? "2001:db8::2" : "10.0.0.2";
+    uint16_t client_port = static_cast<uint16_t>(40000 + ((flags & kOther) != 0 ? parameter % 8 : 0));
+    uint16_t server_port = server_port_;
+    if ((flags & kFromServer) != 0) std::swap(client, server), std::swap(client_port, server_port);
+    Frame frame =
+        (flags & kIcmp) != 0
+            ? icmp_frame(client, server, payload, now_ns_)
+            : udp_frame(
+                  {.src = client, .dst = server, .src_port = client_port, .dst_port = server_port, .payload = payload},
+                  now_ns_);
+    record.cut(&frame);
+    now_ns_ += 1'000'000;
+    return frame;
+  }
+
+ private:
+  uint16_t server_port_;
+  int64_t now_ns_ = 1'000'000'000'000;
+};
+
+template <typename Writer>
+void fuzz(std::vector<std::unique_ptr<Parser>> parsers, Writer writer, std::span<const uint8_t> input) {
   CheckingSink sink;
   Engine engine(std::move(parsers), &sink,
                 {.max_connections = 4, .max_reassembly_bytes = 32 << 10, .max_flow_reassembly_bytes = 16 << 10});
   sink.watch(&engine);
   const FlowHasher hasher(kTestKey);
-  PacketWriter writer;
   for (uint64_t packets = 0; input.size() >= 4; ++packets) {
-    const Frame frame = writer.next(input);
+    const Frame frame = writer.next(Record::next(input));
     Packet packet;
     if (decode(frame.raw(), hasher, &packet) != DecodeOutcome::kOk) continue;
     packet.queries = packets % 5 == 4 ? 0b10 : 0b11;
@@ -99,6 +138,16 @@ void fuzz_packets(std::vector<std::unique_ptr<Parser>> parsers, std::span<const 
   engine.end();
   const EngineStats stats = engine.stats();
   if (stats.live_connections != 0 || stats.reassembly_bytes != 0) std::abort();
+}
+
+}  // namespace
+
+void fuzz_packets(std::vector<std::unique_ptr<Parser>> parsers, std::span<const uint8_t> input) {
+  fuzz(std::move(parsers), PacketWriter(), input);
+}
+
+void fuzz_datagrams(const std::vector<std::string>& names, uint16_t server_port, std::span<const uint8_t> input) {
+  fuzz(make_parsers(names), DatagramWriter(server_port), input);
 }
 
 void fuzz_parsers(const std::vector<std::string>& names, std::span<const uint8_t> input) {

@@ -28,4 +28,9 @@ void fuzz_packets(std::vector<std::unique_ptr<Parser>> parsers, std::span<const 
 // The same with built-in parsers.
 void fuzz_parsers(const std::vector<std::string>& names, std::span<const uint8_t> input);
 
+// Likewise with UDP datagrams and ICMP messages between two hosts. flags: 1 from the server, 2 ICMP, 4 IPv6, 32 the
+// capture cuts the payload after `parameter` bytes, 64 the client's port is another (of `parameter` % 8), 128 time
+// jumps by `parameter` seconds.
+void fuzz_datagrams(const std::vector<std::string>& names, uint16_t server_port, std::span<const uint8_t> input);
+
 }  // namespace tapline::testing
