@@ -10,7 +10,8 @@
   PARSER(sample)                \
   PARSER(tcp_conn_time)         \
   PARSER(tcp_flow_key)          \
-  PARSER(tcp_pkt_size)
+  PARSER(tcp_pkt_size)          \
+  PARSER(udp_flow)
 
 namespace tapline {
 

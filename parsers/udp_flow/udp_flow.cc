@@ -1,0 +1,130 @@
+#include <vector>
+
+#include "parsers/api/parser.h"
+
+namespace tapline {
+namespace {
+
+// Packets and bytes of each UDP flow by direction: one tuple for each second of packet time in which it had packets.
+//
+// Flows with something to tell are chained through a vector, so an interval's end costs only what was active in it.
+class UdpFlow final : public Parser {
+ public:
+  const Schema& schema() const override;
+  Needs needs() const override {
+    return {.datagrams = true, .intervals = true, .every_packet = false, .connection_state_bytes = sizeof(State)};
+  }
+
+  void process(std::span<const Packet> burst, Emitter& out) override {
+    for (const Packet& packet : burst) {
+      if (packet.is_udp() && packet.connection != nullptr) count(packet, out);
+    }
+  }
+
+  void on_interval(int64_t /*end_ns*/, Emitter& out) override {
+    for (Connection* flow : active_) {
+      State& state = state_of<State>(*flow);
+      tell(*flow, state.queries, out);
+      state.position = 0;
+    }
+    active_.clear();
+  }
+
+  void on_end(Connection& flow, uint64_t queries, Emitter& out) override {
+    State& state = state_of<State>(flow);
+    tell(flow, state.queries & queries, out);
+    state.queries &= ~queries;
+    state.told &= ~queries;
+  }
+
+  void on_release(Connection& flow) override {
+    const uint32_t position = state_of<State>(flow).position;
+    if (position == 0) return;
+    active_[position - 1] = active_.back();
+    state_of<State>(*active_[position - 1]).position = position;
+    active_.pop_back();
+  }
+
+ private:
+  struct State {
+    uint64_t queries;  // those that wanted the packets counted here
+    uint64_t told;     // those that know of the flow
+    int64_t first_ns;  // of its first packet, in either direction
+    uint64_t bytes[2];
+    uint32_t packets[2];  // both are 0 only before the flow's first packet
+    uint32_t position;    // in active_, from 1; 0 = nothing counted
+  };
+
+  static void restart(State& state, const Packet& packet) {
+    state.queries = packet.queries;
+    for (const Side side : {Side{0}, Side{1}}) state.packets[side] = 0, state.bytes[side] = 0;
+  }
+
+  void count(const Packet& packet, Emitter& out) {
+    Connection& flow = *packet.connection;
+    State& state = state_of<State>(flow);
+    if (state.packets[0] + state.packets[1] == 0) state.first_ns = packet.time_ns;
+    if (state.position == 0) {
+      active_.push_back(&flow);
+      state.position = static_cast<uint32_t>(active_.size());
+      restart(state, packet);
+    } else if (state.queries != packet.queries) {
+      // Queries came or went within the second: each is told of just the packets that it wanted.
+      out.header_of(packet);  // moves the clock
+      tell(flow, state.queries, out);
+      restart(state, packet);
+    }
+    const Side side = flow.side_of(packet);
+    ++state.packets[side];
+    state.bytes[side] += packet.wire_bytes;
+  }
+
+  // Those that are told of the flow for the first time get another tuple than those that know it.
+  void tell(const Connection& flow, uint64_t queries, Emitter& out) {
+    State& state = state_of<State>(flow);
+    if (state.position == 0) return;
+    tell(flow, queries & ~state.told, 1, out);
+    tell(flow, queries & state.told, 0, out);
+    state.told |= queries;
+  }
+
+  void tell(const Connection& flow, uint64_t queries, uint64_t flows, Emitter& out) {
+    if (queries == 0) return;
+    const State& state = state_of<State>(flow);
+    const Side client = flow.client_side, server = other_side(client);
+    TupleHeader header = out.header_of(flow);
+    header.queries = queries;
+    out.emit(header, {Value::u64(flows), Value::u64(state.packets[client]), Value::u64(state.packets[server]),
+                      Value::u64(state.bytes[client]), Value::u64(state.bytes[server]),
+                      Value::u64(state.bytes[client] + state.bytes[server]),
+                      Value::i64(header.time_ns > state.first_ns ? header.time_ns - state.first_ns : 0)});
+  }
+
+  std::vector<Connection*> active_;
+};
+
+const Schema& UdpFlow::schema() const {
+  static const Schema schema = {
+      .name = "udp_flow",
+      .description = "Packets and bytes of each UDP flow in each second, by direction",
+      .layer = Layer::kTransport,
+      .fields = {{"flows", FieldType::kU64, "flows", "1 in the flow's first tuple, else 0", true},
+                 {"client_packets", FieldType::kU64, "packets", "Sent by src_ip in the second that ends with time_ns",
+                  true},
+                 {"server_packets", FieldType::kU64, "packets", "Sent by dst_ip in that second", true},
+                 {"client_bytes", FieldType::kU64, "bytes", "Of client_packets, on the wire, link header included",
+                  true},
+                 {"server_bytes", FieldType::kU64, "bytes", "Of server_packets, likewise", true},
+                 {"bytes", FieldType::kU64, "bytes", "Both directions together", true},
+                 {"age_ns", FieldType::kI64, "ns", "time_ns - time of the flow's first packet"}},
+      .main_fields = {"dst_ip", "dst_port"},
+      .value_field = "bytes",
+  };
+  return schema;
+}
+
+}  // namespace
+
+std::unique_ptr<Parser> make_udp_flow() { return std::make_unique<UdpFlow>(); }
+
+}  // namespace tapline
