@@ -34,7 +34,7 @@ uint32_t WidthFor(uint64_t range) {
 }
 
 template <typename Word>
-void PackAs(const std::vector<uint64_t>& values, uint64_t base, std::string* data) {
+void PackAs(std::span<const uint64_t> values, uint64_t base, std::string* data) {
   data->resize(values.size() * sizeof(Word));
   char* out = data->data();
   for (uint64_t value : values) {
@@ -45,7 +45,7 @@ void PackAs(const std::vector<uint64_t>& values, uint64_t base, std::string* dat
 }
 
 template <typename Number>
-uint64_t LeastAndRange(const std::vector<uint64_t>& values, uint64_t* range) {
+uint64_t LeastAndRange(std::span<const uint64_t> values, uint64_t* range) {
   auto least = static_cast<Number>(values[0]), most = least;
   for (uint64_t value : values) {
     least = std::min(least, static_cast<Number>(value));
@@ -57,8 +57,8 @@ uint64_t LeastAndRange(const std::vector<uint64_t>& values, uint64_t* range) {
 
 }  // namespace
 
-ColumnBuilder::ColumnBuilder(const Field& field, uint32_t max_rows) : field_(field) {
-  values_.reserve(max_rows);
+ColumnBuilder::ColumnBuilder(const Field& field, uint32_t max_rows)
+    : field_(field), values_(std::make_unique<uint64_t[]>(max_rows)) {
   if (field.type == FieldType::kString || field.type == FieldType::kAddress) {
     dictionary_ = std::make_unique<Dictionary>(max_rows);
   }
@@ -69,21 +69,21 @@ ColumnBuilder::Range ColumnBuilder::Measure() const {
   if (dictionary_) return {0, WidthFor(dictionary_->entries() - 1)};
   if (field_.type == FieldType::kBool) return {0, 1};
   uint64_t range = 0;
-  uint64_t base = field_.type == FieldType::kI64 ? LeastAndRange<int64_t>(values_, &range)
-                                                 : LeastAndRange<uint64_t>(values_, &range);
+  uint64_t base = field_.type == FieldType::kI64 ? LeastAndRange<int64_t>(values(), &range)
+                                                 : LeastAndRange<uint64_t>(values(), &range);
   return {base, WidthFor(range)};
 }
 
 void ColumnBuilder::Pack(const Range& range, std::string* data) const {
   switch (range.width) {
     case 1:
-      return PackAs<uint8_t>(values_, range.base, data);
+      return PackAs<uint8_t>(values(), range.base, data);
     case 2:
-      return PackAs<uint16_t>(values_, range.base, data);
+      return PackAs<uint16_t>(values(), range.base, data);
     case 4:
-      return PackAs<uint32_t>(values_, range.base, data);
+      return PackAs<uint32_t>(values(), range.base, data);
     default:
-      return PackAs<uint64_t>(values_, range.base, data);
+      return PackAs<uint64_t>(values(), range.base, data);
   }
 }
 
@@ -102,7 +102,7 @@ void ColumnBuilder::Close(v1::Column* out) {
   out->set_base(range.base);
   Pack(range, out->mutable_data());
   if (dictionary_) CloseDictionary(out);
-  values_.clear();
+  rows_ = 0;
 }
 
 }  // namespace tapline

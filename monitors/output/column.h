@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
-#include <vector>
 
 #include "monitors/output/dictionary.h"
 #include "parsers/api/schema.h"
@@ -18,11 +18,11 @@ class ColumnBuilder {
   ColumnBuilder(const Field& field, uint32_t max_rows);
 
   // The row's 64 bits: two's complement for I64, IEEE 754 for F64, 0 or 1 for BOOL. REQUIRES: fewer than max_rows rows.
-  void AppendNumber(uint64_t bits) { values_.push_back(bits); }
+  void AppendNumber(uint64_t bits) { values_[rows_++] = bits; }
   // For STRING and ADDRESS. Returns by how many bytes the dictionary grew.
   size_t AppendBytes(std::string_view bytes) {
     size_t before = dictionary_->bytes().size();
-    values_.push_back(dictionary_->IndexOf(bytes));
+    AppendNumber(dictionary_->IndexOf(bytes));
     return dictionary_->bytes().size() - before;
   }
 
@@ -38,8 +38,11 @@ class ColumnBuilder {
   void Pack(const Range& range, std::string* data) const;
   void CloseDictionary(v1::Column* out);
 
+  std::span<const uint64_t> values() const { return {values_.get(), rows_}; }
+
   const Field& field_;
-  std::vector<uint64_t> values_;
+  std::unique_ptr<uint64_t[]> values_;  // max_rows of them
+  uint32_t rows_ = 0;
   std::unique_ptr<Dictionary> dictionary_;
 };
 

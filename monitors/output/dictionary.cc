@@ -2,16 +2,63 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
+#include <cstring>
+#include <random>
 
 namespace tapline {
+namespace {
+
+uint64_t Fold(uint64_t a, uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+uint64_t Load(const char* from, size_t bytes) {
+  uint64_t word = 0;
+  std::memcpy(&word, from, bytes);
+  return word;
+}
+
+// Under a key that each process draws, so that nobody can send strings that all fall into one place.
+struct Key {
+  uint64_t word[2];
+  Key() {
+    std::random_device random;
+    for (uint64_t& half : word) half = (uint64_t{random()} << 32 | random()) | 1;
+  }
+};
+
+}  // namespace
 
 Dictionary::Dictionary(uint32_t max_entries) : mask_(std::bit_ceil(2 * max_entries) - 1), slots_(mask_ + 1) {
   ends_.reserve(max_entries);
 }
 
-uint32_t Dictionary::IndexOf(std::string_view text) {
-  uint64_t hash = std::hash<std::string_view>()(text);
+// Two words of eight bytes at a time, each pair by one multiplication; the last ones may overlap those before.
+// std::hash takes three times as long for the 10 to 40 bytes of a URL.
+uint64_t Dictionary::HashOf(std::string_view text) {
+  static const Key key;
+  const char* at = text.data();
+  size_t left = text.size();
+  uint64_t hash = key.word[0] ^ left;
+  for (; left > 16; at += 16, left -= 16) hash = Fold(Load(at, 8) ^ key.word[1], Load(at + 8, 8) ^ hash);
+  uint64_t first = 0, last = 0;
+  if (left >= 8) {
+    first = Load(at, 8);
+    last = Load(at + left - 8, 8);
+  } else if (left >= 4) {
+    first = Load(at, 4);
+    last = Load(at + left - 4, 4);
+  } else if (left > 0) {
+    first = static_cast<uint8_t>(at[0]) | static_cast<uint64_t>(static_cast<uint8_t>(at[left / 2])) << 8;
+    last = static_cast<uint8_t>(at[left - 1]);
+  }
+  return Fold(Fold(first ^ key.word[1], last ^ hash), key.word[0]);
+}
+
+uint32_t Dictionary::Find(std::string_view text) {
+  const uint64_t hash = HashOf(text);
   auto tag = static_cast<uint32_t>(hash >> 32);
   uint32_t at = static_cast<uint32_t>(hash) & mask_;
   while (slots_[at].index_plus_one != 0) {

@@ -16,7 +16,11 @@ class Dictionary {
   explicit Dictionary(uint32_t max_entries);
 
   // REQUIRES: fewer than max_entries distinct strings since Clear(), or this is one of them.
-  uint32_t IndexOf(std::string_view text);
+  uint32_t IndexOf(std::string_view text) {
+    // Methods, hosts and flags mostly repeat: comparing with the latest costs less than hashing.
+    if (latest_ < ends_.size() && entry(latest_) == text) return latest_;
+    return latest_ = Find(text);
+  }
   void Clear();
 
   uint32_t entries() const { return static_cast<uint32_t>(ends_.size()); }
@@ -35,7 +39,11 @@ class Dictionary {
     uint32_t tag;
   };
 
+  static uint64_t HashOf(std::string_view text);
+  uint32_t Find(std::string_view text);
+
   uint32_t mask_;
+  uint32_t latest_ = 0;  // what the latest IndexOf() returned
   std::vector<Slot> slots_;
   std::string bytes_;
   std::vector<uint32_t> ends_;

@@ -6,13 +6,9 @@
 namespace tapline::http {
 namespace {
 
-constexpr size_t kKeptRequests = 4;
-constexpr size_t kKeptTextBytes = 256;
+constexpr size_t kKeptRequests = Exchange::kMaxUnheard;
 
-void trim(Request& request) {
-  request.text.clear();
-  if (request.text.capacity() > kKeptTextBytes) request.text.shrink_to_fit();
-}
+void trim(Request& request) { request.text.clear(); }
 
 bool has_no_body(const Request* request, uint32_t status) {
   return status / 100 == 1 || status == 204 || status == 304 || (request != nullptr && request->method() == "HEAD");
@@ -24,6 +20,7 @@ Exchange::Verdict Exchange::data(Side side, std::span<const uint8_t> bytes, cons
                                  TransactionSink& sink) {
   sink_ = &sink;
   readers_[other_side(side)].answered(*this);
+  if (!is_requester(side)) unheard_segments_ = 0;
   if (segment.offset != readers_[side].offset()) [[unlikely]]
     join(side);
   const auto verdict = readers_[side].read(bytes, segment, *this);
@@ -51,6 +48,7 @@ void Exchange::join(Side side) {
 
 Exchange::Verdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment, TransactionSink& sink) {
   sink_ = &sink;
+  if (!is_requester(side)) unheard_segments_ = 0;
   if (segment.offset != readers_[side].offset()) join(side);
   readers_[side].gap(bytes, segment, *this);
   if (is_requester(side) && !waiting_.empty()) settle(false);
@@ -80,12 +78,21 @@ Framing Exchange::on_head(Side side, const Head& head, const Segment& first, boo
   return head.request ? on_request(side, head, first) : on_response(head, first);
 }
 
-Framing Exchange::on_request(Side side, const Head& head, const Segment& first) {
-  if (first.peer_offset_known) {
-    if (!requests_.empty() && request_peer_offset_ == first.peer_offset && !requests_hidden_) pipelined_ = true;
-    request_peer_offset_ = first.peer_offset;
+void Exchange::note_request_segment(const Segment& first) {
+  if (first.time_ns != request_segment_ns_) ++unheard_segments_;
+  request_segment_ns_ = first.time_ns;
+  if (!first.peer_offset_known) return;
+  if (request_peer_offset_ != first.peer_offset) {
+    unheard_segments_ = 1;
+  } else if (!requests_.empty() && !requests_hidden_) {
+    pipelined_ = true;
   }
-  if (requests_.size() == kMaxPending) {
+  request_peer_offset_ = first.peer_offset;
+}
+
+Framing Exchange::on_request(Side side, const Head& head, const Segment& first) {
+  note_request_segment(first);
+  if (requests_.size() >= (unheard_segments_ > kMaxUnheard ? kMaxUnheard : kMaxPending)) {
     sink_->on_loss(LossReason::kTooManyPending);
     tell_first_requests(1);
     responses_hidden_ = true;
@@ -98,10 +105,10 @@ Framing Exchange::on_request(Side side, const Head& head, const Segment& first) 
   request.after_hidden = std::exchange(requests_hidden_, false);
   request.complete = false;
   request.simple = !head.versioned;
-  request.text.assign(head.method).append(head.url).append(head.host);
-  request.method_bytes = static_cast<uint32_t>(head.method.size());
+  request.text.assign(head.method, head.url, head.host);
+  request.method_bytes = static_cast<uint8_t>(head.method.size());
   request.url_bytes = static_cast<uint32_t>(head.url.size());
-  text_bytes_ += request.text.size();
+  text_bytes_ += request.text.heap_bytes();
   if (head.chunked) return {.kind = BodyKind::kChunked};
   if (head.content_length) return {.kind = BodyKind::kLength, .length = *head.content_length};
   return {};
@@ -270,6 +277,9 @@ void Exchange::recycle() {
   *this = std::move(fresh);
 }
 
-size_t Exchange::memory_bytes() const { return text_bytes_ + readers_[0].buffer_bytes() + readers_[1].buffer_bytes(); }
+size_t Exchange::memory_bytes() const {
+  return text_bytes_ + requests_.memory_bytes() + waiting_.memory_bytes() + readers_[0].buffer_bytes() +
+         readers_[1].buffer_bytes();
+}
 
 }  // namespace tapline::http

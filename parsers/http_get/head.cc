@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "parsers/http_get/control_scanner.h"
+
 namespace tapline::http {
 namespace {
 
@@ -12,13 +14,24 @@ constexpr std::array<std::string_view, 12> kUsualMethods = {"GET ",     "POST ",
                                                             "DELETE ",  "OPTIONS ",  "PATCH ",  "TRACE ",
                                                             "CONNECT ", "PROPFIND ", "REPORT ", "LOCK "};
 
-bool is_token_char(char c) {
-  static constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         kOthers.find(c) != std::string_view::npos;
-}
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+// Two bits for each byte, since these questions are asked of every byte of a request line.
+constexpr uint8_t kToken = 1, kControl = 2;
+constexpr std::array<uint8_t, 256> kClasses = [] {
+  std::array<uint8_t, 256> classes = {};
+  for (int i = 0; i < 256; ++i) {
+    const auto c = static_cast<char>(i);
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (is_digit(c) || letter) classes[i] |= kToken;
+    if (i < 0x20 && c != '\t' && c != '\r') classes[i] |= kControl;
+  }
+  for (const char c : std::string_view("!#$%&'*+-.^_`|~")) classes[static_cast<uint8_t>(c)] |= kToken;
+  return classes;
+}();
+bool is_token_char(char c) { return (kClasses[static_cast<uint8_t>(c)] & kToken) != 0; }
+bool is_control(char c) { return (kClasses[static_cast<uint8_t>(c)] & kControl) != 0; }
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (is_blank(text.front()) || text.front() == '\r' || text.front() == '\n'))
@@ -88,10 +101,7 @@ Look look_at_request_line(std::string_view bytes) {
   if (method_end == 0 || bytes[method_end] != ' ') return Look::kNot;
   const size_t line_end = bytes.find('\n', method_end);
   const std::string_view line = bytes.substr(0, line_end);
-  for (size_t i = method_end; i < line.size(); ++i) {
-    const auto c = static_cast<unsigned char>(line[i]);
-    if (c < 0x20 && c != '\t' && c != '\r') return Look::kNot;
-  }
+  if (std::any_of(line.begin() + method_end, line.end(), [](char c) { return is_control(c); })) return Look::kNot;
   if (line_end == std::string_view::npos) return Look::kMaybe;
   return is_request(split_request_line(line)) ? Look::kRequest : Look::kNot;
 }
@@ -133,7 +143,14 @@ std::optional<uint64_t> parse_length(std::string_view value) {
   return length;
 }
 
+// Most fields are not among the three that matter: their first letter tells.
+bool may_matter(char first) {
+  const char lower = static_cast<char>(first | 0x20);
+  return lower == 'h' || lower == 'c' || lower == 't';
+}
+
 void take_header(std::string_view header, Head* head, std::string* scratch) {
+  if (!may_matter(header.front())) return;
   const size_t colon = header.find(':');
   if (colon == std::string_view::npos) return;
   const std::string_view name = trim(header.substr(0, colon));
@@ -160,7 +177,61 @@ void parse_start_line(std::string_view line, Head* head) {
   head->versioned = parts.versioned;
 }
 
+// The line that begins at `begin`: its end, without and with what ends it. False where it has no end, or controls
+// within.
+struct Line {
+  size_t end;
+  size_t next;
+};
+bool take_line(std::string_view bytes, size_t begin, ControlScanner* controls, Line* line) {
+  const size_t control = controls->next(begin);
+  if (control == std::string_view::npos) return false;
+  const size_t newline = control + (bytes[control] == '\r');
+  if (newline >= bytes.size() || bytes[newline] != '\n') return false;
+  *line = {control, newline + 1};
+  return true;
+}
+
+// "GET /a HTTP/1.1": a usual method, one blank, a target without blanks at its ends, one blank, the version.
+bool take_ordinary_request_line(std::string_view line, Head* head) {
+  constexpr size_t kVersionBytes = 9;
+  for (const std::string_view method : kUsualMethods) {
+    if (!line.starts_with(method)) continue;
+    if (line.size() <= method.size() + kVersionBytes) return false;
+    const std::string_view version = line.substr(line.size() - kVersionBytes);
+    const std::string_view url = line.substr(method.size(), line.size() - method.size() - kVersionBytes);
+    if (!version.starts_with(" HTTP/1.") || !is_digit(version.back())) return false;
+    if (is_blank(url.front()) || is_blank(url.back())) return false;
+    head->request = head->versioned = true;
+    head->method = method.substr(0, method.size() - 1);
+    head->url = url;
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+size_t parse_ordinary_head(std::string_view bytes, Head* head) {
+  ControlScanner controls(bytes);
+  Line line;
+  if (!take_line(bytes, 0, &controls, &line)) return 0;
+  const std::string_view first = bytes.substr(0, line.end);
+  if (look_at_status_line(bytes) == Look::kResponse) {
+    parse_start_line(first, head);
+  } else if (!take_ordinary_request_line(first, head)) {
+    return 0;
+  }
+  for (size_t begin = line.next; begin < bytes.size(); begin = line.next) {
+    if (is_blank(bytes[begin]) || !take_line(bytes, begin, &controls, &line)) return 0;
+    if (line.end == begin) {
+      if (head->request && head->host.empty()) head->host = authority_of(head->url);
+      return line.next;
+    }
+    take_header(bytes.substr(begin, line.next - begin), head, nullptr);
+  }
+  return 0;
+}
 
 Look look_at(std::string_view bytes) {
   if (bytes.empty()) return Look::kMaybe;

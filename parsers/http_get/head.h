@@ -47,6 +47,11 @@ struct Head {
   std::optional<uint64_t> content_length = {};
 };
 
+// Bytes of the head that `bytes` begin with, parsed as parse_head() would, if it is there whole and ordinary: a usual
+// method or a status, a version, nothing folded. Else 0, which says nothing of what it is, and *head is to be made
+// anew. Takes half the time of looking, finding the end and parsing.
+size_t parse_ordinary_head(std::string_view bytes, Head* head);
+
 // REQUIRES: look_at(bytes) is kRequest or kResponse. `bytes` may end early, where the rest was not captured.
 Head parse_head(std::string_view bytes, std::string* scratch);
 

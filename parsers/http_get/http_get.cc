@@ -14,7 +14,7 @@ using http::Response;
 
 // Joined in mid-stream and nothing like HTTP within this much: another protocol.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
-constexpr size_t kMaxMemoryBytes = size_t{256} << 20;
+constexpr size_t kMaxMemoryBytes = size_t{512} << 20;
 // Exchanges of ended connections that are kept for the next ones, so that those allocate nothing.
 constexpr size_t kMaxIdleExchanges = 4096;
 

@@ -83,6 +83,13 @@ bool MessageReader::start(std::string_view& text, MessageHandler& handler) {
   first_.offset = offset_;
   resume_ = 0;
   resumed_ = false;
+  Head ordinary;
+  const size_t bytes = parse_ordinary_head(text, &ordinary);
+  if (bytes > 0 && bytes <= kMaxHeadBytes) {
+    consume(text, bytes);
+    head_done(ordinary, false, handler);
+    return true;
+  }
   const Look look = look_at(text);
   if (look == Look::kNot || is_http2_preface(text)) return reject(handler);
   const size_t end = look == Look::kMaybe ? std::string_view::npos : find_head_end(text, &resume_);
@@ -93,7 +100,7 @@ bool MessageReader::start(std::string_view& text, MessageHandler& handler) {
   }
   const std::string_view head = text.substr(0, end);
   consume(text, end);
-  head_done(head, false, handler);
+  head_done(parse_head(head, &scratch_), false, handler);
   return true;
 }
 
@@ -111,7 +118,7 @@ bool MessageReader::reject(MessageHandler& handler) {
 }
 
 void MessageReader::finish_simple_request(MessageHandler& handler) {
-  if (is_simple_request(head_)) head_done(head_, false, handler);
+  if (is_simple_request(head_)) head_done(parse_head(head_, &scratch_), false, handler);
 }
 
 void MessageReader::recycle() {
@@ -138,15 +145,14 @@ bool MessageReader::collect(std::string_view& text, MessageHandler& handler) {
   }
   consume(text, end - before);
   head_.resize(end);
-  head_done(head_, false, handler);
+  head_done(parse_head(head_, &scratch_), false, handler);
   return true;
 }
 
-void MessageReader::head_done(std::string_view head, bool cut, MessageHandler& handler) {
+void MessageReader::head_done(const Head& head, bool cut, MessageHandler& handler) {
   recognised_ = true;
   last_byte_ns_ = segment_.time_ns;
-  const Head parsed = parse_head(head, &scratch_);
-  const Framing framing = handler.on_head(side_, parsed, first_, cut);
+  const Framing framing = handler.on_head(side_, head, first_, cut);
   head_.clear();
   if (head_.capacity() > kKeepBufferBytes) head_.shrink_to_fit();
   if (mode_ == Mode::kOpaque) return;
@@ -276,7 +282,7 @@ void MessageReader::gap(uint64_t bytes, const Segment& segment, MessageHandler& 
     return message_done(true, handler);
   }
   const Look look = mode_ == Mode::kHead && same_packet ? look_at(head_) : Look::kNot;
-  if (look == Look::kRequest || look == Look::kResponse) return head_done(head_, true, handler);
+  if (look == Look::kRequest || look == Look::kResponse) return head_done(parse_head(head_, &scratch_), true, handler);
   lose_step(handler);
 }
 

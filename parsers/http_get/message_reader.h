@@ -90,7 +90,7 @@ class MessageReader {
   bool reject(MessageHandler& handler);
   void finish_simple_request(MessageHandler& handler);
   void seek(std::string_view& text);
-  void head_done(std::string_view head, bool cut, MessageHandler& handler);
+  void head_done(const Head& head, bool cut, MessageHandler& handler);
   void skip_body(std::string_view& text, MessageHandler& handler);
   void chunk_size(std::string_view& text, MessageHandler& handler);
   void chunk_end(std::string_view& text, MessageHandler& handler);

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace tapline::http {
+
+// Text that lies within the object itself while it is at most kInside bytes long, and on the heap beyond.
+class ShortText {
+ public:
+  static constexpr size_t kInside = 84;
+
+  ShortText() = default;
+  ShortText(ShortText&& other) noexcept { take(other); }
+  ShortText& operator=(ShortText&& other) noexcept {
+    if (this == &other) return *this;
+    clear();
+    take(other);
+    return *this;
+  }
+  ~ShortText() { clear(); }
+
+  // The three, one after the other. REQUIRES: less than 4 GiB.
+  void assign(std::string_view first, std::string_view second, std::string_view third) {
+    clear();
+    const size_t bytes = first.size() + second.size() + third.size();
+    char* at = bytes <= kInside ? inside_ : allocate(bytes);
+    for (const std::string_view part : {first, second, third}) {
+      std::memcpy(at, part.data(), part.size());
+      at += part.size();
+    }
+    bytes_ = static_cast<uint32_t>(bytes);
+  }
+  void clear() {
+    if (bytes_ > kInside) delete[] outside();
+    bytes_ = 0;
+  }
+
+  std::string_view view() const { return {bytes_ > kInside ? outside() : inside_, bytes_}; }
+  size_t heap_bytes() const { return bytes_ > kInside ? bytes_ : 0; }
+
+ private:
+  void take(ShortText& other) {
+    std::memcpy(inside_, other.inside_, sizeof inside_);
+    bytes_ = other.bytes_;
+    other.bytes_ = 0;
+  }
+  char* allocate(size_t bytes) {
+    char* text = new char[bytes];
+    std::memcpy(inside_, &text, sizeof text);
+    return text;
+  }
+  char* outside() const {
+    char* text;
+    std::memcpy(&text, inside_, sizeof text);
+    return text;
+  }
+
+  uint32_t bytes_ = 0;
+  char inside_[kInside];  // the text, or where it is
+};
+
+}  // namespace tapline::http
