@@ -54,8 +54,8 @@ def records(capture):
             yield seconds, header, source.read(captured)
 
 
-def enlarge(capture, path):
-    """Writes the capture as often, one after the other, as makes LEAST_PACKETS of it; the number of packets.
+def enlarge(capture, path, least_packets=LEAST_PACKETS):
+    """Writes the capture as often, one after the other, as makes least_packets of it; the number of packets.
 
     Each time is later than the one before and has second octets of IPv4 addresses of its own, so that connections differ
     (header checksums, which nobody looks at, are left as they were)."""
@@ -64,7 +64,7 @@ def enlarge(capture, path):
     order, packets, copy = byte_order(head), 0, 0
     with open(path, "wb") as target:
         target.write(head)
-        while packets < LEAST_PACKETS:
+        while packets < least_packets:
             first = last = None
             for seconds, header, data in records(capture):
                 first, last, packets = first or seconds, seconds, packets + 1
@@ -129,4 +129,5 @@ def main():
             json.dump(rows, file, indent=1)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -27,10 +28,7 @@ class ShortText {
     clear();
     const size_t bytes = first.size() + second.size() + third.size();
     char* at = bytes <= kInside ? inside_ : allocate(bytes);
-    for (const std::string_view part : {first, second, third}) {
-      std::memcpy(at, part.data(), part.size());
-      at += part.size();
-    }
+    for (const std::string_view part : {first, second, third}) at = std::copy(part.begin(), part.end(), at);
     bytes_ = static_cast<uint32_t>(bytes);
   }
   void clear() {
