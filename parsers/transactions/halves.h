@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "parsers/api/connection.h"
+#include "parsers/api/parser.h"
+
+namespace tapline {
+
+// What pairing knows of a request. A protocol's own request derives from it and adds what it tells of; objects are used
+// again, so it sets all its own fields after begin_request().
+struct RequestHalf {
+  static constexpr size_t kKeptTextBytes = 256;
+
+  uint32_t number = 0;  // in its connection, from 1
+  int64_t first_ns = 0;
+  uint64_t begin = 0;         // offsets are of the requests' stream
+  uint64_t end = 0;           // of what was read so far
+  bool complete = false;      // end is where it ends
+  bool after_hidden = false;  // requests may lie unseen between it and the one before
+  std::string text = {};      // what is kept of it, one piece after the other; grows by keep_text() alone
+
+  // What a protocol may know better, by hiding these in its own request:
+  //
+  // It can't be what this response answers: another command, key or number is in it.
+  template <typename Response>
+  bool contradicts(const Response& /*response*/) const {
+    return false;
+  }
+  // Its server may leave it unanswered, and answers what comes after it: a quiet command.
+  bool may_be_silent() const { return false; }
+
+  // As new, with the memory of a short text.
+  void trim() {
+    text.clear();
+    if (text.capacity() > kKeptTextBytes) text.shrink_to_fit();
+  }
+};
+
+// What pairing knows of a response. A protocol's own derives from it and stays small: its memory is not counted.
+struct ResponseHalf {
+  int64_t first_ns = 0;
+  int64_t last_ns = 0;
+  uint64_t begin = 0;  // offsets are of the responses' stream
+  uint64_t end = 0;
+  uint64_t acked = 0;  // how much of the requests the server had received when it began to answer
+  bool acked_known = false;
+
+  void start(const Segment& first) {
+    first_ns = last_ns = first.time_ns;
+    begin = end = first.offset;
+    acked = first.peer_offset;
+    acked_known = first.peer_offset_known;
+  }
+};
+
+// Told of transactions as they become certain.
+template <typename Request, typename Response>
+class TransactionSink {
+ public:
+  virtual ~TransactionSink() = default;
+  // One of the two may be null: it was not seen, or there is none.
+  virtual void on_transaction(const Request* request, const Response* response) = 0;
+  // The request was answered by silence: `later` answers one that was sent after it.
+  virtual void on_silence(const Request& request, const Response& later) = 0;
+  // The payload shows who asks.
+  virtual void on_client(Side side) = 0;
+  virtual void on_loss(LossReason reason) = 0;
+};
+
+}  // namespace tapline

@@ -1,0 +1,227 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "parsers/transactions/halves.h"
+#include "parsers/transactions/ring.h"
+
+namespace tapline {
+
+// Pairs responses with requests by a number that both carry, in any order and with several of each being read at once.
+// Gaps take away halves and can't pair wrong, unless numbers are used again: a number that is used for a new request
+// tells the old one as a half, and a response that acknowledges nothing of its request is not its response.
+//
+//   a request:   begin_request(id) ── keep_text ── end_request(id) ──────────────────┐
+//   a response:  begin_response(id) ── ours to fill, find_response(id) ── end_response(id): told, if its request is
+//   there
+//
+// A response whose request is not there (late, or lost) waits while the bytes that it acknowledges are still to come:
+// requests_settled() after each piece of the requests' stream. Where there are no acknowledgements (datagrams), it
+// waits for settle_all() or its request. Beyond kMaxPending open transactions the oldest is told as it is.
+template <typename Id, typename Request, typename Response, size_t kMaxPending = 128>
+class IdPairing {
+ public:
+  using Sink = TransactionSink<Request, Response>;
+
+  // Its own fields are as some earlier request left them.
+  Request& begin_request(const Id& id, const Segment& first, Sink& sink) {
+    Place* place = find(id);
+    if (place != nullptr && (place->asked || !could_answer(first.offset, place->response))) {
+      tell(*place, sink);
+      place = nullptr;
+    }
+    if (place == nullptr) place = &open(id, sink);
+    place->asked = true;
+    waiting_ -= place->waits;
+    place->waits = false;
+    Request& request = place->request;
+    request.number = next_number_++;
+    request.first_ns = first.time_ns;
+    request.begin = request.end = first.offset;
+    request.complete = false;
+    return request;
+  }
+
+  // Appends to the request's text, which counts as memory.
+  void keep_text(Request& request, std::string_view text) {
+    request.text.append(text);
+    text_bytes_ += text.size();
+  }
+
+  // The open transaction's halves, or null.
+  Request* find_request(const Id& id) {
+    Place* place = find(id);
+    return place != nullptr && place->asked ? &place->request : nullptr;
+  }
+  Response* find_response(const Id& id) {
+    Place* place = find(id);
+    return place != nullptr && place->answering ? &place->response : nullptr;
+  }
+
+  // Tells of the transaction if its response came earlier.
+  void end_request(const Id& id, uint64_t end, Sink& sink, bool complete = true) {
+    Place* place = find(id);
+    if (place == nullptr || !place->asked) return;
+    place->request.end = end;
+    place->request.complete = complete;
+    if (place->answered) tell(*place, sink);
+  }
+
+  // A response whose first byte is that of `first`. Its own fields are as some earlier response left them.
+  Response& begin_response(const Id& id, const Segment& first, Sink& sink) {
+    Place* place = find(id);
+    const bool old =
+        place != nullptr && place->asked && first.peer_offset_known && first.peer_offset <= place->request.begin;
+    if (place != nullptr && (place->answering || old)) {
+      tell(*place, sink);
+      place = nullptr;
+    }
+    if (place == nullptr) place = &open(id, sink);
+    place->answering = true;
+    place->response.start(first);
+    return place->response;
+  }
+
+  void end_response(const Id& id, uint64_t end, int64_t time_ns, Sink& sink) {
+    Place* place = find(id);
+    if (place == nullptr || !place->answering) return;
+    place->response.end = end;
+    place->response.last_ns = time_ns;
+    place->answered = true;
+    const bool may_come = place->response.acked_known && place->response.acked > settled_offset_;
+    if (place->asked || !may_come) return tell(*place, sink);
+    place->waits = true;
+    ++waiting_;
+  }
+
+  // No request that begins before this offset is still to be told of.
+  void requests_settled(uint64_t offset, Sink& sink) {
+    settled_offset_ = offset;
+    if (waiting_ == 0) return;
+    for (size_t i = 0; i < places_.size(); ++i) {
+      Place& place = places_[i];
+      if (place.open && place.waits && place.response.acked <= offset) tell(place, sink, false);
+    }
+    trim_front();
+  }
+
+  // The client does not wait for this answer any more: a stream that was reset, a time-out.
+  void give_up(const Id& id, Sink& sink) {
+    if (Place* place = find(id)) tell(*place, sink);
+  }
+  // The same for transactions that began before this time.
+  void give_up_before(int64_t time_ns, Sink& sink) {
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i].open && began_ns(places_[i]) < time_ns) tell(places_[i], sink, false);
+    }
+    trim_front();
+  }
+
+  // Everything that is pending, as it is; afterwards nothing is.
+  void tell_all(Sink& sink) {
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i].open) tell(places_[i], sink, false);
+    }
+    trim_front();
+  }
+
+  // Tells of everything that is pending and changes nothing.
+  void visit_pending(Sink& sink) const {
+    for (size_t i = 0; i < places_.size(); ++i) {
+      const Place& place = places_[i];
+      if (place.open) show(place, sink);
+    }
+  }
+
+  size_t pending() const { return open_; }
+  size_t memory_bytes() const { return text_bytes_ + places_.size() * sizeof(Place); }
+
+  // As new, with the memory of a few short requests.
+  void recycle() {
+    IdPairing fresh;
+    fresh.places_ = std::move(places_);
+    fresh.places_.recycle(kKeptPlaces, [](Place& place) { place.request.trim(); });
+    *this = std::move(fresh);
+  }
+
+ private:
+  static constexpr size_t kKeptPlaces = 4;
+
+  struct Place {
+    Id id = {};
+    bool open = false;
+    bool asked = false;      // request holds one
+    bool answering = false;  // response holds one
+    bool answered = false;   // and all of it was read
+    bool waits = false;      // it is answered, and its request may still come
+    Request request = {};
+    Response response = {};
+  };
+
+  static int64_t began_ns(const Place& place) { return place.asked ? place.request.first_ns : place.response.first_ns; }
+  static bool could_answer(uint64_t request_begin, const Response& response) {
+    return !response.acked_known || request_begin < response.acked;
+  }
+
+  Place* find(const Id& id) {
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i].open && places_[i].id == id) return &places_[i];
+    }
+    return nullptr;
+  }
+
+  Place& open(const Id& id, Sink& sink) {
+    if (open_ == kMaxPending) [[unlikely]] {
+      sink.on_loss(LossReason::kTooManyPending);
+      tell(places_.front(), sink);
+    }
+    if (places_.size() == kMaxPending) compact();
+    Place& place = places_.push_back();
+    place.id = id;
+    place.open = true;
+    place.asked = place.answering = place.answered = place.waits = false;
+    place.request.text.clear();
+    ++open_;
+    return place;
+  }
+
+  // Long transactions stay while others come and go: closes the room between them.
+  void compact() {
+    size_t kept = 0;
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (!places_[i].open) continue;
+      if (kept != i) std::swap(places_[kept], places_[i]);
+      ++kept;
+    }
+    while (places_.size() > kept) places_.pop_back();
+  }
+
+  void show(const Place& place, Sink& sink) const {
+    sink.on_transaction(place.asked ? &place.request : nullptr, place.answering ? &place.response : nullptr);
+  }
+
+  void tell(Place& place, Sink& sink, bool trim = true) {
+    show(place, sink);
+    waiting_ -= place.waits;
+    place.waits = false;
+    text_bytes_ -= place.request.text.size();
+    place.request.text.clear();
+    place.open = false;
+    --open_;
+    if (trim) trim_front();
+  }
+
+  void trim_front() {
+    while (!places_.empty() && !places_.front().open) places_.pop_front();
+  }
+
+  Ring<Place> places_;  // oldest first; some in the middle are not open any more
+  size_t open_ = 0;
+  size_t waiting_ = 0;
+  uint64_t settled_offset_ = 0;
+  uint32_t next_number_ = 1;
+  size_t text_bytes_ = 0;
+};
+
+}  // namespace tapline

@@ -1,0 +1,312 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "parsers/transactions/halves.h"
+#include "parsers/transactions/ring.h"
+
+namespace tapline {
+
+// Pairs the responses of one connection with its requests where responses come in the order of the requests.
+//
+// Where a gap may hide messages the order alone does not tell any more, but the acknowledgement in a response's first
+// segment does: a client that does not pipeline sends one request and waits, so the response is for the request that
+// ends where the acknowledgement does. A client that pipelines is told by what the halves say of each other
+// (RequestHalf::contradicts) if that leaves one request only; else both halves stay single. A client that never lets
+// all of its requests be answered before it sends the next ones stays unpaired after a gap until it has been quiet for
+// longer than its slowest response took. A response may also be seen before its request, when the request's segment
+// comes late; it waits as long as the bytes that it acknowledges are still to come.
+//
+// The protocol's reader calls, for the side that asks:     begin_request, keep_text, end_request, hide_requests,
+//                                  after each piece of it:  requests_settled
+//                   and for the side that answers:          begin_response, end_response, hide_responses, server_ended
+//
+// Request derives from RequestHalf, Response from ResponseHalf. Beyond kMaxPending unanswered requests the oldest is
+// told as a half.
+template <typename Request, typename Response, size_t kMaxPending = 128>
+class OrderedPairing {
+ public:
+  using Sink = TransactionSink<Request, Response>;
+  static constexpr size_t kMaxWaiting = 32;
+
+  // A request whose first byte is that of `first`. Its own fields are as some earlier request left them.
+  Request& begin_request(const Segment& first, Sink& sink) {
+    note_overlap(first);
+    if (requests_.size() == kMaxPending) [[unlikely]] {
+      sink.on_loss(LossReason::kTooManyPending);
+      tell_first_requests(1, sink);
+      responses_hidden_ = true;
+    }
+    Request& request = requests_.push_back();
+    request.number = reading_ = next_number_++;
+    request.first_ns = first.time_ns;
+    request.begin = request.end = first.offset;
+    request.complete = false;
+    request.after_hidden = std::exchange(requests_hidden_, false);
+    hidden_requests_ += request.after_hidden;
+    request.text.clear();
+    return request;
+  }
+
+  // Appends to the request's text, which counts as memory.
+  void keep_text(Request& request, std::string_view text) {
+    request.text.append(text);
+    text_bytes_ += text.size();
+  }
+
+  // The request being read, or null: there is none, or it has been told of.
+  Request* reading() {
+    if (!requests_.empty() && requests_.back().number == reading_) return &requests_.back();
+    return current_paired_ && current_request_.number == reading_ ? &current_request_ : nullptr;
+  }
+
+  // The request being read ends before this offset. Not complete where bytes of it were lost: it may end elsewhere.
+  void end_request(uint64_t end, bool complete = true) {
+    Request* request = reading();
+    if (request == nullptr) return;
+    request->end = end;
+    request->complete = complete;
+  }
+
+  // What is being read is no request after all.
+  void forget_reading() { reading_ = 0; }
+
+  // Requests, or responses, may lie unseen from here on.
+  void hide_requests() { requests_hidden_ = true; }
+  void hide_responses() { responses_hidden_ = true; }
+
+  // No request that begins before this offset is still to be told of.
+  void requests_settled(uint64_t offset, Sink& sink) {
+    settled_offset_ = offset;
+    if (!waiting_.empty()) [[unlikely]]
+      settle(false, sink);
+  }
+
+  // A response whose first byte is that of `first`, with the protocol's own fields set. Returns the request that it
+  // answers, null if none is known (yet).
+  const Request* begin_response(const Segment& first, const Response& response, Sink& sink) {
+    settle(false, sink);
+    current_ = response;
+    current_->start(first);
+    current_paired_ = waiting_.empty() && take_request(*current_, &current_request_, false, sink);
+    return answered();
+  }
+
+  // The response being read, or null; and the request that it answers, or null.
+  Response* response() { return current_ ? &*current_ : nullptr; }
+  const Request* answered() const { return current_paired_ ? &current_request_ : nullptr; }
+  // The oldest request without a response, or null: what a response that begins now would answer if nothing is hidden.
+  const Request* next_request() const { return requests_.empty() ? nullptr : &requests_.front(); }
+  bool responses_are_hidden() const { return responses_hidden_; }
+
+  void end_response(uint64_t end, int64_t time_ns, Sink& sink) {
+    if (!current_) return;
+    current_->end = end;
+    current_->last_ns = time_ns;
+    latest_response_end_ = end;
+    latest_ns_ = time_ns;
+    if (current_paired_) {
+      slowest_ns_ = std::max(slowest_ns_, time_ns - current_request_.first_ns);
+      sink.on_transaction(&current_request_, &*current_);
+      forget(current_request_);
+    } else {
+      waiting_.push_back() = *current_;
+    }
+    current_.reset();
+    current_paired_ = false;
+    if (!waiting_.empty()) [[unlikely]]
+      settle(waiting_.size() > kMaxWaiting, sink);
+  }
+
+  // The server sends no more: what is unanswered stays so, unless its answer waits for a request's missing part.
+  void server_ended(Sink& sink) {
+    if (waiting_.empty()) tell_first_requests(requests_.size(), sink);
+  }
+
+  // Everything that is pending, as it is; afterwards nothing is.
+  void tell_all(Sink& sink) {
+    settle(true, sink);
+    if (current_) sink.on_transaction(answered(), &*current_);
+    if (current_paired_) forget(current_request_);
+    current_.reset();
+    current_paired_ = false;
+    tell_first_requests(requests_.size(), sink);
+  }
+
+  // Tells of everything that is pending and changes nothing.
+  void visit_pending(Sink& sink) const {
+    for (size_t i = 0; i < waiting_.size(); ++i) sink.on_transaction(nullptr, &waiting_[i]);
+    if (current_) sink.on_transaction(answered(), &*current_);
+    for (size_t i = 0; i < requests_.size(); ++i) sink.on_transaction(&requests_[i], nullptr);
+  }
+
+  size_t pending() const { return requests_.size(); }
+  // Of texts and of places beyond the few that are kept for ever.
+  size_t memory_bytes() const { return text_bytes_ + requests_.size() * sizeof(Request); }
+
+  // As new, with the memory of a few short requests.
+  void recycle() {
+    OrderedPairing fresh;
+    fresh.requests_ = std::move(requests_);
+    fresh.requests_.recycle(kKeptPlaces, [](Request& request) { request.trim(); });
+    fresh.waiting_ = std::move(waiting_);
+    fresh.waiting_.recycle(kKeptPlaces, [](Response&) {});
+    fresh.current_request_ = std::move(current_request_);
+    fresh.current_request_.trim();
+    fresh.settled_ = std::move(settled_);
+    fresh.settled_.trim();
+    *this = std::move(fresh);
+  }
+
+ private:
+  static constexpr size_t kKeptPlaces = 4;
+  static constexpr size_t kNone = SIZE_MAX;
+
+  // How the client uses its connection, from what it had received when it sent this request.
+  void note_overlap(const Segment& first) {
+    const bool quiet = requests_.empty() && !current_ && first.time_ns - latest_ns_ > 2 * slowest_ns_;
+    if (overlapping_ && quiet) responses_hidden_ = false;
+    latest_ns_ = std::max(latest_ns_, first.time_ns);
+    if (!first.peer_offset_known) return;
+    if (!requests_.empty() && !requests_hidden_) {
+      if (request_peer_offset_ == first.peer_offset) pipelined_ = true;
+      // It has had whole responses since its last request, and still waits for others.
+      const bool waits = !responses_hidden_ && latest_response_end_ >= first.peer_offset;
+      if (request_peer_offset_ != first.peer_offset && waits && pipelined_) overlapping_ = true;
+    }
+    request_peer_offset_ = first.peer_offset;
+  }
+
+  static bool received(const Request& request, const Response& response) {
+    return !response.acked_known || request.begin < response.acked;
+  }
+
+  // Requests that the server had received are still to be told of.
+  bool may_come(const Response& response) const { return response.acked_known && response.acked > settled_offset_; }
+
+  // While nothing is hidden the order tells, and what both say must not contradict.
+  bool take_request(const Response& response, Request* taken, bool closing, Sink& sink) {
+    if (requests_.empty() || !received(requests_.front(), response)) return false;
+    const bool ordered = !hidden_before(response) && pass_silent(response, sink);
+    if (!ordered) {
+      if (may_come(response) && !closing) return false;
+      if (!resynchronise(response, sink)) return false;
+    }
+    hidden_requests_ -= requests_.front().after_hidden;
+    std::swap(*taken, requests_.front());
+    requests_.pop_front();
+    return true;
+  }
+
+  bool hidden_before(const Response& response) const {
+    if (responses_hidden_ || requests_.front().after_hidden) return true;
+    if (hidden_requests_ == 0 || !response.acked_known) return false;
+    for (size_t i = 1; i < requests_.size() && received(requests_[i], response); ++i) {
+      if (requests_[i].after_hidden) return true;
+    }
+    return false;
+  }
+
+  // Quiet requests before the one that is answered were answered by silence. False: there is none that fits.
+  bool pass_silent(const Response& response, Sink& sink) {
+    size_t silent = 0;
+    while (requests_[silent].contradicts(response)) {
+      if (!requests_[silent].may_be_silent()) return false;
+      if (++silent == requests_.size() || !received(requests_[silent], response)) return false;
+    }
+    for (; silent > 0; --silent) {
+      sink.on_silence(requests_.front(), response);
+      pop_request();
+    }
+    return true;
+  }
+
+  // Makes the request that this response certainly answers the first. False: there is none, and all that the server
+  // had received are told as halves.
+  bool resynchronise(const Response& response, Sink& sink) {
+    size_t last = 0;
+    while (response.acked_known && last + 1 < requests_.size() && received(requests_[last + 1], response)) ++last;
+    size_t chosen = kNone;
+    if (response.acked_known && ends_there(requests_[last], response)) {
+      chosen = pipelined_ ? only_candidate(last, response) : last;
+      if (chosen != kNone && requests_[chosen].contradicts(response)) chosen = kNone;
+    }
+    responses_hidden_ = overlapping_ && chosen == kNone;
+    tell_first_requests(chosen == kNone ? last + 1 : chosen, sink);
+    return chosen != kNone;
+  }
+
+  bool ends_there(const Request& request, const Response& response) const {
+    if (request.complete) return request.end == response.acked;
+    // Still being read, or cut short within its packet: nothing further was seen of it either way.
+    return request.number + 1 == next_number_ && !requests_hidden_;
+  }
+
+  // The only one of the first requests that the response does not contradict.
+  size_t only_candidate(size_t last, const Response& response) const {
+    if (overlapping_) return kNone;
+    size_t found = kNone;
+    for (size_t i = 0; i <= last; ++i) {
+      if (requests_[i].after_hidden) return kNone;
+      if (requests_[i].contradicts(response)) continue;
+      if (found != kNone) return kNone;
+      found = i;
+    }
+    return found;
+  }
+
+  void forget(const Request& request) { text_bytes_ -= request.text.size(); }
+
+  void pop_request() {
+    hidden_requests_ -= requests_.front().after_hidden;
+    forget(requests_.front());
+    requests_.pop_front();
+  }
+
+  void tell_first_requests(size_t count, Sink& sink) {
+    for (; count > 0; --count) {
+      sink.on_transaction(&requests_.front(), nullptr);
+      pop_request();
+    }
+  }
+
+  // Responses that waited for their requests: paired once those are there, single once they can't come any more.
+  void settle(bool closing, Sink& sink) {
+    while (!waiting_.empty()) {
+      const Response& response = waiting_.front();
+      if (take_request(response, &settled_, closing, sink)) {
+        sink.on_transaction(&settled_, &response);
+        forget(settled_);
+      } else {
+        if (may_come(response) && !closing) return;
+        sink.on_transaction(nullptr, &response);
+      }
+      waiting_.pop_front();
+    }
+  }
+
+  bool pipelined_ = false;         // two requests were seen on their way at once
+  bool overlapping_ = false;       // and others before all of these were answered
+  bool requests_hidden_ = false;   // since the latest request
+  bool responses_hidden_ = false;  // since the latest response that was certain
+  bool current_paired_ = false;    // current_request_ is what current_ answers
+  uint32_t next_number_ = 1;
+  uint32_t reading_ = 0;         // number of the request being read
+  size_t hidden_requests_ = 0;   // of requests_, those after_hidden
+  uint64_t settled_offset_ = 0;  // of the requests' stream
+  uint64_t latest_response_end_ = 0;
+  int64_t latest_ns_ = INT64_MIN / 2;            // of the latest message
+  int64_t slowest_ns_ = 0;                       // of the pairs
+  std::optional<uint64_t> request_peer_offset_;  // what the client had received when it sent the latest request
+  Ring<Request> requests_;                       // unanswered, oldest first
+  Ring<Response> waiting_;                       // whole, their requests still to come
+  std::optional<Response> current_;              // being read
+  Request current_request_;
+  Request settled_;  // of the pair being told; its memory is used again
+  size_t text_bytes_ = 0;
+};
+
+}  // namespace tapline

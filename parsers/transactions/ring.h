@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace tapline {
+
+// A queue whose places are used again with what they hold, so that strings keep their memory: pushing allocates only
+// where the queue is longer than ever before. Not thread-safe.
+template <typename T>
+class Ring {
+ public:
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T& operator[](size_t index) { return places_[(first_ + index) & (places_.size() - 1)]; }
+  const T& operator[](size_t index) const { return places_[(first_ + index) & (places_.size() - 1)]; }
+  // REQUIRES: !empty()
+  T& front() { return (*this)[0]; }
+  const T& front() const { return (*this)[0]; }
+  T& back() { return (*this)[size_ - 1]; }
+
+  // The new last element, as some earlier one left it.
+  T& push_back() {
+    if (size_ == places_.size()) grow();
+    return (*this)[size_++];
+  }
+  void pop_front() {
+    first_ = (first_ + 1) & (places_.size() - 1);
+    --size_;
+  }
+  void pop_back() { --size_; }
+
+  // Empty, and with the memory of few elements.
+  template <typename Trim>
+  void recycle(size_t max_places, Trim trim) {
+    first_ = size_ = 0;
+    if (places_.size() > max_places) places_ = std::vector<T>();
+    for (T& place : places_) trim(place);
+  }
+
+ private:
+  void grow() {
+    std::vector<T> wider(places_.empty() ? 1 : places_.size() * 2);
+    for (size_t i = 0; i < size_; ++i) wider[i] = std::move((*this)[i]);
+    places_.swap(wider);
+    first_ = 0;
+  }
+
+  std::vector<T> places_;  // a power of two, or none
+  size_t first_ = 0;
+  size_t size_ = 0;
+};
+
+}  // namespace tapline

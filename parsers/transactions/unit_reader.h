@@ -1,0 +1,296 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "parsers/api/connection.h"
+#include "parsers/api/parser.h"
+
+namespace tapline {
+
+// What a protocol makes of the bytes at the beginning of a unit.
+struct Unit {
+  enum class Kind : uint8_t { kMore, kTaken, kNot, kOpaque };
+  Kind kind = Kind::kNot;
+  uint64_t bytes = 0;  // of kTaken: its length; of kMore: how many there must be before it is worth to look again
+  uint64_t skip = 0;   // how many follow that nobody looks at
+
+  // Too short to tell. `bytes`: as many are needed in all, 0 = any more.
+  static Unit more(uint64_t bytes = 0) { return {Kind::kMore, bytes, 0}; }
+  static Unit taken(uint64_t bytes, uint64_t skip = 0) { return {Kind::kTaken, bytes, skip}; }
+  // No unit of this protocol begins like this.
+  static Unit none() { return {}; }
+  // From the first byte after it, the stream is of another protocol, or encrypted: no more is looked at.
+  static Unit opaque(uint64_t bytes) { return {Kind::kOpaque, bytes, 0}; }
+};
+
+// Cuts one side's stream into the units of a protocol (a line, a header, an element), however segments cut it. A unit
+// that lies in one segment is looked at where it is; others are collected, up to max_unit_bytes. What follows a unit
+// and need not be looked at (a value, a body) is stepped over, gaps in it too. After any other gap the reader is out of
+// step until a segment begins like a unit.
+//
+// The handler, a class of the protocol's:
+//   Unit on_unit(Side, std::string_view bytes, const Segment& first)
+//                           At least 1 byte, from the beginning of a unit; `first` is the segment of that byte, with
+//                           its offset.
+//   void on_skipped(Side, uint64_t end_offset, int64_t time_ns)
+//                           The bytes to skip were there; called only where there were any.
+//   Unit on_cut(Side, std::string_view bytes, const Segment& first, bool in_packet)
+//                           A gap follows, and these bytes (perhaps none) are all that there is of the unit; in_packet:
+//                           the gap is of the same packet, which was captured in part. kTaken with as much to skip as
+//                           the unit still has makes something of them.
+//   bool may_resume(Side, std::string_view bytes)
+//                           Out of step: whether a segment that begins so begins with a unit. A false start is dear.
+//   void on_hidden(Side, uint64_t offset)
+//                           Out of step: what was being read is cut off here, and units may lie unseen.
+//   void on_too_long(Side)
+class UnitReader {
+ public:
+  static constexpr size_t kKeptBytes = 512;
+
+  enum class Verdict : uint8_t { kFine, kNotMine };
+
+  explicit UnitReader(Side side, size_t max_unit_bytes = 64 << 10) : side_(side), max_unit_bytes_(max_unit_bytes) {}
+
+  // For a stream whose beginning was not captured.
+  void start_in_middle() { mode_ = Mode::kSeek; }
+  // Nothing more is of the protocol.
+  void become_opaque() { mode_ = Mode::kOpaque; }
+  bool recognised() const { return recognised_; }
+  bool opaque() const { return mode_ == Mode::kOpaque; }
+  bool in_step() const { return mode_ != Mode::kSeek; }
+
+  // kNotMine: the stream's very first bytes are no unit.
+  template <typename Handler>
+  Verdict read(std::span<const uint8_t> bytes, const Segment& segment, Handler& handler) {
+    if (segment.offset != offset_) [[unlikely]]
+      join(segment, handler);
+    segment_ = segment;
+    std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (mode_ == Mode::kSeek && handler.may_resume(side_, text)) {
+      mode_ = Mode::kUnit;
+      resumed_ = true;
+    }
+    while (!text.empty()) {
+      switch (mode_) {
+        case Mode::kUnit:
+          if (!take(text, handler)) return Verdict::kNotMine;
+          break;
+        case Mode::kSkip:
+          skip(text, handler);
+          break;
+        case Mode::kSeek:
+          seek_bytes_ += text.size();
+          [[fallthrough]];
+        case Mode::kOpaque:
+          consume(text, text.size());
+          break;
+      }
+    }
+    last_byte_ns_ = segment.time_ns;
+    return Verdict::kFine;
+  }
+
+  template <typename Handler>
+  void gap(uint64_t bytes, const Segment& segment, Handler& handler) {
+    if (segment.offset != offset_) [[unlikely]]
+      join(segment, handler);
+    if (mode_ == Mode::kUnit) cut(segment, handler);
+    offset_ += bytes;
+    if (mode_ == Mode::kOpaque || mode_ == Mode::kSeek) return;
+    if (mode_ == Mode::kSkip && bytes <= skip_) {
+      skip_ -= bytes;
+      if (skip_ == 0) skipped(handler);
+      return;
+    }
+    lose_step(handler);
+  }
+
+  // As after construction, with the memory of a small unit.
+  void recycle() {
+    std::string unit = std::move(unit_);
+    unit.clear();
+    if (unit.capacity() > kKeptBytes) unit.shrink_to_fit();
+    *this = UnitReader(side_, max_unit_bytes_);
+    unit_ = std::move(unit);
+  }
+
+  // Of the next byte.
+  uint64_t offset() const { return offset_; }
+  // Of the segment at hand.
+  int64_t time_ns() const { return segment_.time_ns; }
+  const Segment& segment() const { return segment_; }
+  // No unit that begins before this offset is still to be looked at.
+  uint64_t settled_offset() const { return collecting() ? first_.offset : offset_; }
+  uint64_t seek_bytes() const { return seek_bytes_; }
+  size_t memory_bytes() const { return unit_.capacity(); }
+
+  // Where the first line of `bytes` ends, behind its LF, or npos; each byte of a unit is searched once. REQUIRES: in
+  // on_unit, whose bytes these are.
+  size_t line_end(std::string_view bytes) {
+    const size_t found = bytes.find('\n', std::min(searched_, bytes.size()));
+    searched_ = found == std::string_view::npos ? bytes.size() : found;
+    return found == std::string_view::npos ? found : found + 1;
+  }
+
+ private:
+  enum class Mode : uint8_t { kUnit, kSkip, kSeek, kOpaque };
+
+  bool collecting() const { return !unit_.empty(); }
+
+  void consume(std::string_view& text, uint64_t bytes) {
+    text.remove_prefix(bytes);
+    offset_ += bytes;
+  }
+
+  // False: not this protocol.
+  template <typename Handler>
+  bool take(std::string_view& text, Handler& handler) {
+    if (collecting()) return collect(text, handler);
+    first_ = segment_;
+    first_.offset = offset_;
+    searched_ = 0;
+    const Unit unit = handler.on_unit(side_, text, first_);
+    switch (unit.kind) {
+      case Unit::Kind::kTaken:
+      case Unit::Kind::kOpaque:
+        consume(text, std::min<uint64_t>(unit.bytes, text.size()));
+        taken(unit);
+        return true;
+      case Unit::Kind::kMore:
+        wanted_ = std::max<uint64_t>(unit.bytes, text.size() + 1);
+        if (wanted_ <= max_unit_bytes_) unit_.assign(text);
+        consume(text, text.size());
+        return wanted_ <= max_unit_bytes_ || too_long(handler);
+      case Unit::Kind::kNot:
+        break;
+    }
+    return reject(handler);
+  }
+
+  template <typename Handler>
+  bool collect(std::string_view& text, Handler& handler) {
+    const size_t before = unit_.size();
+    const size_t added = std::min<uint64_t>(text.size(), max_unit_bytes_ - before);
+    unit_.append(text.substr(0, added));
+    if (unit_.size() < wanted_) {
+      consume(text, added);
+      return true;
+    }
+    const Unit unit = handler.on_unit(side_, unit_, first_);
+    switch (unit.kind) {
+      case Unit::Kind::kTaken:
+      case Unit::Kind::kOpaque:
+        // A unit ends behind what was collected before: else it would have been taken then.
+        consume(text, std::min<uint64_t>(std::max<uint64_t>(unit.bytes, before) - before, added));
+        release();
+        taken(unit);
+        return true;
+      case Unit::Kind::kMore:
+        wanted_ = std::max<uint64_t>(unit.bytes, unit_.size() + 1);
+        consume(text, added);
+        return wanted_ <= max_unit_bytes_ || too_long(handler);
+      case Unit::Kind::kNot:
+        break;
+    }
+    return reject(handler);
+  }
+
+  void taken(const Unit& unit) {
+    recognised_ = true;
+    if (mode_ == Mode::kOpaque) return;  // the handler said so
+    if (unit.kind == Unit::Kind::kOpaque) {
+      mode_ = Mode::kOpaque;
+      return;
+    }
+    skip_ = unit.skip;
+    mode_ = skip_ > 0 ? Mode::kSkip : Mode::kUnit;
+  }
+
+  template <typename Handler>
+  void skip(std::string_view& text, Handler& handler) {
+    const uint64_t bytes = std::min<uint64_t>(skip_, text.size());
+    consume(text, bytes);
+    skip_ -= bytes;
+    last_byte_ns_ = segment_.time_ns;
+    if (skip_ == 0) skipped(handler);
+  }
+
+  template <typename Handler>
+  void skipped(Handler& handler) {
+    mode_ = Mode::kUnit;
+    handler.on_skipped(side_, offset_, last_byte_ns_);
+  }
+
+  // Not what a unit begins with. Where none was ever seen, the connection is of another protocol.
+  template <typename Handler>
+  bool reject(Handler& handler) {
+    if (!recognised_ && !resumed_) {
+      release();
+      return false;
+    }
+    lose_step(handler);
+    return true;
+  }
+
+  template <typename Handler>
+  bool too_long(Handler& handler) {
+    handler.on_too_long(side_);
+    lose_step(handler);
+    return true;
+  }
+
+  template <typename Handler>
+  void cut(const Segment& segment, Handler& handler) {
+    if (!collecting()) {
+      first_ = segment;
+      first_.offset = offset_;
+    }
+    const Unit unit = handler.on_cut(side_, unit_, first_, segment.time_ns == last_byte_ns_);
+    if (unit.kind != Unit::Kind::kTaken) return;
+    release();
+    recognised_ = true;
+    skip_ = unit.skip;
+    mode_ = Mode::kSkip;
+  }
+
+  template <typename Handler>
+  void lose_step(Handler& handler) {
+    release();
+    mode_ = Mode::kSeek;
+    handler.on_hidden(side_, offset_);
+  }
+
+  // The parser was not told of what came before: it was loaded while the connection went on.
+  template <typename Handler>
+  void join(const Segment& segment, Handler& handler) {
+    offset_ = segment.offset;
+    if (mode_ != Mode::kOpaque) lose_step(handler);
+  }
+
+  void release() {
+    unit_.clear();
+    if (unit_.capacity() > kKeptBytes) unit_.shrink_to_fit();
+  }
+
+  Side side_;
+  Mode mode_ = Mode::kUnit;
+  bool recognised_ = false;  // at least one unit was seen
+  bool resumed_ = false;     // the one being read was found by seeking
+  size_t max_unit_bytes_;
+  uint64_t skip_ = 0;
+  uint64_t wanted_ = 0;  // collected bytes before the handler looks again
+  size_t searched_ = 0;  // by line_end()
+  uint64_t offset_ = 0;
+  uint64_t seek_bytes_ = 0;
+  int64_t last_byte_ns_ = 0;
+  Segment segment_ = {};
+  Segment first_ = {};  // of the unit's first byte
+  std::string unit_;    // collected so far
+};
+
+}  // namespace tapline
