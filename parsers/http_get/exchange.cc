@@ -109,6 +109,7 @@ Framing Exchange::on_request(Side side, const Head& head, const Segment& first) 
   request.method_bytes = static_cast<uint8_t>(head.method.size());
   request.url_bytes = static_cast<uint32_t>(head.url.size());
   text_bytes_ += request.text.heap_bytes();
+  if (request.begin < abandoned_until_) tell_first_requests(requests_.size());
   if (head.chunked) return {.kind = BodyKind::kChunked};
   if (head.content_length) return {.kind = BodyKind::kLength, .length = *head.content_length};
   return {};
@@ -129,8 +130,9 @@ void Exchange::begin_response(const Segment& first, uint32_t status) {
                       .end = first.offset,
                       .acked = first.peer_offset,
                       .acked_known = first.peer_offset_known,
+                      .after_hidden = std::exchange(response_gap_, false),
                       .status = status};
-  current_paired_ = waiting_.empty() && take_request(*current_, &current_request_);
+  current_paired_ = waiting_.empty() && take_request(*current_, false, &current_request_);
 }
 
 bool Exchange::on_headless(Side side, const Segment& first) {
@@ -189,13 +191,14 @@ void Exchange::on_response_end(uint64_t end_offset, int64_t time_ns) {
 }
 
 void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
-  (is_requester(side) ? requests_hidden_ : responses_hidden_) = true;
+  (is_requester(side) ? requests_hidden_ : response_gap_) = true;
 }
 
 void Exchange::on_head_too_long(Side /*side*/) { sink_->on_loss(LossReason::kHeadTooLong); }
 
 // While nothing is hidden the order tells, and the acknowledgement must not contradict.
-bool Exchange::take_request(const Response& response, Request* taken) {
+bool Exchange::take_request(const Response& response, bool closing, Request* taken) {
+  responses_hidden_ |= response.after_hidden;
   if (requests_.empty()) return false;
   if (response.acked_known && response.acked <= requests_.front().begin) return false;
   size_t last = 0;
@@ -205,14 +208,25 @@ bool Exchange::take_request(const Response& response, Request* taken) {
     hidden |= requests_[i].after_hidden;
   }
   if (hidden) {
+    // Which of them it is for is told by the last one it acknowledges.
+    if (!closing && may_come(response)) return false;
     const bool certain = response.acked_known && !pipelined_ && answers(requests_[last], response);
     responses_hidden_ = false;
     tell_first_requests(certain ? last : last + 1);
-    if (!certain) return false;
+    if (!certain) {
+      if (response.acked_known) abandoned_until_ = std::max(abandoned_until_, response.acked);
+      return false;
+    }
   }
   std::swap(*taken, requests_.front());
   requests_.pop_front();
   return true;
+}
+
+// Whether requests that it acknowledges are still to be told of.
+bool Exchange::may_come(const Response& response) const {
+  const uint64_t told_until = std::max(request_reader().settled_offset(), abandoned_until_);
+  return response.acked_known && response.acked > told_until;
 }
 
 bool Exchange::answers(const Request& request, const Response& response) const {
@@ -233,12 +247,11 @@ void Exchange::tell_first_requests(size_t count) {
 void Exchange::settle(bool closing) {
   while (!waiting_.empty()) {
     const Response& response = waiting_.front();
-    if (take_request(response, &settled_)) {
+    if (take_request(response, closing, &settled_)) {
       sink_->on_transaction(&settled_, &response);
       forget(settled_);
     } else {
-      const bool may_come = response.acked_known && response.acked > request_reader().settled_offset();
-      if (may_come && !closing) return;
+      if (!closing && may_come(response)) return;
       sink_->on_transaction(nullptr, &response);
     }
     waiting_.pop_front();

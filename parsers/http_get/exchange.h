@@ -40,7 +40,8 @@ struct Response {
   uint64_t end = 0;
   uint64_t acked = 0;  // how much of the requests the server had received when it began to answer
   bool acked_known = false;
-  uint32_t status = 0;  // 0: without a head
+  bool after_hidden = false;  // responses may lie unseen between it and the one before
+  uint32_t status = 0;        // 0: without a head
 };
 
 class TransactionSink {
@@ -106,7 +107,8 @@ class Exchange final : private MessageHandler {
   void on_response_end(uint64_t end_offset, int64_t time_ns);
   void join(Side side);
   void begin_response(const Segment& first, uint32_t status);
-  bool take_request(const Response& response, Request* taken);
+  bool take_request(const Response& response, bool closing, Request* taken);
+  bool may_come(const Response& response) const;
   bool answers(const Request& request, const Response& response) const;
   void tell_first_requests(size_t count);
   void forget(const Request& request) { text_bytes_ -= request.text.heap_bytes(); }
@@ -122,8 +124,12 @@ class Exchange final : private MessageHandler {
   bool over_ = false;
   bool pipelined_ = false;         // two requests were seen on their way at once
   bool requests_hidden_ = false;   // since the latest request
-  bool responses_hidden_ = false;  // since the latest response that was certain
+  bool response_gap_ = false;      // since the latest response, its tail included
+  bool responses_hidden_ = false;  // among those up to the one asked about, since the latest that was certain
   bool interim_ = false;           // the response being read is a 1xx
+  // Which of the requests before this offset the responses answer can't be told any more: those still behind a hole
+  // stay single, too.
+  uint64_t abandoned_until_ = 0;
   uint32_t next_id_ = 1;
   uint32_t reading_id_ = 0;                      // of the request being read
   uint32_t unheard_segments_ = 0;                // see kMaxUnheard
