@@ -197,8 +197,8 @@ void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
 void Exchange::on_head_too_long(Side /*side*/) { sink_->on_loss(LossReason::kHeadTooLong); }
 
 // While nothing is hidden the order tells, and the acknowledgement must not contradict.
-bool Exchange::take_request(const Response& response, bool closing, Request* taken) {
-  responses_hidden_ |= response.after_hidden;
+bool Exchange::take_request(Response& response, bool closing, Request* taken) {
+  responses_hidden_ |= std::exchange(response.after_hidden, false);
   if (requests_.empty()) return false;
   if (response.acked_known && response.acked <= requests_.front().begin) return false;
   size_t last = 0;
@@ -246,7 +246,7 @@ void Exchange::tell_first_requests(size_t count) {
 // Responses that waited for their requests: paired once those are there, single once they can't come any more.
 void Exchange::settle(bool closing) {
   while (!waiting_.empty()) {
-    const Response& response = waiting_.front();
+    Response& response = waiting_.front();
     if (take_request(response, closing, &settled_)) {
       sink_->on_transaction(&settled_, &response);
       forget(settled_);

@@ -107,7 +107,7 @@ class Exchange final : private MessageHandler {
   void on_response_end(uint64_t end_offset, int64_t time_ns);
   void join(Side side);
   void begin_response(const Segment& first, uint32_t status);
-  bool take_request(const Response& response, bool closing, Request* taken);
+  bool take_request(Response& response, bool closing, Request* taken);
   bool may_come(const Response& response) const;
   bool answers(const Request& request, const Response& response) const;
   void tell_first_requests(size_t count);

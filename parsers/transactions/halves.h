@@ -47,6 +47,7 @@ struct ResponseHalf {
   uint64_t end = 0;
   uint64_t acked = 0;  // how much of the requests the server had received when it began to answer
   bool acked_known = false;
+  bool after_hidden = false;  // responses may lie unseen between it and the one before
 
   void start(const Segment& first) {
     first_ns = last_ns = first.time_ns;

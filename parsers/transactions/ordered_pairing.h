@@ -76,7 +76,7 @@ class OrderedPairing {
 
   // Requests, or responses, may lie unseen from here on.
   void hide_requests() { requests_hidden_ = true; }
-  void hide_responses() { responses_hidden_ = true; }
+  void hide_responses() { response_gap_ = true; }
 
   // No request that begins before this offset is still to be told of.
   void requests_settled(uint64_t offset, Sink& sink) {
@@ -91,6 +91,7 @@ class OrderedPairing {
     settle(false, sink);
     current_ = response;
     current_->start(first);
+    current_->after_hidden = std::exchange(response_gap_, false);
     current_paired_ = waiting_.empty() && take_request(*current_, &current_request_, false, sink);
     return answered();
   }
@@ -168,13 +169,13 @@ class OrderedPairing {
   // How the client uses its connection, from what it had received when it sent this request.
   void note_overlap(const Segment& first) {
     const bool quiet = requests_.empty() && !current_ && first.time_ns - latest_ns_ > 2 * slowest_ns_;
-    if (overlapping_ && quiet) responses_hidden_ = false;
+    if (overlapping_ && quiet) response_gap_ = responses_hidden_ = false;
     latest_ns_ = std::max(latest_ns_, first.time_ns);
     if (!first.peer_offset_known) return;
     if (!requests_.empty() && !requests_hidden_) {
       if (request_peer_offset_ == first.peer_offset) pipelined_ = true;
       // It has had whole responses since its last request, and still waits for others.
-      const bool waits = !responses_hidden_ && latest_response_end_ >= first.peer_offset;
+      const bool waits = !response_gap_ && !responses_hidden_ && latest_response_end_ >= first.peer_offset;
       if (request_peer_offset_ != first.peer_offset && waits && pipelined_) overlapping_ = true;
     }
     request_peer_offset_ = first.peer_offset;
@@ -188,7 +189,8 @@ class OrderedPairing {
   bool may_come(const Response& response) const { return response.acked_known && response.acked > settled_offset_; }
 
   // While nothing is hidden the order tells, and what both say must not contradict.
-  bool take_request(const Response& response, Request* taken, bool closing, Sink& sink) {
+  bool take_request(Response& response, Request* taken, bool closing, Sink& sink) {
+    responses_hidden_ |= std::exchange(response.after_hidden, false);
     if (requests_.empty() || !received(requests_.front(), response)) return false;
     const bool ordered = !hidden_before(response) && pass_silent(response, sink);
     if (!ordered) {
@@ -276,7 +278,7 @@ class OrderedPairing {
   // Responses that waited for their requests: paired once those are there, single once they can't come any more.
   void settle(bool closing, Sink& sink) {
     while (!waiting_.empty()) {
-      const Response& response = waiting_.front();
+      Response& response = waiting_.front();
       if (take_request(response, &settled_, closing, sink)) {
         sink.on_transaction(&settled_, &response);
         forget(settled_);
@@ -291,7 +293,8 @@ class OrderedPairing {
   bool pipelined_ = false;         // two requests were seen on their way at once
   bool overlapping_ = false;       // and others before all of these were answered
   bool requests_hidden_ = false;   // since the latest request
-  bool responses_hidden_ = false;  // since the latest response that was certain
+  bool response_gap_ = false;      // since the latest response
+  bool responses_hidden_ = false;  // among those up to the one asked about, since the latest that was certain
   bool current_paired_ = false;    // current_request_ is what current_ answers
   uint32_t next_number_ = 1;
   uint32_t reading_ = 0;         // number of the request being read

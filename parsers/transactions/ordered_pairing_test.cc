@@ -75,6 +75,20 @@ class Talk {
     pairing.requests_settled(asked_, sink);
     return *this;
   }
+  // Asks that come only after what the server answers meanwhile: the one before them is waited for.
+  Talk& ask_late(uint32_t index, std::vector<std::function<void()>>* late) {
+    const Segment first = segment(asked_, answered_);
+    late->push_back([this, index, first] {
+      Ask& ask = pairing.begin_request(first, sink);
+      ask.index = index;
+      ask.tag = 0;
+      ask.quiet = false;
+      pairing.end_request(first.offset + 10);
+      pairing.requests_settled(first.offset + 10, sink);
+    });
+    asked_ += 10;
+    return *this;
+  }
   Talk& lose_answer() {
     answered_ += 10;
     pairing.hide_responses();
@@ -107,6 +121,23 @@ TEST(OrderedPairing, PairsInOrder) {
 TEST(OrderedPairing, AGapCostsItsOwnTransaction) {
   EXPECT_EQ(Talk().ask(1).lose_answer().ask(2).answer(2).told(), (Told{"1:-", "2:2"}));
   EXPECT_EQ(Talk().ask(1).answer(1).lose_ask().answer(2).ask(3).answer(3).told(), (Told{"1:1", "-:2", "3:3"}));
+}
+
+// The hole among the answers lies behind the first that waits, not before it.
+TEST(OrderedPairing, AGapAmongAnswersThatWaitCountsWhereItWas) {
+  std::vector<std::function<void()>> late;
+  Talk talk;
+  talk.ask(1).answer(1);
+  for (const uint32_t index : {2, 3, 4, 5, 6, 7}) {
+    talk.ask_late(index, &late);
+    index == 5 ? talk.lose_answer() : talk.answer(index);
+  }
+  late.front() = [&] {
+    talk.pairing.hide_requests();
+    talk.pairing.requests_settled(20, talk.sink);
+  };
+  for (const auto& arrive : late) arrive();
+  EXPECT_EQ(talk.told(), (Told{"1:1", "-:2", "3:3", "4:4", "5:-", "6:6", "7:7"}));
 }
 
 TEST(OrderedPairing, APipelineIsInOrderAgainWithTheNextBatch) {
