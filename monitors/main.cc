@@ -80,6 +80,7 @@ int Supervise(const CommandLine& line, Reporter* reporter) {
   options.watchdog_ns = line.config.watchdog_ms * int64_t{1'000'000};
   options.plugins = line.config.plugin;
   if (line.action == CommandLine::Action::kRun) options.interface = line.config.interface;
+  options.live = line.config.pcap.empty();
   auto work = [&](MonitorPage* page) {
     supervisor_process = getppid();
     Status status = ActWithParsers(line, reporter, page);

@@ -141,6 +141,15 @@ class PluginsTest(unittest.TestCase):
         self.assertEqual(accounting["packets_received"], 20)
         self.assertIn("within no plug-in", monitor.event("warning")["message"])
 
+    def test_a_port_that_does_not_tell_what_was_missed(self):
+        with Monitor("--vdev", "net_null0,no-rx=1", "--hugepages", "never", "--memory-mib", "128", "--supervise", "always",
+                     "--parser", "sample", "--output", "null") as monitor:
+            monitor.await_event("ready")
+            os.kill(children_of(monitor.process.pid)[0], signal.SIGKILL)
+            monitor.await_event("restarted")
+            self.assertEqual(monitor.terminate()[0], 0)
+        self.assertIn("which this port does not tell", monitor.event("warning")["message"])
+
     def test_sigterm_while_it_hangs(self):
         path = self.write("slow", pcap([(1000, tcp_frame(1, payload=b"HANG")), (2000, tcp_frame(2))]))
         with self.monitor(path, "--speed", "1x", "--watchdog-ms", "1000") as monitor:

@@ -171,17 +171,18 @@ std::string Supervisor::Describe(const Death& death) const {
 }
 
 void Supervisor::Blame(const Death& death) {
-  constexpr char kCounted[] = "; the monitor starts anew, what it lost is counted as monitor_restarted";
+  std::string counted = "; the monitor starts anew, what it lost is counted as monitor_restarted";
+  if (!arrivals_.open() && options_.live) counted += " but for what came meanwhile, which this port does not tell";
   if (death.plugin == 0 || death.plugin > options_.plugins.size()) {
     deaths_.push_back(page_->died_at_ns);
-    reporter_->Warning("the monitor " + Describe(death) + ", within no plug-in" + kCounted);
+    reporter_->Warning("the monitor " + Describe(death) + ", within no plug-in" + counted);
     return;
   }
   PluginPage& plugin = page_->plugins[death.plugin - 1];
   ++plugin.strikes;
   plugin.left_out = plugin.strikes >= kStrikes;
   const char* left_out = "; for the second time: from now on it is left out, which queries count as plugin_left_out";
-  reporter_->Warning("plug-in " + options_.plugins[death.plugin - 1] + " " + Describe(death) + kCounted +
+  reporter_->Warning("plug-in " + options_.plugins[death.plugin - 1] + " " + Describe(death) + counted +
                      (plugin.left_out ? left_out : ""));
 }
 

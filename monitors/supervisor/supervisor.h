@@ -27,6 +27,7 @@ struct SupervisorOptions {
   std::vector<std::string> plugins;
   // What the packets that nobody listened to are counted on; empty: they are not.
   std::string interface;
+  bool live = false;  // packets come whether anybody listens or not
   // Deaths outside plug-ins within a minute that are too many.
   size_t most_deaths = 5;
 };
