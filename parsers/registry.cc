@@ -11,6 +11,7 @@
   PARSER(tcp_conn_time)         \
   PARSER(tcp_flow_key)          \
   PARSER(tcp_pkt_size)          \
+  PARSER(tls_hello)             \
   PARSER(udp_flow)
 
 namespace tapline {

@@ -45,3 +45,22 @@ def json_lines(path):
         compressed = path.with_name(path.name + ".zst")
         data = subprocess.run(["zstd", "-dc", "--long=27", str(compressed)], capture_output=True, check=True).stdout
     return [json.loads(line) for line in data.decode(errors="replace").splitlines()]
+
+
+def captures_with_truth(folder, areas=None):
+    """(name, path, records of the truth) of each capture that has some and that the monitor can read."""
+    for area in areas or sorted(p.name for p in (folder / "truth").iterdir()):
+        for capture in sorted((folder / area).iterdir()):
+            truth = folder / "truth" / area / (capture.name + ".jsonl")
+            if truth.exists() or truth.with_name(truth.name + ".zst").exists():
+                yield f"{area}/{capture.name}", capture, json_lines(truth)
+
+
+def tuples_if_readable(monitor, parser, capture):
+    """As tuples(); nothing for a capture that the monitor refuses because of its link type or its form."""
+    try:
+        return tuples(monitor, parser, capture)
+    except RuntimeError as error:
+        if "exited with 1: " in str(error) and "error: " in str(error):
+            return None
+        raise

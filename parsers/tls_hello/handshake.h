@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "parsers/tls_hello/ja4.h"
+#include "parsers/tls_hello/record_reader.h"
+
+namespace tapline::tls {
+
+// How a handshake ended, as far as it was seen.
+enum class Outcome : uint8_t {
+  kNone,      // it goes on
+  kComplete,  // both sides protect what they send
+  kAlert,     // a side refused
+  kPlain,     // the server answers with another protocol
+  kGap,       // bytes are missing that would tell
+  kClosed,    // the connection was closed or reset before
+};
+
+// One handshake, as a tap sees it. Feeds on both sides' bytes until outcome() says that no more is to be learnt.
+//
+//   client                                server           the handshake is complete, TLS 1.3: *
+//   ClientHello ─────────────────────────▶                                            TLS 1.2 and before: both +
+//                ◀───────── ServerHello, …, [+ Finished]
+//   [*+ Finished] ───────────────────────▶
+//                ◀──── [+ Finished], before TLS 1.3
+//
+// Not thread-safe; kept for the next connection by recycle().
+class Handshake final : private RecordHandler {
+ public:
+  void data(Side side, Bytes bytes, const Segment& segment, Ja4* ja4);
+  void gap(Side side, uint64_t bytes, const Segment& segment);
+  void end() { settle(Outcome::kClosed); }
+  void recycle();
+
+  Outcome outcome() const { return outcome_; }
+  // No hello was found, nor is one being read.
+  bool idle() const { return readers_[0].idle() && readers_[1].idle(); }
+  bool client_seen() const { return client_seen_; }
+  bool server_seen() const { return server_seen_; }
+  Side client() const { return client_; }
+  bool hello_too_long() const { return hello_too_long_; }
+  size_t memory_bytes() const;
+
+  // Of the ClientHello, if client_seen().
+  std::string_view server_name() const { return server_name_; }
+  std::string_view offered_protocols() const { return offered_protocols_; }  // joined by commas
+  uint16_t offered_version() const { return offered_version_; }
+  std::string_view ja4() const { return ja4_text_; }
+  // Of the ServerHello, if server_seen().
+  const std::string& protocol() const { return protocol_; }
+  uint16_t version() const { return version_; }
+  uint16_t cipher_suite() const { return cipher_suite_; }
+  // Between what was seen, 0 if not both of it.
+  int64_t answer_ns() const;
+  int64_t handshake_ns() const;
+  uint8_t alert() const { return alert_; }  // its description, 0 if it is encrypted
+
+ private:
+  bool on_hello(Side side, MessageType type, Bytes body, const Segment& first) override;
+  void on_protected(Side side, ContentType type, uint32_t bytes, const Segment& segment) override;
+  void on_alert(Side side, uint8_t level, uint8_t description) override;
+  void on_hello_too_long(Side side) override;
+  bool is_protected_from_now(Side side) override;
+  bool on_client_hello(Side side, Bytes body, const Segment& first);
+  bool on_server_hello(Side side, Bytes body, const Segment& first);
+  bool is_answer(Side side, const Segment& segment) const;
+  void settle(Outcome outcome);
+  void settle_if_lost();
+
+  RecordReader readers_[2] = {RecordReader(0), RecordReader(1)};
+  Ja4* fingerprinter_ = nullptr;  // during data()
+  Outcome outcome_ = Outcome::kNone;
+  bool client_seen_ = false, server_seen_ = false;
+  bool is_13_ = false;  // or, before the ServerHello, seems to become so
+  bool hello_too_long_ = false;
+  Side client_ = 0;
+  uint8_t finished_ = 0;  // bit per side: it protects what it sends
+  uint8_t alert_ = 0;
+  uint16_t offered_version_ = 0, version_ = 0, cipher_suite_ = 0;
+  uint64_t client_hello_offset_ = 0, server_hello_offset_ = 0;
+  int64_t client_hello_ns_ = 0, server_hello_ns_ = 0, complete_ns_ = 0;
+  std::string server_name_, offered_protocols_, ja4_text_, protocol_;
+};
+
+std::string_view name_of(Outcome outcome);
+
+}  // namespace tapline::tls

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "parsers/api/bytes.h"
+
+namespace tapline::tls {
+
+using Bytes = std::span<const uint8_t>;
+
+namespace extension {
+inline constexpr uint16_t kServerName = 0, kSignatureAlgorithms = 13, kAlpn = 16, kSupportedVersions = 43;
+}
+inline constexpr uint16_t kTls13 = 0x0304;
+
+// A list of 16-bit numbers as they lie in a message. An odd last byte is no part of it.
+class Numbers {
+ public:
+  Numbers() = default;
+  explicit Numbers(Bytes bytes) : bytes_(bytes) {}
+  size_t size() const { return bytes_.size() / 2; }
+  uint16_t operator[](size_t i) const { return big_endian_16(bytes_.data() + 2 * i); }
+
+ private:
+  Bytes bytes_;
+};
+
+// Values that clients offer to keep servers tolerant (RFC 8701): they mean nothing.
+constexpr bool is_grease(uint16_t value) { return (value & 0x0f0f) == 0x0a0a && value >> 8 == (value & 0xff); }
+
+// The extensions of a hello (RFC 8446 section 4.2), in their order. visit(type, content) for each; false if their
+// lengths contradict that of the block.
+template <typename Visit>
+bool for_each_extension(Bytes block, Visit visit) {
+  while (block.size() >= 4) {
+    const uint16_t type = big_endian_16(block.data());
+    const size_t length = big_endian_16(block.data() + 2);
+    if (length > block.size() - 4) return false;
+    visit(type, block.subspan(4, length));
+    block = block.subspan(4 + length);
+  }
+  return block.empty();
+}
+
+// Names in a list with lengths of one byte (RFC 7301 section 3.1), as far as they are whole.
+template <typename Visit>
+void for_each_protocol(Bytes list, Visit visit) {
+  while (!list.empty() && list.size() > list[0]) {
+    visit(std::string_view(reinterpret_cast<const char*>(list.data()) + 1, list[0]));
+    list = list.subspan(1u + list[0]);
+  }
+}
+
+// What a client offers (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2). All of it points into the message.
+struct ClientHello {
+  uint16_t legacy_version = 0;
+  Numbers cipher_suites;
+  Bytes extensions;
+  bool has_server_name = false;
+  std::string_view server_name;  // the first name of a host
+  bool has_protocols = false;
+  Bytes protocols;  // of ALPN, for for_each_protocol()
+  Numbers signature_algorithms;
+  Numbers supported_versions;
+
+  // The highest that it offers, without GREASE.
+  uint16_t version() const;
+};
+
+// What the server chose (RFC 8446 section 4.1.3).
+struct ServerHello {
+  uint16_t version = 0;
+  uint16_t cipher_suite = 0;
+  bool is_retry = false;      // HelloRetryRequest: another ClientHello is to come
+  std::string_view protocol;  // of ALPN; with TLS 1.3 it is encrypted
+};
+
+// `body` is a whole handshake message without its four bytes of header. False if it is not well formed.
+bool read(Bytes body, ClientHello* hello);
+bool read(Bytes body, ServerHello* hello);
+
+// "1.3", "1.2", "1.1", "1.0", "ssl3"; drafts of TLS 1.3 are "1.3"; else "".
+std::string_view name_of_version(uint16_t version);
+
+}  // namespace tapline::tls

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parsers/tls_hello/hello.h"
+
+namespace tapline::tls {
+
+// JA4, the fingerprint of TLS clients (FoxIO, "JA4: TLS Client Fingerprinting", technical_details/JA4.md; BSD licence).
+// Nothing else of the JA4+ family, which is under another licence. Keeps its memory from one hello to the next.
+class Ja4 {
+ public:
+  // 36 characters, valid until the next call.
+  std::string_view of(const ClientHello& hello);
+
+ private:
+  void add_count(size_t count);
+  void add_protocol(const ClientHello& hello);
+  void add_hash_of_list();
+  void list(std::vector<uint16_t>* numbers);
+
+  std::vector<uint16_t> ciphers_, extensions_;
+  std::string list_;
+  std::string fingerprint_;
+};
+
+}  // namespace tapline::tls

@@ -1,0 +1,184 @@
+#include <memory>
+#include <vector>
+
+#include "parsers/api/parser.h"
+#include "parsers/tls_hello/handshake.h"
+
+namespace tapline {
+namespace {
+
+using tls::Handshake;
+using tls::Outcome;
+
+// Without a hello within this much of both sides together, the connection is something else.
+constexpr uint32_t kMaxSeekBytes = 64 << 10;
+constexpr size_t kMaxMemoryBytes = size_t{256} << 20;
+// Handshakes that are over are kept for the next ones, so that those allocate little.
+constexpr size_t kMaxIdle = 4096;
+
+// TLS handshakes over TCP: what client and server say in the clear, and how long it takes them.
+class TlsHello final : public StreamParser {
+ public:
+  const Schema& schema() const override;
+  Needs needs() const override { return {.packets = false, .streams = true, .connection_state_bytes = sizeof(State)}; }
+
+  StreamVerdict on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment,
+                        Emitter& out) override {
+    State& state = state_of<State>(connection);
+    if (state.slot == 0) {
+      if (state.seek_bytes == kMaxSeekBytes) return StreamVerdict::kGiveUp;
+      if (!tls::RecordReader::may_begin_hello(bytes)) return seek(state, bytes.size());
+      if (memory_bytes_ > kMaxMemoryBytes) {
+        out.lose(LossReason::kParserMemoryFull, 1, connection.queries);
+        return StreamVerdict::kGiveUp;
+      }
+      state.slot = acquire();
+    }
+    Handshake& handshake = *handshakes_[state.slot - 1];
+    const size_t before = handshake.memory_bytes();
+    handshake.data(side, bytes, segment, &ja4_);
+    memory_bytes_ += handshake.memory_bytes() - before;
+    if (handshake.idle()) {
+      release(state);
+      return seek(state, bytes.size());
+    }
+    return go_on(connection, handshake, out);
+  }
+
+  StreamVerdict on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment,
+                       Emitter& out) override {
+    State& state = state_of<State>(connection);
+    if (state.slot == 0) return StreamVerdict::kContinue;
+    Handshake& handshake = *handshakes_[state.slot - 1];
+    handshake.gap(side, bytes, segment);
+    if (handshake.idle()) {
+      release(state);
+      return StreamVerdict::kContinue;
+    }
+    return go_on(connection, handshake, out);
+  }
+
+  void on_stream_end(Connection& connection, Side /*side*/, StreamEnd end, int64_t /*time_ns*/, Emitter& out) override {
+    State& state = state_of<State>(connection);
+    if (state.slot == 0 || end == StreamEnd::kGivenUp) return;
+    Handshake& handshake = *handshakes_[state.slot - 1];
+    handshake.end();
+    if (go_on(connection, handshake, out) == StreamVerdict::kGiveUp) state.seek_bytes = kMaxSeekBytes;
+  }
+
+  void on_end(Connection& connection, uint64_t queries, Emitter& out) override {
+    const State& state = state_of<State>(connection);
+    if (state.slot != 0) tell(connection, *handshakes_[state.slot - 1], queries, out);
+  }
+
+  void on_release(Connection& connection) override {
+    State& state = state_of<State>(connection);
+    if (state.slot != 0) release(state);
+  }
+
+ private:
+  struct State {
+    uint32_t slot;        // in handshakes_, from 1; 0 = none
+    uint32_t seek_bytes;  // in which no hello was found; kMaxSeekBytes: none is looked for any more
+  };
+
+  static StreamVerdict seek(State& state, size_t bytes) {
+    if (bytes >= kMaxSeekBytes - state.seek_bytes) return StreamVerdict::kGiveUp;
+    state.seek_bytes += static_cast<uint32_t>(bytes);
+    return StreamVerdict::kContinue;
+  }
+
+  StreamVerdict go_on(Connection& connection, Handshake& handshake, Emitter& out) {
+    if (handshake.hello_too_long()) out.lose(LossReason::kHeadTooLong, 1, connection.queries);
+    if (handshake.outcome() == Outcome::kNone && !handshake.hello_too_long()) return StreamVerdict::kContinue;
+    tell(connection, handshake, connection.queries, out);
+    release(state_of<State>(connection));
+    return StreamVerdict::kGiveUp;
+  }
+
+  static void tell(Connection& connection, const Handshake& handshake, uint64_t queries, Emitter& out);
+
+  uint32_t acquire() {
+    if (free_.empty()) {
+      handshakes_.push_back(nullptr);
+      free_.push_back(static_cast<uint32_t>(handshakes_.size()));
+    }
+    const uint32_t slot = free_.back();
+    free_.pop_back();
+    if (idle_.empty()) idle_.push_back(std::make_unique<Handshake>());
+    handshakes_[slot - 1] = std::move(idle_.back());
+    idle_.pop_back();
+    memory_bytes_ += handshakes_[slot - 1]->memory_bytes();
+    return slot;
+  }
+
+  void release(State& state) {
+    std::unique_ptr<Handshake> handshake = std::move(handshakes_[state.slot - 1]);
+    memory_bytes_ -= handshake->memory_bytes();
+    free_.push_back(state.slot);
+    state.slot = 0;
+    if (idle_.size() >= kMaxIdle) return;
+    handshake->recycle();
+    idle_.push_back(std::move(handshake));
+  }
+
+  tls::Ja4 ja4_;
+  std::vector<std::unique_ptr<Handshake>> handshakes_;
+  std::vector<uint32_t> free_;  // slots
+  std::vector<std::unique_ptr<Handshake>> idle_;
+  size_t memory_bytes_ = 0;
+};
+
+void TlsHello::tell(Connection& connection, const Handshake& handshake, uint64_t queries, Emitter& out) {
+  if (!handshake.client_seen() && !handshake.server_seen()) return;
+  claim_client(connection, handshake.client());
+  TupleHeader header = out.header_of(connection);
+  header.queries = queries;
+  const bool whole = handshake.client_seen() && handshake.server_seen();
+  out.emit(
+      header,
+      {Value::string(handshake.server_name()),
+       Value::string(tls::name_of_version(handshake.server_seen() ? handshake.version() : handshake.offered_version())),
+       Value::string(handshake.protocol()), Value::string(handshake.offered_protocols()),
+       Value::string(handshake.ja4()), Value::u64(handshake.cipher_suite()), Value::i64(handshake.answer_ns()),
+       Value::i64(handshake.handshake_ns()), Value::string(tls::name_of(handshake.outcome())),
+       Value::u64(handshake.alert()),
+       Value::string(whole                     ? ""
+                     : handshake.client_seen() ? "request"
+                                               : "response")});
+}
+
+const Schema& TlsHello::schema() const {
+  static const Schema schema = {
+      .name = "tls_hello",
+      .description = "TLS handshakes over TCP: who is asked for, by what kind of client, and how long it takes",
+      .layer = Layer::kApplication,
+      .fields =
+          {{"sni", FieldType::kString, "", "Name of the server that the client asks for, empty if it gives none"},
+           {"version", FieldType::kString, "",
+            "1.3, 1.2, 1.1, 1.0 or ssl3: the server's choice, else the best offered"},
+           {"alpn", FieldType::kString, "", "Application protocol that the server chose; encrypted, so empty, in 1.3"},
+           {"alpn_offered", FieldType::kString, "", "Application protocols that the client offers, joined by commas"},
+           {"ja4", FieldType::kString, "", "JA4 fingerprint of the client"},
+           {"cipher_suite", FieldType::kU64, "", "The server's choice, as IANA numbers them; 0 if it was not seen"},
+           {"answer_ns", FieldType::kI64, "ns", "ClientHello to ServerHello, first bytes"},
+           {"handshake_ns", FieldType::kI64, "ns",
+            "ClientHello to the last Finished that a tap can see; 0 unless complete"},
+           {"outcome", FieldType::kString, "",
+            "complete, alert, plain (no TLS came back), gap (bytes not captured), closed, open (ended by neither "
+            "side)"},
+           {"alert", FieldType::kU64, "", "Description of a fatal alert, 0 if there is none or it is encrypted"},
+           {"partial", FieldType::kString, "",
+            "request = no ServerHello was seen, response = no ClientHello was seen"}},
+      .main_fields = {"sni"},
+      .value_field = "handshake_ns",
+      .duration = {.field = "handshake_ns"},
+  };
+  return schema;
+}
+
+}  // namespace
+
+std::unique_ptr<Parser> make_tls_hello() { return std::make_unique<TlsHello>(); }
+
+}  // namespace tapline
