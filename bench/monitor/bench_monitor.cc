@@ -6,12 +6,15 @@
 // over the same packets: its receive loop alone, and dpdk-testpmd in rxonly mode.
 //
 //   bench_monitor [--json] [--quick] [--parser NAME] [--bytes N] [--flows N] [--seconds S] [--only
-//   figure5|modes|flows|time]
+//   figure5|modes|matched|flows|time]
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
@@ -95,6 +98,14 @@ class Bench {
     }
   }
 
+  // With a query that says TO: each packet is decoded and matched, none is absorbed.
+  void Matched() {
+    for (const Target& target : kTargets) {
+      if (!Wanted(target.parser) || !Wanted(target.bytes, 1000)) continue;
+      matched_.push_back(OneParser(target.parser, target.bytes, 1000, true));
+    }
+  }
+
   void Flows() {
     for (const Target& target : kTargets) {
       for (uint32_t flows : {100u, 1000u, 10'000u, 100'000u, 300'000u, 1'000'000u}) {
@@ -112,7 +123,7 @@ class Bench {
   }
 
   ordered_json Json() const {
-    return {{"tsc_hz", TscHz()}, {"hugepages", hugepages_}, {"figure5", figure5_},
+    return {{"tsc_hz", TscHz()}, {"hugepages", hugepages_}, {"figure5", figure5_}, {"matched", matched_},
             {"flows", flows_},   {"time", time_},           {"targets", Targets()}};
   }
   bool failed() const { return failed_; }
@@ -190,15 +201,31 @@ class Bench {
   }
 
   // The receive loop alone just before and just after, so that a change of the machine's speed shows and counts half.
-  ordered_json OneParser(const std::string& parser, uint32_t bytes, uint32_t flows) {
+  // A query of the parser's tuples of everything that goes to the servers, as a plan file.
+  static std::string PlanFor(const std::string& parser) {
+    const std::string path = "/tmp/tapline-bench-" + std::to_string(getpid()) + ".json";
+    std::ofstream(path) << ordered_json{{"format", 1},
+                                        {"query", "matched"},
+                                        {"parsers", {parser}},
+                                        {"match", {{"to", {{{"prefix", "192.168.0.0/16"}, {"port", 80}}}}}},
+                                        {"monitors", {{{"id", "local-0"}}}}};
+    return path;
+  }
+
+  ordered_json OneParser(const std::string& parser, uint32_t bytes, uint32_t flows, bool matched = false) {
     const TrafficOptions traffic = TrafficFor(parser, bytes, flows);
     Trial trial = TrialFor(Subject::kMonitor, traffic);
-    trial.monitor.parser = {parser};
+    if (matched) {
+      trial.monitor.plan = {PlanFor(parser)};
+    } else {
+      trial.monitor.parser = {parser};
+    }
     Trial receive = TrialFor(Subject::kReceiveLoop, traffic);
     receive.seconds = std::min(receive.seconds, 0.3);
     auto before = Try(receive, "receive loop");
     auto measured = Try(trial, parser);
     auto after = Try(receive, "receive loop");
+    for (const std::string& path : trial.monitor.plan) unlink(path.c_str());
     if (!before || !measured || !after) return {};
     const double receive_cycles = (before->cycles_per_packet + after->cycles_per_packet) / 2;
     ordered_json row = Row(parser, bytes, flows, *measured);
@@ -253,7 +280,7 @@ class Bench {
   Arguments arguments_;
   bool hugepages_;
   bool failed_ = false;
-  std::vector<ordered_json> figure5_, flows_, time_;
+  std::vector<ordered_json> figure5_, matched_, flows_, time_;
 };
 
 [[noreturn]] void Usage(int code) {
@@ -304,6 +331,7 @@ int Main(int argc, char** argv) {
   const auto part = [&](const char* name) { return arguments.only.empty() || arguments.only == name; };
   if (part("figure5")) bench.Figure5();
   if (part("modes") && !arguments.quick) bench.Modes();
+  if (part("matched")) bench.Matched();
   if (part("flows") && !arguments.quick) bench.Flows();
   if (part("time")) bench.Time();
   const ordered_json results = bench.Json();

@@ -124,7 +124,7 @@ void Lane::Obey(LaneCommand& command) {
 
 void Lane::Process(std::span<const RawPacket> packets) {
   while (!packets.empty() && (gate_.active() != 0 || options_.stay)) {
-    packets = packets.subspan(gate_.unconditional() != 0 ? ProcessSome(packets) : ProcessAll(packets));
+    packets = packets.subspan(gate_.decides_by_connection() ? ProcessSome(packets) : ProcessAll(packets));
   }
   if (page_ != nullptr) page_->burst_left = 0;
 }
@@ -139,18 +139,19 @@ size_t Lane::ProcessAll(std::span<const RawPacket> packets) {
   return packets.size();
 }
 
-// Where every query wants every packet, the engine takes those that no parser has to see, undecoded. Returns how many
+// Where every query wants all packets of a connection or none, the engine takes those that no parser has to see,
+// undecoded. Returns how many
 // packets of the burst are done.
 size_t Lane::ProcessSome(std::span<const RawPacket> packets) {
   // Whether it is a copy can only be told of a packet that was decoded.
   if (duplicates_) return ProcessAll(packets);
   const int64_t end_ns = std::min(gate_.next_deadline_ns(), next_second_ns_);
-  const Engine::Absorbed absorbed = stage_->Absorb(packets, gate_.unconditional(), end_ns);
+  const Engine::Absorbed absorbed = stage_->Absorb(packets, gate_.unconditional(), gate_.by_endpoints(), end_ns);
   if (absorbed.scanned == 0) return ProcessAll(packets);
   accounting_.received += absorbed.packets;
   accounting_.received_bytes += absorbed.bytes;
   accounting_.matched += absorbed.packets;
-  gate_.AdmitUnseen(absorbed.packets, absorbed.bytes);
+  for (const auto& share : absorbed.shares) gate_.AdmitUnseen(share.queries, share.packets, share.bytes);
   if (page_ != nullptr) {
     page_->burst_left -= absorbed.packets;
     NoteParsed();

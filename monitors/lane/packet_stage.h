@@ -20,7 +20,8 @@ class PacketStage {
   // From now on packets of this query come.
   virtual void AddQuery(uint32_t query) = 0;
   // Deals with packets that need not be decoded, as Engine::absorb() does; Process() gets those left. None by default.
-  virtual Engine::Absorbed Absorb(std::span<const RawPacket> /*burst*/, uint64_t /*queries*/, int64_t /*end_ns*/) {
+  virtual Engine::Absorbed Absorb(std::span<const RawPacket> /*burst*/, uint64_t /*unconditional*/,
+                                  uint64_t /*endpoints*/, int64_t /*end_ns*/) {
     return {};
   }
   // Decoded packets in the order of capture, each with queries != 0. Their bytes are gone after the call.

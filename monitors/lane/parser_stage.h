@@ -28,8 +28,9 @@ class ParserStage final : public PacketStage {
               bool may_wait);
 
   void AddQuery(uint32_t query) override;
-  Engine::Absorbed Absorb(std::span<const RawPacket> burst, uint64_t queries, int64_t end_ns) override {
-    return engine_->absorb(burst, queries, end_ns);
+  Engine::Absorbed Absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints,
+                          int64_t end_ns) override {
+    return engine_->absorb(burst, unconditional, endpoints, end_ns);
   }
   void Process(std::span<Packet> packets) override { engine_->process(packets); }
   void Advance(int64_t now_ns) override { engine_->advance(now_ns); }

@@ -26,19 +26,20 @@ void QueryGate::Add(uint32_t query, int64_t now_ns) {
   if (clock_started_) queries_[query].deadline_ns = DeadlineOf(now_ns, duration_ns);
   active_ |= bit;
   limited_ = spec.limit_packets ? limited_ | bit : limited_ & ~bit;
-  NoteUnconditional(query, spec.sampling_rate);
+  NoteConditions(query, spec.sampling_rate);
   ChooseDeadline();
 }
 
-void QueryGate::NoteUnconditional(uint32_t query, double rate) {
+void QueryGate::NoteConditions(uint32_t query, double rate) {
   const uint64_t bit = uint64_t{1} << query;
-  const bool unconditional = specs_[query].match.wants_all() && rate >= 1 && !specs_[query].limit_packets;
-  unconditional_ = unconditional ? unconditional_ | bit : unconditional_ & ~bit;
+  const bool by_endpoints = rate >= 1 && !specs_[query].limit_packets;
+  by_endpoints_ = by_endpoints ? by_endpoints_ | bit : by_endpoints_ & ~bit;
+  unconditional_ = by_endpoints && specs_[query].match.wants_all() ? unconditional_ | bit : unconditional_ & ~bit;
 }
 
 void QueryGate::SetSamplingRate(uint32_t query, double rate) {
   queries_[query].sampling_threshold = sampling_threshold(rate);
-  NoteUnconditional(query, rate);
+  NoteConditions(query, rate);
 }
 
 void QueryGate::StartClock(int64_t start_ns) {
@@ -96,8 +97,8 @@ void QueryGate::AdmitTo(uint32_t index, Packet* packet) {
   packet->queries |= bit;
 }
 
-void QueryGate::AdmitUnseen(uint64_t packets, uint64_t bytes) {
-  for (uint64_t bits = active_; bits != 0; bits &= bits - 1) {
+void QueryGate::AdmitUnseen(uint64_t queries, uint64_t packets, uint64_t bytes) {
+  for (uint64_t bits = queries; bits != 0; bits &= bits - 1) {
     Accounting& account = (*accounts_)[std::countr_zero(bits)];
     account.packets_in += packets;
     account.packets_out += packets;

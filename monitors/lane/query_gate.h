@@ -58,10 +58,13 @@ class QueryGate {
   bool Admit(Packet* packet);
   // Counts the packet as dropped for this reason for each active query whose match wants it.
   void Refuse(const Packet& packet, Drop reason);
-  // The active queries, if each of them wants every packet whatever it is; else 0.
-  uint64_t unconditional() const { return (active_ & ~unconditional_) == 0 ? active_ : 0; }
-  // Counts packets that are for all unconditional() queries and need no decision.
-  void AdmitUnseen(uint64_t packets, uint64_t bytes);
+  // Active queries that want every packet whatever it is, and others that want all packets of a connection or none.
+  uint64_t unconditional() const { return active_ & unconditional_; }
+  uint64_t by_endpoints() const { return active_ & by_endpoints_ & ~unconditional_; }
+  // There are active queries, and each is one of those.
+  bool decides_by_connection() const { return active_ != 0 && (active_ & ~by_endpoints_) == 0; }
+  // Counts packets that are for these queries and need no decision.
+  void AdmitUnseen(uint64_t queries, uint64_t packets, uint64_t bytes);
 
   // Active queries that have all the packets that they may have.
   uint64_t satisfied() const { return satisfied_; }
@@ -75,7 +78,7 @@ class QueryGate {
     int64_t deadline_ns;
   };
   void AdmitTo(uint32_t index, Packet* packet);
-  void NoteUnconditional(uint32_t query, double rate);
+  void NoteConditions(uint32_t query, double rate);
   void ChooseDeadline();
 
   std::span<const QuerySpec> specs_;
@@ -85,7 +88,8 @@ class QueryGate {
   bool clock_started_ = false;
   uint64_t active_ = 0;
   uint64_t limited_ = 0;        // those with LIMIT Np
-  uint64_t unconditional_ = 0;  // those without match, sampling and LIMIT Np
+  uint64_t by_endpoints_ = 0;   // those without sampling and LIMIT Np
+  uint64_t unconditional_ = 0;  // and without match
   uint64_t satisfied_ = 0;
   int64_t next_deadline_ns_ = kNever;
 };

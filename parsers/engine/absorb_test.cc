@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 
 #include "parsers/testing/conversation.h"
@@ -28,19 +29,47 @@ std::vector<std::string> all_of(const Collector& collector) {
 
 struct Outcome {
   std::vector<std::string> tuples;
+  std::map<uint64_t, std::pair<uint64_t, uint64_t>> wanted;  // packets and bytes by query
   uint64_t packets = 0;
   uint64_t absorbed = 0;
+
+  void count(uint64_t queries, uint64_t more_packets, uint64_t more_bytes) {
+    for (; queries != 0; queries &= queries - 1) {
+      auto& [sum_packets, sum_bytes] = wanted[queries & -queries];
+      sum_packets += more_packets;
+      sum_bytes += more_bytes;
+    }
+  }
 };
 
-// As a lane does: bursts, queries that want everything, a second query from `second_from` to `second_until`.
+// Queries by what they want: everything, or connections of some endpoints.
+constexpr uint64_t kAll = 1, kOfOneServer = 2, kOfSomeClients = 4;
+uint64_t wanted_by(const Packet& packet, uint64_t queries) {
+  uint64_t wanted = kAll;
+  if (packet.src_ip == packet.dst_ip) return wanted & queries;
+  for (const auto& [ip, port] : {std::pair(packet.src_ip, packet.src_port), {packet.dst_ip, packet.dst_port}}) {
+    if (to_string(ip) == "10.1.0.1") wanted |= kOfOneServer;
+    if (port >= 40003) wanted |= kOfSomeClients;
+  }
+  return wanted & queries;
+}
+
+// As a lane does: bursts, the queries `first`, and `second` from one packet to another.
+struct Queries {
+  uint64_t first = kAll;
+  uint64_t second = 0;
+  size_t from = SIZE_MAX;
+  size_t until = SIZE_MAX;
+};
+
 Outcome run(const std::vector<Frame>& frames, const std::vector<std::string>& parsers, size_t burst_packets,
-            bool absorb, size_t second_from = SIZE_MAX, size_t second_until = SIZE_MAX) {
+            bool absorb, const Queries& asked = {}) {
   Collector collector;
   Engine engine(make_parsers(parsers), &collector, {.max_connections = 256});
   collector.watch(&engine);
   const FlowHasher hasher(kTestKey);
   Outcome outcome;
-  uint64_t queries = 1;
+  uint64_t queries = asked.first;
   const auto want = [&] {
     for (uint32_t i = 0; i < engine.parser_count(); ++i) engine.set_parser_queries(i, queries);
   };
@@ -50,25 +79,27 @@ Outcome run(const std::vector<Frame>& frames, const std::vector<std::string>& pa
     for (const RawPacket& raw : raws) {
       Packet packet;
       if (decode(raw, hasher, &packet) != DecodeOutcome::kOk) continue;
-      packet.queries = queries;
-      packets.push_back(packet);
+      packet.queries = wanted_by(packet, queries);
+      outcome.count(packet.queries, 1, packet.wire_bytes);
+      if (packet.queries != 0) packets.push_back(packet);
     }
     if (!packets.empty()) engine.process(packets);
   };
   for (size_t at = 0; at < frames.size();) {
-    if (at >= second_from && at < second_until && queries == 1) {
-      queries = 3;
+    if (at >= asked.from && at < asked.until && queries == asked.first) {
+      queries |= asked.second;
       want();
-    } else if (at >= second_until && queries == 3) {
-      engine.end_queries(2);
-      queries = 1;
+    } else if (at >= asked.until && queries != asked.first) {
+      engine.end_queries(asked.second);
+      queries = asked.first;
       want();
     }
     std::vector<RawPacket> burst;
     for (size_t i = at; i < std::min(at + burst_packets, frames.size()); ++i) burst.push_back(frames[i].raw());
     at += burst.size();
     for (std::span<const RawPacket> rest = burst; !rest.empty();) {
-      const Engine::Absorbed absorbed = absorb ? engine.absorb(rest, queries, INT64_MAX) : Engine::Absorbed();
+      const Engine::Absorbed absorbed =
+          absorb ? engine.absorb(rest, queries & kAll, queries & ~kAll, INT64_MAX) : Engine::Absorbed();
       if (absorbed.scanned == 0) {
         process({rest.begin(), rest.end()});
         break;
@@ -78,6 +109,7 @@ Outcome run(const std::vector<Frame>& frames, const std::vector<std::string>& pa
         if ((absorbed.left >> i & 1) != 0) left.push_back(rest[i]);
       }
       EXPECT_EQ(left.size() + absorbed.packets, absorbed.scanned);
+      for (const auto& share : absorbed.shares) outcome.count(share.queries, share.packets, share.bytes);
       process(left);
       if (absorbed.packets != 0) engine.advance(absorbed.latest_ns);
       outcome.absorbed += absorbed.packets;
@@ -140,6 +172,7 @@ TEST(Absorb, ChangesNoTuple) {
       expect_same(plain.tuples, absorbed.tuples);
       ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed << ", bursts of " << burst;
       EXPECT_EQ(plain.packets, absorbed.packets);
+      EXPECT_EQ(plain.wanted, absorbed.wanted);
       EXPECT_GT(absorbed.absorbed, 0u);
       EXPECT_EQ(plain.absorbed, 0u);
     }
@@ -150,11 +183,31 @@ TEST(Absorb, ChangesNoTupleWhenQueriesComeAndGo) {
   for (uint32_t seed = 100; seed < 130; ++seed) {
     const std::vector<Frame> frames = traffic(seed);
     const size_t from = frames.size() / 4, until = frames.size() * 3 / 4;
-    const Outcome plain = run(frames, kParsers, 5, false, from, until);
-    const Outcome absorbed = run(frames, kParsers, 5, true, from, until);
-    expect_same(plain.tuples, absorbed.tuples);
-    ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;
-    EXPECT_GT(absorbed.absorbed, 0u);
+    for (const auto& [first, second] :
+         {std::pair(kAll, kOfOneServer), {kOfOneServer, kAll}, {kOfSomeClients, kOfOneServer}}) {
+      const Queries queries = {first, second, from, until};
+      const Outcome plain = run(frames, kParsers, 5, false, queries);
+      const Outcome absorbed = run(frames, kParsers, 5, true, queries);
+      expect_same(plain.tuples, absorbed.tuples);
+      EXPECT_EQ(plain.wanted, absorbed.wanted);
+      ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed << ", " << second << " joins " << first;
+      EXPECT_GT(absorbed.absorbed, 0u);
+    }
+  }
+}
+
+// Queries that overlap, and packets that nobody wants between the others.
+TEST(Absorb, ChangesNoTupleWhereQueriesSayWhichConnections) {
+  for (uint32_t seed = 200; seed < 230; ++seed) {
+    const std::vector<Frame> frames = traffic(seed);
+    for (const uint64_t queries : {kOfOneServer, kOfSomeClients | kOfOneServer, kAll | kOfSomeClients}) {
+      const Outcome plain = run(frames, kParsers, 16, false, {queries}),
+                    absorbed = run(frames, kParsers, 16, true, {queries});
+      expect_same(plain.tuples, absorbed.tuples);
+      EXPECT_EQ(plain.wanted, absorbed.wanted);
+      ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed << ", queries " << queries;
+      EXPECT_GT(absorbed.absorbed, 0u);
+    }
   }
 }
 

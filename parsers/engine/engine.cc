@@ -70,17 +70,22 @@ class Engine::Impl final : public StreamReceiver {
 
   // One that is not plain could be of any connection, so nothing after it is dealt with before it; nor is one after a
   // packet that is left of the same connection (or of one that shares a few bits of its hash).
-  Absorbed absorb(std::span<const RawPacket> burst, uint64_t queries, int64_t end_ns) {
+  Absorbed absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns) {
     Absorbed result;
-    if (!absorbs_) return result;
+    if (!absorbs_ || (endpoints & ~connection_queries_) != 0) return result;
     burst = burst.first(std::min(burst.size(), kMostAbsorbed));
     const size_t plain = read_plain(burst, std::min(end_ns, tick_ns_));
-    queries &= connection_queries_;
+    const uint64_t always = unconditional & connection_queries_;
     uint64_t held_back = 0;
-    size_t i = 0;
+    size_t shares = 0, i = 0;
     for (; i < burst.size(); ++i) {
       const uint64_t held_bit = uint64_t{1} << (plain_hashes_[i] >> 58);
-      if (i < plain && (held_back & held_bit) == 0 && absorb_one(i, burst[i], queries)) {
+      uint64_t wanted_by = 0;
+      if (i < plain && (held_back & held_bit) == 0 && absorb_one(i, burst[i], always, &wanted_by)) {
+        wanted_by = unconditional | (wanted_by & endpoints);
+        if (shares == 0 || shares_[shares - 1].queries != wanted_by) shares_[shares++] = {wanted_by, 0, 0};
+        ++shares_[shares - 1].packets;
+        shares_[shares - 1].bytes += burst[i].wire_bytes;
         result.bytes += burst[i].wire_bytes;
         result.latest_ns = std::max(result.latest_ns, burst[i].time_ns);
         continue;
@@ -90,6 +95,7 @@ class Engine::Impl final : public StreamReceiver {
       held_back |= held_bit;
       result.left |= uint64_t{1} << i;
     }
+    result.shares = {shares_.data(), shares};
     result.scanned = static_cast<uint32_t>(i);
     result.packets = result.scanned - static_cast<uint32_t>(std::popcount(result.left));
     stats_.packets += result.packets;
@@ -294,15 +300,17 @@ class Engine::Impl final : public StreamReceiver {
     return plain;
   }
 
-  // Does what process() would do with a packet that is of no interest to the parsers, if this is one.
-  bool absorb_one(size_t i, const RawPacket& raw, uint64_t queries) {
+  // Does what process() would do with a packet that is of no interest to the parsers, if this is one. *queries: those
+  // that want it.
+  bool absorb_one(size_t i, const RawPacket& raw, uint64_t always, uint64_t* queries) {
     const PlainSegment& segment = plain_[i];
     if (segment.is_control) return false;
     Side side;
     Connection* connection = table_->find(segment, plain_hashes_[i], likely_[i], &side);
     if (connection == nullptr || connection->shown_tick != tick_number_) return false;
     const bool settled = connection->tcp_state >= TcpState::kOpen && connection->seq_known == 3;
-    if (!settled || connection->queries != queries || wanted(*connection)) return false;
+    *queries = connection->queries;
+    if (!settled || *queries == 0 || (*queries & always) != always || wanted(*connection)) return false;
     track_data(*connection, segment.seq_end, raw.time_ns, side);
     ++connection->more_packets;
     connection->more_bytes += raw.wire_bytes;
@@ -375,8 +383,11 @@ class Engine::Impl final : public StreamReceiver {
       side = 0;
     }
     follow(*connection, packet.queries & connection_queries_);
-    // A packet that comes late, of a second that is over, is not the first one of this.
-    if (packet.time_ns >= tick_ns_ - kIntervalNs) connection->shown_tick = tick_number_;
+    // A packet that comes late, of a second that is over, is not the first one of this. One that not all of the
+    // connection's queries want (a rate has fallen) does not tell who wants the others.
+    const bool in_time = packet.time_ns >= tick_ns_ - kIntervalNs;
+    const bool for_all = (packet.queries & connection_queries_) == connection->queries;
+    if (in_time) connection->shown_tick = for_all ? tick_number_ : 0;
     packet.connection = connection;
     packet.tcp_events = track_handshake(*connection, packet, side);
     if (all_ignore_ != 0) reassemble(*connection, packet, side);
@@ -547,6 +558,7 @@ class Engine::Impl final : public StreamReceiver {
   std::array<PlainSegment, kMostAbsorbed> plain_;
   std::array<uint64_t, kMostAbsorbed> plain_hashes_ = {};
   std::array<Connection*, kMostAbsorbed> likely_ = {};
+  std::array<Absorbed::Share, kMostAbsorbed> shares_ = {};
   std::span<Packet> run_;
   int64_t clock_ns_ = INT64_MIN;
   int64_t tick_ns_ = INT64_MIN;  // end of the current interval
@@ -588,8 +600,9 @@ const Parser& Engine::parser(uint32_t index) const { return impl_->parser(index)
 uint32_t Engine::parser_count() const { return impl_->parser_count(); }
 void Engine::set_parser_queries(uint32_t parser, uint64_t queries) { impl_->set_parser_queries(parser, queries); }
 void Engine::process(std::span<Packet> burst) { impl_->process(burst); }
-Engine::Absorbed Engine::absorb(std::span<const RawPacket> burst, uint64_t queries, int64_t end_ns) {
-  return impl_->absorb(burst, queries, end_ns);
+Engine::Absorbed Engine::absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints,
+                                int64_t end_ns) {
+  return impl_->absorb(burst, unconditional, endpoints, end_ns);
 }
 void Engine::advance(int64_t now_ns) { impl_->advance(now_ns); }
 void Engine::begin_end(uint64_t queries) { impl_->begin_end(queries); }

@@ -82,16 +82,25 @@ class Engine {
     uint32_t packets = 0;  // that are dealt with
     uint64_t bytes = 0;    // theirs, on the wire
     int64_t latest_ns = INT64_MIN;
+    // The same by the queries that want them; good until the next call.
+    struct Share {
+      uint64_t queries;
+      uint64_t packets;
+      uint64_t bytes;
+    };
+    std::span<const Share> shares = {};
   };
 
   // Deals with packets that can matter to no parser: see Needs::every_packet. Most packets are so where parsers look at
   // connections rather than at what they carry, and need then not be decoded, matched or shown.
   //
-  // `queries` are those that want each packet of the burst, whatever it is; nothing at `end_ns` or later is dealt with.
+  // `unconditional` queries want each packet of the burst, whatever it is; of the `endpoints` queries each wants all
+  // packets of a connection or none, which process() has been shown since they came. All other queries have no part in
+  // the burst. Nothing at `end_ns` or later is dealt with.
   // After the call, process() has to see the packets left, in order, and then advance(latest_ns) is due if there were
   // any, before the rest of the burst is looked at. So the order of one connection's packets is kept, and that of
   // packet times. Scans nothing if some parser is interested in every packet.
-  Absorbed absorb(std::span<const RawPacket> burst, uint64_t queries, int64_t end_ns);
+  Absorbed absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
 
   // Packet time is at least now_ns although no packet says so: for idle interfaces. Never call it with wall clock on
   // capture files.
