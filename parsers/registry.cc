@@ -6,6 +6,7 @@
 // Every built-in parser NAME: parsers/NAME defines make_NAME(). A new one is one line here.
 #define TAPLINE_PARSERS(PARSER) \
   PARSER(http_get)              \
+  PARSER(memcached_get)         \
   PARSER(monitor_stats)         \
   PARSER(sample)                \
   PARSER(tcp_conn_time)         \

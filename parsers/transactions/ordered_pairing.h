@@ -38,7 +38,7 @@ class OrderedPairing {
     if (requests_.size() == kMaxPending) [[unlikely]] {
       sink.on_loss(LossReason::kTooManyPending);
       tell_first_requests(1, sink);
-      responses_hidden_ = true;
+      response_gap_ = true;
     }
     Request& request = requests_.push_back();
     request.number = reading_ = next_number_++;
@@ -101,7 +101,7 @@ class OrderedPairing {
   const Request* answered() const { return current_paired_ ? &current_request_ : nullptr; }
   // The oldest request without a response, or null: what a response that begins now would answer if nothing is hidden.
   const Request* next_request() const { return requests_.empty() ? nullptr : &requests_.front(); }
-  bool responses_are_hidden() const { return responses_hidden_; }
+  bool responses_are_hidden() const { return responses_hidden_ || response_gap_; }
 
   void end_response(uint64_t end, int64_t time_ns, Sink& sink) {
     if (!current_) return;
@@ -169,13 +169,13 @@ class OrderedPairing {
   // How the client uses its connection, from what it had received when it sent this request.
   void note_overlap(const Segment& first) {
     const bool quiet = requests_.empty() && !current_ && first.time_ns - latest_ns_ > 2 * slowest_ns_;
-    if (overlapping_ && quiet) response_gap_ = responses_hidden_ = false;
+    if (overlapping_ && quiet) responses_hidden_ = response_gap_ = false;
     latest_ns_ = std::max(latest_ns_, first.time_ns);
     if (!first.peer_offset_known) return;
     if (!requests_.empty() && !requests_hidden_) {
       if (request_peer_offset_ == first.peer_offset) pipelined_ = true;
       // It has had whole responses since its last request, and still waits for others.
-      const bool waits = !response_gap_ && !responses_hidden_ && latest_response_end_ >= first.peer_offset;
+      const bool waits = !responses_are_hidden() && latest_response_end_ >= first.peer_offset;
       if (request_peer_offset_ != first.peer_offset && waits && pipelined_) overlapping_ = true;
     }
     request_peer_offset_ = first.peer_offset;
@@ -186,11 +186,14 @@ class OrderedPairing {
   }
 
   // Requests that the server had received are still to be told of.
-  bool may_come(const Response& response) const { return response.acked_known && response.acked > settled_offset_; }
+  bool may_come(const Response& response) const {
+    return response.acked_known && response.acked > std::max(settled_offset_, abandoned_until_);
+  }
 
   // While nothing is hidden the order tells, and what both say must not contradict.
   bool take_request(Response& response, Request* taken, bool closing, Sink& sink) {
     responses_hidden_ |= std::exchange(response.after_hidden, false);
+    while (!requests_.empty() && requests_.front().begin < abandoned_until_) [[unlikely]] tell_first_requests(1, sink);
     if (requests_.empty() || !received(requests_.front(), response)) return false;
     const bool ordered = !hidden_before(response) && pass_silent(response, sink);
     if (!ordered) {
@@ -237,6 +240,7 @@ class OrderedPairing {
       if (chosen != kNone && requests_[chosen].contradicts(response)) chosen = kNone;
     }
     responses_hidden_ = overlapping_ && chosen == kNone;
+    if (chosen == kNone && response.acked_known) abandoned_until_ = std::max(abandoned_until_, response.acked);
     tell_first_requests(chosen == kNone ? last + 1 : chosen, sink);
     return chosen != kNone;
   }
@@ -293,13 +297,16 @@ class OrderedPairing {
   bool pipelined_ = false;         // two requests were seen on their way at once
   bool overlapping_ = false;       // and others before all of these were answered
   bool requests_hidden_ = false;   // since the latest request
-  bool response_gap_ = false;      // since the latest response
+  bool response_gap_ = false;      // since the latest response, its tail included
   bool responses_hidden_ = false;  // among those up to the one asked about, since the latest that was certain
   bool current_paired_ = false;    // current_request_ is what current_ answers
   uint32_t next_number_ = 1;
   uint32_t reading_ = 0;         // number of the request being read
   size_t hidden_requests_ = 0;   // of requests_, those after_hidden
   uint64_t settled_offset_ = 0;  // of the requests' stream
+  // Which of the requests before this offset the responses answer can't be told any more: those still behind a hole
+  // stay single, too.
+  uint64_t abandoned_until_ = 0;
   uint64_t latest_response_end_ = 0;
   int64_t latest_ns_ = INT64_MIN / 2;            // of the latest message
   int64_t slowest_ns_ = 0;                       // of the pairs

@@ -101,7 +101,7 @@ class UnitReader {
       join(segment, handler);
     if (mode_ == Mode::kUnit) cut(segment, handler);
     offset_ += bytes;
-    if (mode_ == Mode::kOpaque || mode_ == Mode::kSeek) return;
+    if (mode_ == Mode::kOpaque) return;
     if (mode_ == Mode::kSkip && bytes <= skip_) {
       skip_ -= bytes;
       if (skip_ == 0) skipped(handler);

@@ -155,6 +155,13 @@ TEST(UnitReader, OpaqueFromThereOn) {
   EXPECT_EQ(lines.events, Events{"#x at 0"});
 }
 
+TEST(UnitReader, AGapOutOfStepIsToldToo) {
+  Lines lines;
+  lines.reader.start_in_middle();
+  lines.gap(7).read(">a\n");
+  EXPECT_EQ(lines.events, (Events{"hidden at 7", ">a at 7"}));
+}
+
 TEST(UnitReader, JoinsInMidStream) {
   Lines lines;
   lines.reader.start_in_middle();

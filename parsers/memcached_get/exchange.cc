@@ -1,0 +1,504 @@
+#include "parsers/memcached_get/exchange.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "parsers/api/bytes.h"
+
+namespace tapline::memcached {
+namespace {
+
+constexpr uint64_t kMaxSeekBytes = 1 << 20;
+constexpr uint32_t kCertainUnits = 3;
+constexpr size_t kMaxFound = 32 << 10;
+constexpr size_t kDatagramHead = 8;
+constexpr int64_t kDatagramPatienceNs = 10'000'000'000;
+constexpr uint8_t kStatOpcode = 0x10;
+constexpr uint64_t kLineEnd = 2;
+
+constexpr uint32_t kErrors = bit(Answer::kError) | bit(Answer::kClientError) | bit(Answer::kServerError);
+// Answers of several lines.
+constexpr uint32_t kGoesOn = bit(Answer::kValue) | bit(Answer::kStat) | bit(Answer::kItem);
+// No other protocol begins a line so.
+constexpr uint32_t kCertainAnswers = bit(Answer::kValue) | bit(Answer::kStored) | bit(Answer::kNotStored) |
+                                     bit(Answer::kNotFound) | bit(Answer::kDeleted) | bit(Answer::kTouched) |
+                                     bit(Answer::kStat) | bit(Answer::kEnd) | bit(Answer::kMetaValue);
+
+bool is_in(Answer answer, uint32_t set) { return (bit(answer) & set) != 0; }
+
+Response response_of(const TextAnswer& answer) {
+  Response response;
+  response.answer = answer.kind;
+  if (!answer.opaque.empty()) response.opaque = hash_of(answer.opaque);
+  if (!answer.key.empty()) response.key_hash = hash_of(answer.key);
+  if (answer.has_value) response.first_bytes = static_cast<uint32_t>(answer.value_bytes);
+  response.value_bytes = answer.value_bytes;
+  return response;
+}
+
+Response response_of(const BinaryHead& head, std::string_view key) {
+  Response response;
+  response.binary = true;
+  response.opcode = head.opcode;
+  response.status = head.status;
+  response.opaque = head.opaque;
+  if (!key.empty() && head.opcode != kStatOpcode) response.key_hash = hash_of(key);
+  if (head.status == 0) response.value_bytes = response.first_bytes = static_cast<uint32_t>(head.value_bytes());
+  return response;
+}
+
+void fill(Request& request, const TextRequest& parsed) {
+  request.command = parsed.command;
+  request.binary = false;
+  request.quiet = parsed.quiet;
+  request.never_answered = parsed.never_answered;
+  request.opcode = 0;
+  request.opaque = parsed.opaque.empty() ? 0 : hash_of(parsed.opaque);
+  const bool several = parsed.keys.find(' ') != std::string_view::npos;
+  request.key_hash = parsed.keys.empty() || several ? 0 : hash_of(parsed.keys);
+  request.value_bytes = parsed.value_bytes;
+}
+
+void fill(Request& request, const BinaryHead& head, std::string_view key) {
+  const BinaryCommand& command = *binary_command(head.opcode);
+  request.command = &command.command;
+  request.binary = true;
+  request.quiet = command.quiet;
+  request.never_answered = command.command.name == "quitq";
+  request.opcode = head.opcode;
+  request.opaque = head.opaque;
+  request.key_hash = key.empty() ? 0 : hash_of(key);
+  // What a client sends with SASL is a secret, and its length is nobody's business either.
+  request.value_bytes = command.command.group == Group::kWrite ? head.value_bytes() : 0;
+}
+
+std::string_view trimmed(std::string_view keys) {
+  while (keys.ends_with(' ')) keys.remove_suffix(1);
+  return keys;
+}
+
+// UDP: request number, sequence number, datagrams in all, reserved; 16 bits each.
+struct DatagramHead {
+  uint16_t id, number, total, reserved;
+};
+
+DatagramHead head_of(std::string_view payload) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(payload.data());
+  return {big_endian_16(bytes), big_endian_16(bytes + 2), big_endian_16(bytes + 4), big_endian_16(bytes + 6)};
+}
+
+}  // namespace
+
+uint32_t hash_of(std::string_view key) {
+  const auto hash = static_cast<uint32_t>(std::hash<std::string_view>()(key));
+  return hash != 0 ? hash : 1;
+}
+
+bool Request::contradicts(const Response& response) const {
+  if (binary != response.binary) return true;
+  if (binary) {
+    if (opcode != response.opcode || opaque != response.opaque) return true;
+    return response.key_hash != 0 && response.key_hash != key_hash;
+  }
+  if (is_in(response.answer, kErrors)) return false;
+  if (!is_in(response.answer, command->answers)) return true;
+  const bool bears_flags = response.answer == Answer::kMetaValue || response.answer == Answer::kMetaDone;
+  if (opaque != response.opaque && (bears_flags || response.opaque != 0)) return true;
+  if (response.key_hash == 0 || response.key_hash == key_hash) return false;
+  bool named = false;
+  for_each_key(text, [&](std::string_view key) { named = named || hash_of(key) == response.key_hash; });
+  return !named;
+}
+
+// Lets through what is known to be of this protocol.
+class Exchange::Filter final : public Sink {
+ public:
+  Filter(const Exchange& exchange, Sink& sink) : exchange_(exchange), sink_(sink) {}
+  void on_transaction(const Request* request, const Response* response) override {
+    if (exchange_.confirmed_ || (request != nullptr && response != nullptr)) sink_.on_transaction(request, response);
+  }
+  void on_silence(const Request& request, const Response& later) override { sink_.on_silence(request, later); }
+  void on_client(Side side) override { sink_.on_client(side); }
+  void on_loss(LossReason reason) override { sink_.on_loss(reason); }
+
+ private:
+  const Exchange& exchange_;
+  Sink& sink_;
+};
+
+void Exchange::start_in_middle(Side side) {
+  readers_[side].start_in_middle();
+  middle_[side] = true;
+}
+
+ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink) {
+  Filter filter(*this, sink);
+  sink_ = &filter;
+  if (readers_[side].read(bytes, segment, *this) == UnitReader::Verdict::kNotMine) return ExchangeVerdict::kNotMine;
+  if (side == client_) pairing_.requests_settled(readers_[side].settled_offset(), filter);
+  if (!over_) return ExchangeVerdict::kFine;
+  pairing_.tell_all(filter);
+  return ExchangeVerdict::kOver;
+}
+
+ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink) {
+  Filter filter(*this, sink);
+  sink_ = &filter;
+  readers_[side].gap(bytes, segment, *this);
+  if (side == client_) pairing_.requests_settled(readers_[side].settled_offset(), filter);
+  return ExchangeVerdict::kFine;
+}
+
+void Exchange::end(Side side, Sink& sink) {
+  Filter filter(*this, sink);
+  sink_ = &filter;
+  ended_[side] = true;
+  if (ended_[0] && ended_[1]) return pairing_.tell_all(filter);
+  if (client_ >= 0 && side != client_) pairing_.server_ended(filter);
+}
+
+void Exchange::visit_pending(Sink& sink) const {
+  Filter filter(*this, sink);
+  pairing_.visit_pending(filter);
+  datagrams_.visit_pending(filter);
+}
+
+bool Exchange::hopeless() const {
+  return !confirmed_ && readers_[0].seek_bytes() + readers_[1].seek_bytes() > kMaxSeekBytes;
+}
+
+size_t Exchange::memory_bytes() const {
+  return pairing_.memory_bytes() + datagrams_.memory_bytes() + readers_[0].memory_bytes() + readers_[1].memory_bytes();
+}
+
+void Exchange::recycle() {
+  pairing_.recycle();
+  datagrams_.recycle();
+  unanswered_.trim();
+  for (const Side side : {Side{0}, Side{1}}) {
+    readers_[side].recycle();
+    units_[side] = 0;
+    middle_[side] = in_value_[side] = ended_[side] = false;
+  }
+  client_ = -1;
+  confirmed_ = over_ = false;
+  answered_ = {};
+  answered_count_ = 0;
+}
+
+void Exchange::recognise(Side asking, Side speaking, bool certain) {
+  if (client_ < 0) {
+    client_ = asking;
+    sink_->on_client(asking);
+    if (middle_[asking]) pairing_.hide_requests();
+    if (middle_[other_side(asking)]) pairing_.hide_responses();
+  }
+  ++units_[speaking];
+  if (confirmed_) return;
+  confirmed_ = (certain && !middle_[speaking]) || (units_[0] > 0 && units_[1] > 0) || units_[speaking] >= kCertainUnits;
+}
+
+Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) {
+  const auto magic = static_cast<uint8_t>(bytes[0]);
+  const bool binary = magic == BinaryHead::kRequestMagic || magic == BinaryHead::kAnswerMagic;
+  return binary ? binary_unit(side, bytes, first) : text_unit(side, bytes, first);
+}
+
+Unit Exchange::text_unit(Side side, std::string_view bytes, const Segment& first) {
+  const bool asks = client_ < 0 ? may_become_request(bytes) : side == client_;
+  const size_t end = readers_[side].line_end(bytes);
+  if (end != std::string_view::npos) {
+    const std::string_view line = bytes.substr(0, end);
+    return asks ? text_request(side, line, first) : text_answer(side, line, first);
+  }
+  return (asks ? may_become_request(bytes) : may_become_answer(bytes)) ? Unit::more() : Unit::none();
+}
+
+Request& Exchange::open_request(const Segment& first, bool never_answered) {
+  if (!never_answered) return pairing_.begin_request(first, *sink_);
+  unanswered_.first_ns = first.time_ns;
+  unanswered_.text.clear();
+  return unanswered_;
+}
+
+void Exchange::close_request(Request& request, uint64_t end, bool whole) {
+  if (&request == &unanswered_) {
+    sink_->on_transaction(&request, nullptr);
+    pairing_.forget_reading();
+  } else {
+    pairing_.end_request(end, whole);
+  }
+}
+
+Unit Exchange::text_request(Side side, std::string_view line, const Segment& first) {
+  const TextRequest parsed = parse_request(line);
+  if (parsed.command == nullptr) return Unit::none();
+  recognise(side, side, parsed.command->form != Form::kPlain);
+  Request& request = open_request(first, parsed.never_answered);
+  fill(request, parsed);
+  const std::string_view keys = trimmed(parsed.keys);
+  if (parsed.never_answered) {
+    request.text = keys;
+  } else {
+    pairing_.keep_text(request, keys);
+  }
+  close_request(request, first.offset + line.size(), !parsed.has_value);
+  in_value_[side] = parsed.has_value && !parsed.never_answered;
+  return Unit::taken(line.size(), parsed.has_value ? parsed.value_bytes + kLineEnd : 0);
+}
+
+Unit Exchange::text_answer(Side side, std::string_view line, const Segment& first) {
+  const TextAnswer parsed = parse_answer(line);
+  if (parsed.kind == Answer::kNone) return Unit::none();
+  if (client_ < 0 && !is_in(parsed.kind, kCertainAnswers)) return Unit::none();
+  recognise(other_side(side), side, is_in(parsed.kind, kCertainAnswers));
+  const uint64_t end = first.offset + line.size();
+  Response* current = pairing_.response();
+  const bool goes_on = is_in(parsed.kind, kGoesOn);
+  if (current != nullptr && (goes_on || parsed.kind == Answer::kEnd || is_in(parsed.kind, kErrors))) {
+    if (parsed.kind == Answer::kValue) add_found(*current, parsed.key, parsed.value_bytes);
+    if (is_in(parsed.kind, kErrors)) current->answer = parsed.kind;
+  } else {
+    if (current != nullptr) end_answer(first.offset, first.time_ns);
+    begin_answer(first, response_of(parsed));
+    current = pairing_.response();
+    if (pairing_.answered() == nullptr) current->key = parsed.key;
+  }
+  in_value_[side] = parsed.kind == Answer::kMetaValue;
+  if (!goes_on && !in_value_[side]) end_answer(end, readers_[side].time_ns());
+  return Unit::taken(line.size(), parsed.has_value ? parsed.value_bytes + kLineEnd : 0);
+}
+
+void Exchange::begin_answer(const Segment& first, const Response& response) {
+  pairing_.begin_response(first, response, *sink_);
+}
+
+void Exchange::add_found(Response& response, std::string_view key, uint64_t value_bytes) {
+  response.value_bytes += value_bytes;
+  if (response.found.size() >= kMaxFound) return;
+  response.found.push_back({hash_of(key), static_cast<uint32_t>(value_bytes)});
+}
+
+void Exchange::end_answer(uint64_t end, int64_t time_ns) { pairing_.end_response(end, time_ns, *sink_); }
+
+Unit Exchange::binary_unit(Side side, std::string_view bytes, const Segment& first) {
+  if (!may_be_binary(bytes)) return Unit::none();
+  if (bytes.size() < BinaryHead::kBytes) return Unit::more(BinaryHead::kBytes);
+  BinaryHead head;
+  if (!parse_head(bytes, &head)) return Unit::none();
+  const bool asks = head.magic == BinaryHead::kRequestMagic;
+  if (client_ >= 0 && asks != (side == client_)) return Unit::none();
+  if (bytes.size() < head.unit_bytes()) return Unit::more(head.unit_bytes());
+  recognise(asks ? side : other_side(side), side, true);
+  const std::string_view key = bytes.substr(BinaryHead::kBytes + head.extra_bytes, head.key_bytes);
+  asks ? binary_request(side, head, key, first) : binary_answer(side, head, key, first);
+  return Unit::taken(head.unit_bytes(), head.value_bytes());
+}
+
+void Exchange::binary_request(Side side, const BinaryHead& head, std::string_view key, const Segment& first) {
+  const bool never_answered = binary_command(head.opcode)->command.name == "quitq";
+  Request& request = open_request(first, never_answered);
+  fill(request, head, key);
+  if (!never_answered) pairing_.keep_text(request, key);
+  in_value_[side] = head.value_bytes() > 0 && !never_answered;
+  close_request(request, first.offset + head.unit_bytes(), !in_value_[side]);
+}
+
+void Exchange::binary_answer(Side side, const BinaryHead& head, std::string_view key, const Segment& first) {
+  Response* current = pairing_.response();
+  const bool statistic = head.opcode == kStatOpcode && head.key_bytes > 0 && head.status == 0;
+  if (current == nullptr || current->opcode != kStatOpcode || head.opcode != kStatOpcode) {
+    if (current != nullptr) end_answer(first.offset, first.time_ns);
+    begin_answer(first, response_of(head, key));
+    if (pairing_.answered() == nullptr && head.opcode != kStatOpcode) pairing_.response()->key = key;
+  }
+  if (head.opcode == kStatOpcode) pairing_.response()->value_bytes = 0;
+  in_value_[side] = !statistic && head.value_bytes() > 0;
+  if (!statistic && !in_value_[side]) end_answer(first.offset + head.unit_bytes(), readers_[side].time_ns());
+}
+
+void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t time_ns) {
+  if (!in_value_[side]) return;
+  in_value_[side] = false;
+  if (side == client_) {
+    pairing_.end_request(end_offset);
+  } else {
+    end_answer(end_offset, time_ns);
+  }
+}
+
+// A binary message says how long it is: its key must be there, the rest need not.
+Unit Exchange::on_cut(Side /*side*/, std::string_view /*bytes*/, const Segment& /*first*/, bool /*in_packet*/) {
+  return Unit::none();
+}
+
+bool Exchange::may_resume(Side side, std::string_view bytes) const {
+  const bool may_ask = client_ < 0 || side == client_;
+  const bool may_answer = client_ < 0 || side != client_;
+  const auto magic = static_cast<uint8_t>(bytes[0]);
+  if (magic == BinaryHead::kRequestMagic || magic == BinaryHead::kAnswerMagic) {
+    BinaryHead head;
+    if (bytes.size() < BinaryHead::kBytes || !may_be_binary(bytes) || !parse_head(bytes, &head)) return false;
+    return magic == BinaryHead::kRequestMagic ? may_ask : may_answer;
+  }
+  const size_t end = bytes.substr(0, 64 << 10).find('\n');
+  if (end == std::string_view::npos) return false;
+  const std::string_view line = bytes.substr(0, end + 1);
+  if (may_ask && parse_request(line).command != nullptr) return true;
+  if (!may_answer) return false;
+  const Answer answer = parse_answer(line).kind;
+  return answer != Answer::kNone && (client_ >= 0 || is_in(answer, kCertainAnswers));
+}
+
+void Exchange::on_hidden(Side side, uint64_t offset) {
+  middle_[side] = true;
+  if (!confirmed_) units_[side] = 0;
+  const bool in_value = std::exchange(in_value_[side], false);
+  if (client_ < 0) return;
+  if (side == client_) {
+    if (in_value) pairing_.end_request(offset, false);
+    pairing_.forget_reading();
+    pairing_.hide_requests();
+    return;
+  }
+  if (Response* response = pairing_.response()) {
+    response->cut = true;
+    end_answer(offset, readers_[side].time_ns());
+  }
+  pairing_.hide_responses();
+}
+
+void Exchange::on_too_long(Side /*side*/) { sink_->on_loss(LossReason::kHeadTooLong); }
+
+bool Exchange::may_be_datagram(std::string_view payload) {
+  if (payload.size() < kDatagramHead + 3) return false;
+  const DatagramHead head = head_of(payload);
+  if (head.reserved != 0 || head.total == 0 || head.number != 0) return false;
+  const std::string_view message = payload.substr(kDatagramHead);
+  if (may_be_binary(message)) {
+    BinaryHead binary;
+    return message.size() >= BinaryHead::kBytes && parse_head(message, &binary) &&
+           (binary.magic == BinaryHead::kAnswerMagic || binary.bytes() == message.size());
+  }
+  const size_t end = message.find('\n');
+  if (end == std::string_view::npos) return false;
+  const std::string_view line = message.substr(0, end + 1);
+  const TextRequest request = parse_request(line);
+  if (request.command == nullptr) return parse_answer(line).kind != Answer::kNone;
+  const uint64_t bytes = line.size() + (request.has_value ? request.value_bytes + kLineEnd : 0);
+  return head.total == 1 && bytes == message.size();
+}
+
+void Exchange::datagram(Side side, std::string_view payload, int64_t time_ns, Sink& sink) {
+  if (payload.size() < kDatagramHead) return;
+  Filter filter(*this, sink);
+  sink_ = &filter;
+  datagrams_.give_up_before(time_ns - kDatagramPatienceNs, filter);
+  const DatagramHead head = head_of(payload);
+  const std::string_view message = payload.substr(kDatagramHead);
+  const bool answers = !message.empty() && static_cast<uint8_t>(message[0]) == BinaryHead::kAnswerMagic;
+  const bool asks = client_ >= 0 ? side == client_ : !answers && may_become_request(message.substr(0, 24));
+  const bool binary_ask = !message.empty() && static_cast<uint8_t>(message[0]) == BinaryHead::kRequestMagic;
+  const Segment segment = {time_ns, 0, 0, false};
+  if (asks || binary_ask) return datagram_request(head.id, message, segment, side);
+  if (client_ < 0) recognise(other_side(side), side, true);
+  datagram_answer(head.id, head.number, message, segment, head.number + 1 == head.total);
+}
+
+void Exchange::datagram_request(uint16_t id, std::string_view message, const Segment& segment, Side side) {
+  if (datagrams_.find_request(id) != nullptr) return;  // sent, or captured, again
+  BinaryHead head;
+  const bool binary = message.size() >= BinaryHead::kBytes && may_be_binary(message) && parse_head(message, &head) &&
+                      head.magic == BinaryHead::kRequestMagic && head.unit_bytes() <= message.size();
+  const TextRequest parsed = binary ? TextRequest() : parse_request(message.substr(0, message.find('\n')));
+  if (!binary && parsed.command == nullptr) return;
+  recognise(side, side, binary || parsed.command->form != Form::kPlain);
+  Request& request = parsed.never_answered ? unanswered_ : datagrams_.begin_request(id, segment, *sink_);
+  std::string_view keys = trimmed(parsed.keys);
+  if (binary) {
+    keys = message.substr(BinaryHead::kBytes + head.extra_bytes, head.key_bytes);
+    fill(request, head, keys);
+  } else {
+    fill(request, parsed);
+  }
+  if (parsed.never_answered) {
+    request.first_ns = segment.time_ns;
+    request.text = keys;
+    sink_->on_transaction(&request, nullptr);
+    return;
+  }
+  datagrams_.keep_text(request, keys);
+  datagrams_.end_request(id, message.size(), *sink_);
+}
+
+bool Exchange::was_answered(uint16_t id) const {
+  const size_t count = std::min(answered_count_, answered_.size());
+  return std::find(answered_.begin(), answered_.begin() + static_cast<ptrdiff_t>(count), id) !=
+         answered_.begin() + static_cast<ptrdiff_t>(count);
+}
+
+void Exchange::datagram_answer(uint16_t id, uint16_t number, std::string_view message, const Segment& segment,
+                               bool last) {
+  Response* response = datagrams_.find_response(id);
+  if (response == nullptr) {
+    if (datagrams_.find_request(id) == nullptr && was_answered(id)) return;  // a copy
+    response = &datagrams_.begin_response(id, segment, *sink_);
+    const Segment first = segment;
+    *response = Response();
+    response->start(first);
+  }
+  if (number < response->next_datagram) return;  // a copy
+  const bool missing = number > response->next_datagram;
+  response->next_datagram = static_cast<uint16_t>(number + 1);
+  response->cut |= missing;
+  const bool done = response->cut ? last : read_lines(*response, message);
+  if (!done && !last) return;
+  recognise(static_cast<Side>(client_), other_side(static_cast<Side>(client_)), true);
+  answered_[answered_count_++ % answered_.size()] = id;
+  datagrams_.end_response(id, message.size(), segment.time_ns, *sink_);
+}
+
+// The lines of a datagram's answer. True: it is whole.
+bool Exchange::read_lines(Response& response, std::string_view text) {
+  BinaryHead head;
+  if (response.answer == Answer::kNone && text.size() >= BinaryHead::kBytes && may_be_binary(text) &&
+      parse_head(text, &head)) {
+    const ResponseHalf half = response;
+    response = response_of(
+        head, text.substr(std::min<size_t>(text.size(), BinaryHead::kBytes + head.extra_bytes), head.key_bytes));
+    static_cast<ResponseHalf&>(response) = half;
+    response.answer = Answer::kOk;
+    return true;
+  }
+  while (!text.empty()) {
+    const size_t skipped = std::min<uint64_t>(response.skip, text.size());
+    response.skip -= skipped;
+    text.remove_prefix(skipped);
+    const size_t end = text.find('\n');
+    if (end == std::string_view::npos) {
+      if (response.line.size() + text.size() < 1024) response.line.append(text);
+      return false;
+    }
+    response.line.append(text.substr(0, end + 1));
+    text.remove_prefix(end + 1);
+    const TextAnswer parsed = parse_answer(response.line);
+    response.cut |= parsed.kind == Answer::kNone;
+    if (parsed.kind == Answer::kValue && response.key_hash != 0) {
+      add_found(response, parsed.key, parsed.value_bytes);
+    } else if (parsed.kind == Answer::kValue) {
+      response.answer = parsed.kind;
+      response.key_hash = hash_of(parsed.key);
+      response.first_bytes = static_cast<uint32_t>(parsed.value_bytes);
+      response.value_bytes = parsed.value_bytes;
+      response.key = parsed.key;
+    } else if (response.answer == Answer::kNone || is_in(parsed.kind, kErrors)) {
+      response.answer = parsed.kind;
+    }
+    response.line.clear();
+    if (parsed.has_value) response.skip = parsed.value_bytes + kLineEnd;
+    if (!is_in(parsed.kind, kGoesOn)) return true;
+  }
+  return false;
+}
+
+}  // namespace tapline::memcached

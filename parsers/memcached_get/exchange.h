@@ -1,0 +1,131 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parsers/memcached_get/grammar.h"
+#include "parsers/transactions/id_pairing.h"
+#include "parsers/transactions/ordered_pairing.h"
+#include "parsers/transactions/transaction_parser.h"
+#include "parsers/transactions/unit_reader.h"
+
+namespace tapline::memcached {
+
+struct Response;
+
+// Its text is its keys, a blank between two.
+struct Request : RequestHalf {
+  const Command* command = nullptr;
+  bool binary = false;
+  bool quiet = false;
+  bool never_answered = false;
+  uint8_t opcode = 0;
+  uint32_t opaque = 0;       // of the binary protocol; of meta commands its hash, 0 = none
+  uint32_t key_hash = 0;     // of the only key; 0: none, or several
+  uint64_t value_bytes = 0;  // that are sent with it
+
+  bool contradicts(const Response& response) const;
+  bool may_be_silent() const { return quiet; }
+};
+
+// A key that an answer has a value for.
+struct Found {
+  uint32_t key_hash;
+  uint32_t value_bytes;
+};
+
+struct Response : ResponseHalf {
+  Answer answer = Answer::kNone;  // the latest line's, but for kEnd
+  bool binary = false;
+  bool cut = false;  // not all of it was captured
+  uint8_t opcode = 0;
+  uint16_t status = 0;
+  uint32_t opaque = 0;            // as in Request
+  uint32_t key_hash = 0;          // of the first key that it names, 0 = none
+  uint32_t first_bytes = 0;       // of that key's value
+  uint64_t value_bytes = 0;       // of all values
+  std::string key = {};           // the first one, where no request is known
+  std::vector<Found> found = {};  // behind the first
+  // Of a datagram's answer: what is still to come.
+  uint16_t next_datagram = 0;
+  uint64_t skip = 0;
+  std::string line = {};  // begun in the datagram before
+};
+
+uint32_t hash_of(std::string_view key);
+
+// Reads both sides of one memcached connection, in the text, meta or binary protocol, or the datagrams of one flow.
+//
+// Nothing is told before the bytes were recognised for certain: a well-formed command with arguments or an answer that
+// no other protocol has at the stream's beginning; in mid-stream both sides, or three in a row.
+class Exchange {
+ public:
+  using Request = memcached::Request;
+  using Response = memcached::Response;
+  using Sink = TransactionSink<Request, Response>;
+  static constexpr size_t kMaxPending = 1024;
+
+  void start_in_middle(Side side);
+  ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
+  ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
+  void end(Side side, Sink& sink);
+  void visit_pending(Sink& sink) const;
+  bool hopeless() const;
+  size_t memory_bytes() const;
+  void recycle();
+
+  // Whether the payload begins like a datagram of memcached.
+  static bool may_be_datagram(std::string_view payload);
+  // REQUIRES: may_be_datagram(payload), or an earlier one of the flow was.
+  void datagram(Side side, std::string_view payload, int64_t time_ns, Sink& sink);
+
+  // For the UnitReader.
+  Unit on_unit(Side side, std::string_view bytes, const Segment& first);
+  void on_skipped(Side side, uint64_t end_offset, int64_t time_ns);
+  Unit on_cut(Side side, std::string_view bytes, const Segment& first, bool in_packet);
+  bool may_resume(Side side, std::string_view bytes) const;
+  void on_hidden(Side side, uint64_t offset);
+  void on_too_long(Side side);
+
+ private:
+  class Filter;
+
+  Unit text_unit(Side side, std::string_view bytes, const Segment& first);
+  Unit binary_unit(Side side, std::string_view bytes, const Segment& first);
+  Unit text_request(Side side, std::string_view line, const Segment& first);
+  Unit text_answer(Side side, std::string_view line, const Segment& first);
+  void binary_request(Side side, const BinaryHead& head, std::string_view key, const Segment& first);
+  void binary_answer(Side side, const BinaryHead& head, std::string_view key, const Segment& first);
+  void recognise(Side asking, Side speaking, bool certain);
+  Request& open_request(const Segment& first, bool never_answered);
+  void close_request(Request& request, uint64_t end, bool whole);
+  void begin_answer(const Segment& first, const Response& response);
+  void add_found(Response& response, std::string_view key, uint64_t value_bytes);
+  void end_answer(uint64_t end, int64_t time_ns);
+
+  void datagram_request(uint16_t id, std::string_view message, const Segment& segment, Side side);
+  void datagram_answer(uint16_t id, uint16_t number, std::string_view message, const Segment& segment, bool last);
+  bool read_lines(Response& response, std::string_view text);
+  bool was_answered(uint16_t id) const;
+
+  UnitReader readers_[2] = {UnitReader(0), UnitReader(1)};
+  OrderedPairing<Request, Response, kMaxPending> pairing_;
+  IdPairing<uint16_t, Request, Response> datagrams_;
+  Sink* sink_ = nullptr;               // during a call
+  Request unanswered_;                 // being told; its memory is used again
+  int client_ = -1;                    // side, once known
+  uint32_t units_[2] = {0, 0};         // in a row
+  bool middle_[2] = {false, false};    // not from the stream's beginning
+  bool in_value_[2] = {false, false};  // the value behind a unit is being stepped over
+  bool ended_[2] = {false, false};
+  bool confirmed_ = false;
+  bool over_ = false;
+  std::array<uint16_t, 8> answered_ = {};  // numbers of the datagrams that were answered last, 0 = none
+  size_t answered_count_ = 0;
+};
+
+}  // namespace tapline::memcached

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tapline::memcached {
+
+// What a command does, whichever protocol says it.
+enum class Group : uint8_t { kRead, kWrite, kRemove, kArithmetic, kTouch, kOther };
+
+// What a text command is followed by.
+enum class Form : uint8_t {
+  kKeys,      // get <key>*
+  kTimeKeys,  // gat <seconds> <key>*
+  kStore,     // set <key> <flags> <seconds> <bytes> [noreply], and a value
+  kKey,       // delete <key> … [noreply]
+  kMeta,      // mg <key> <flag>*
+  kMetaStore  // ms <key> <bytes> <flag>*, and a value
+  ,
+  kPlain  // anything
+};
+
+// What a text answer begins with. Several answers may be for one command: bits of a set.
+enum class Answer : uint8_t {
+  kValue,
+  kEnd,
+  kStored,
+  kNotStored,
+  kExists,
+  kNotFound,
+  kDeleted,
+  kTouched,
+  kNumber,
+  kOk,
+  kVersion,
+  kStat,
+  kItem,
+  kReset,
+  kMetaValue,
+  kMetaDone,
+  kMetaMiss,
+  kMetaNotFound,
+  kMetaNotStored,
+  kMetaExists,
+  kMetaNoOp,
+  kMetaDebug,
+  kError,
+  kClientError,
+  kServerError,
+  kBusy,
+  kNone,
+};
+constexpr uint32_t bit(Answer answer) { return 1u << static_cast<int>(answer); }
+
+// A kind of command, in a table.
+struct Command {
+  std::string_view name;
+  Group group;
+  Form form;
+  uint32_t answers;  // bits of the answers that it may get, errors aside
+};
+
+// A command line of the text or meta protocol (doc/protocol.txt of memcached). Views point into the line.
+struct TextRequest {
+  const Command* command = nullptr;  // null: none is like this
+  std::string_view keys = {};        // separated by single or more blanks; one or none but for Form::kKeys, kTimeKeys
+  uint64_t value_bytes = 0;          // of the value that follows the line
+  bool has_value = false;
+  bool never_answered = false;   // noreply, quit
+  bool quiet = false;            // meta flag q
+  std::string_view opaque = {};  // meta flag O
+};
+
+// `line` with its end. Strict: what is not well-formed is of another protocol, or out of step.
+TextRequest parse_request(std::string_view line);
+// Whether a line that begins like this might still become a request.
+bool may_become_request(std::string_view bytes);
+
+// A line of an answer. Views point into the line.
+struct TextAnswer {
+  Answer kind = Answer::kNone;   // kNone: none is like this
+  std::string_view key = {};     // of VALUE, of the meta flag k
+  std::string_view opaque = {};  // of the meta flag O
+  uint64_t value_bytes = 0;
+  bool has_value = false;
+};
+TextAnswer parse_answer(std::string_view line);
+bool may_become_answer(std::string_view bytes);
+
+// Calls visit(key) for each of the keys of a TextRequest.
+template <typename Visit>
+void for_each_key(std::string_view keys, Visit visit) {
+  while (!keys.empty()) {
+    const size_t end = keys.find(' ');
+    if (end != 0) visit(keys.substr(0, end));
+    if (end == std::string_view::npos) return;
+    keys.remove_prefix(end + 1);
+  }
+}
+
+// The 24 bytes before each message of the binary protocol.
+//
+//   ┌───────┬────────┬────────────┬──────────────┬───────────┬─────────────────┬────────────┬────────┬─────┐
+//   │ magic │ opcode │ key length │ extra length │ data type │ vbucket, status │ body bytes │ opaque │ cas │
+//   │ 1     │ 1      │ 2          │ 1            │ 1         │ 2               │ 4          │ 4      │ 8   │
+//   └───────┴────────┴────────────┴──────────────┴───────────┴─────────────────┴────────────┴────────┴─────┘
+//   then extras, key and value, body bytes in all
+struct BinaryHead {
+  static constexpr size_t kBytes = 24;
+  static constexpr uint8_t kRequestMagic = 0x80, kAnswerMagic = 0x81;
+
+  uint8_t magic = 0;
+  uint8_t opcode = 0;
+  uint16_t key_bytes = 0;
+  uint8_t extra_bytes = 0;
+  uint16_t status = 0;
+  uint32_t body_bytes = 0;
+  uint32_t opaque = 0;
+
+  uint64_t value_bytes() const { return body_bytes - extra_bytes - key_bytes; }
+  uint64_t bytes() const { return kBytes + uint64_t{body_bytes}; }
+  // The head with extras and key.
+  uint64_t unit_bytes() const { return kBytes + extra_bytes + key_bytes; }
+};
+
+struct BinaryCommand {
+  Command command;
+  bool quiet;           // not answered where there is nothing to say
+  uint8_t extra_bytes;  // that its request has
+};
+
+// Whether the bytes, as far as they are there, begin like a message of the binary protocol.
+bool may_be_binary(std::string_view bytes);
+// REQUIRES: may_be_binary(bytes), and 24 of them. False: lengths that contradict each other.
+bool parse_head(std::string_view bytes, BinaryHead* head);
+// Null for opcodes that memcached doesn't have.
+const BinaryCommand* binary_command(uint8_t opcode);
+
+// What a status says, in one vocabulary for all protocols.
+std::string_view status_of(Group group, Answer answer);
+std::string_view status_of(Group group, uint16_t binary_status);
+// What silence says of a quiet command.
+std::string_view status_of_silence(Group group);
+
+}  // namespace tapline::memcached

@@ -1,0 +1,196 @@
+#include <algorithm>
+
+#include "parsers/memcached_get/exchange.h"
+
+namespace tapline {
+namespace {
+
+using memcached::Answer;
+using memcached::Exchange;
+using memcached::Found;
+using memcached::Group;
+using memcached::Request;
+using memcached::Response;
+
+// What an answer says of a key: a copy of the request's keys is looked for in those found, which come in the same order
+// unless a proxy stands between.
+class Finder {
+ public:
+  explicit Finder(const Response& response) : response_(response) {}
+
+  const Found* find(std::string_view key) {
+    const uint32_t hash = memcached::hash_of(key);
+    if (response_.key_hash == 0) return nullptr;
+    first_ = {response_.key_hash, response_.first_bytes};
+    for (size_t i = 0; i < std::min(kMostTries, response_.found.size() + 1); ++i) {
+      const Found& found = at((next_ + i) % (response_.found.size() + 1));
+      if (found.key_hash != hash) continue;
+      next_ = (next_ + i + 1) % (response_.found.size() + 1);
+      return &found;
+    }
+    return nullptr;
+  }
+
+ private:
+  static constexpr size_t kMostTries = 256;
+  const Found& at(size_t index) const { return index == 0 ? first_ : response_.found[index - 1]; }
+
+  const Response& response_;
+  Found first_ = {};
+  size_t next_ = 0;
+};
+
+// Commands of memcached and what they were answered: text, meta and binary protocol, over TCP and UDP.
+class MemcachedGet final : public TransactionParser<Exchange> {
+ public:
+  const Schema& schema() const override;
+  Needs needs() const override {
+    Needs needs = TransactionParser::needs();
+    needs.packets = needs.datagrams = true;
+    return needs;
+  }
+
+  void process(std::span<const Packet> burst, Emitter& out) override {
+    for (const Packet& packet : burst) {
+      if (packet.is_udp() && packet.connection != nullptr) look_at(packet, out);
+    }
+  }
+
+ protected:
+  void tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) override;
+  void tell_silence(const TupleHeader& header, const Request& request, const Response& later, Emitter& out) override;
+
+ private:
+  // A tuple's own values, in the order of the schema.
+  struct Row {
+    std::string_view command = {};
+    std::string_view key = {};
+    bool hit = false;
+    std::string_view status = {};
+    uint64_t value_bytes = 0;
+    Value first_byte_ns = Value::i64(0);
+    Value response_time_ns = Value::i64(0);
+    std::string_view partial = {};
+  };
+
+  void look_at(const Packet& packet, Emitter& out) {
+    const std::string_view payload = packet.payload_text();
+    Connection& connection = *packet.connection;
+    if (!has_exchange(connection) && !Exchange::may_be_datagram(payload)) return;
+    with_exchange(connection, out, [&](Exchange& exchange, Exchange::Sink& sink) {
+      exchange.datagram(connection.side_of(packet), payload, packet.time_ns, sink);
+      return ExchangeVerdict::kFine;
+    });
+  }
+
+  static void emit(const TupleHeader& header, const Row& row, Emitter& out) {
+    out.emit(header,
+             {Value::string(row.command), Value::string(row.key), Value::u64(row.hit), Value::string(row.status),
+              Value::u64(row.value_bytes), row.first_byte_ns, row.response_time_ns, Value::string(row.partial)});
+  }
+
+  static void tell_keys(const TupleHeader& header, const Request& request, const Response& response, const Row& all,
+                        Emitter& out);
+};
+
+std::string_view status_of(Group group, const Response& response) {
+  return response.binary ? memcached::status_of(group, response.status) : memcached::status_of(group, response.answer);
+}
+
+void MemcachedGet::tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) {
+  Row row;
+  const Group group = request != nullptr ? request->command->group : Group::kRead;
+  if (request != nullptr) {
+    row.command = request->command->name;
+    row.key = request->text;
+    row.value_bytes = request->value_bytes;
+  }
+  if (response != nullptr) {
+    row.status = status_of(group, *response);
+    row.hit = row.status == "hit";
+    if (row.hit) row.value_bytes = response->value_bytes;
+  }
+  row.first_byte_ns = since_request(request, response, &ResponseHalf::first_ns);
+  row.response_time_ns = since_request(request, response, &ResponseHalf::last_ns);
+  row.partial = partial_of(request, response);
+  if (request == nullptr) {
+    row.key = response->key;
+    row.hit = response->answer == Answer::kValue;
+    if (response->binary || !row.hit) row.status = memcached::status_of(Group::kOther, response->answer);
+    return emit(header, row, out);
+  }
+  if (request->never_answered) row.partial = "", row.status = "unanswered";
+  if (request->binary || group != Group::kRead || request->command->form == memcached::Form::kMeta) {
+    return emit(header, row, out);
+  }
+  if (response == nullptr) {
+    memcached::for_each_key(request->text, [&](std::string_view key) {
+      row.key = key;
+      emit(header, row, out);
+    });
+    return;
+  }
+  tell_keys(header, *request, *response, row, out);
+}
+
+// One tuple for each key of a text request.
+void MemcachedGet::tell_keys(const TupleHeader& header, const Request& request, const Response& response,
+                             const Row& all, Emitter& out) {
+  Finder finder(response);
+  memcached::for_each_key(request.text, [&](std::string_view key) {
+    Row row = all;
+    row.key = key;
+    const Found* found = finder.find(key);
+    row.hit = found != nullptr;
+    row.value_bytes = found != nullptr ? found->value_bytes : 0;
+    if (found != nullptr) {
+      row.status = "hit";
+    } else if (response.cut) {
+      row.status = "";
+      row.partial = "request";
+      row.first_byte_ns = row.response_time_ns = Value::i64(0);
+    } else if (response.answer == Answer::kValue) {
+      row.status = "miss";
+    }
+    emit(header, row, out);
+  });
+}
+
+void MemcachedGet::tell_silence(const TupleHeader& header, const Request& request, const Response& later,
+                                Emitter& out) {
+  Row row;
+  row.command = request.command->name;
+  row.key = request.text;
+  row.status = memcached::status_of_silence(request.command->group);
+  row.value_bytes = request.value_bytes;
+  row.first_byte_ns = row.response_time_ns = since_request(&request, &later, &ResponseHalf::first_ns);
+  emit(header, row, out);
+}
+
+const Schema& MemcachedGet::schema() const {
+  static const Schema schema = {
+      .name = "memcached_get",
+      .description = "memcached commands and their answers, one tuple for each key of a get",
+      .layer = Layer::kApplication,
+      .fields = {{"command", FieldType::kString, "",
+                  "As sent: get, set, mg, ... or the binary opcode's name: getkq, ..."},
+                 {"key", FieldType::kString, "", "Key of the command; of a get with several, one after the other"},
+                 {"hit", FieldType::kU64, "", "1 if the server had a value for the key, else 0", true},
+                 {"status", FieldType::kString, "",
+                  "hit, miss, stored, not_found, ...: the same words in all protocols"},
+                 {"value_bytes", FieldType::kU64, "bytes", "Length of the value that was found or sent", true},
+                 {"first_byte_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the answer"},
+                 {"response_time_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the answer"},
+                 {"partial", FieldType::kString, "", "request = no answer was seen, response = no request was seen"}},
+      .main_fields = {"key"},
+      .value_field = "value_bytes",
+      .duration = {.field = "response_time_ns"},
+  };
+  return schema;
+}
+
+}  // namespace
+
+std::unique_ptr<Parser> make_memcached_get() { return std::make_unique<MemcachedGet>(); }
+
+}  // namespace tapline
