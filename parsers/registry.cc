@@ -5,6 +5,7 @@
 
 // Every built-in parser NAME: parsers/NAME defines make_NAME(). A new one is one line here.
 #define TAPLINE_PARSERS(PARSER) \
+  PARSER(dns_query)             \
   PARSER(http_get)              \
   PARSER(memcached_get)         \
   PARSER(monitor_stats)         \

@@ -1,0 +1,125 @@
+#include "parsers/api/parser.h"
+#include "parsers/dns_query/exchange.h"
+
+namespace tapline {
+namespace {
+
+using dns::Exchange;
+using dns::Message;
+using dns::Request;
+using dns::Response;
+
+constexpr uint16_t kDnsPort = 53;
+// Questions to a group, whose answers come from somebody else: multicast DNS, LLMNR. NetBIOS only looks alike.
+constexpr uint16_t kMulticastDnsPort = 5353, kLlmnrPort = 5355, kNetBiosPort = 137;
+
+template <typename Ends>
+bool has_port(const Ends& ends, uint16_t port) {
+  if constexpr (requires { ends.src_port; }) {
+    return ends.src_port == port || ends.dst_port == port;
+  } else {
+    return ends.port[0] == port || ends.port[1] == port;
+  }
+}
+
+// Questions and answers of DNS over UDP and TCP, paired.
+class DnsQuery final : public TransactionParser<Exchange> {
+ public:
+  const Schema& schema() const override;
+  Needs needs() const override {
+    Needs needs = TransactionParser::needs();
+    needs.packets = needs.datagrams = true;
+    needs.every_packet = false;
+    return needs;
+  }
+
+  void process(std::span<const Packet> burst, Emitter& out) override {
+    for (const Packet& packet : burst) {
+      if (packet.is_udp() && packet.connection != nullptr) datagram(packet, out);
+    }
+  }
+
+  StreamVerdict on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment,
+                        Emitter& out) override {
+    return with_exchange(connection, out, [&](Exchange& exchange, Exchange::Sink& sink) {
+      if (!has_port(connection, kDnsPort)) exchange.be_strict();
+      return exchange.data(side, bytes, segment, sink);
+    });
+  }
+
+ protected:
+  void tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) override;
+
+ private:
+  void datagram(const Packet& packet, Emitter& out) {
+    Connection& flow = *packet.connection;
+    const bool known = has_port(packet, kDnsPort) || has_exchange(flow);
+    if (!known && !may_be_elsewhere(packet)) return;
+    Message message;
+    if (!dns::read(packet.payload(), packet.payload_bytes, &message)) return;
+    if (!known && !dns::is_plain_question(packet.payload(), message)) return;
+    with_exchange(flow, out, [&](Exchange& exchange, Exchange::Sink& sink) {
+      exchange.datagram(flow.side_of(packet), message, packet.payload_bytes, packet.time_ns, sink);
+      return ExchangeVerdict::kFine;
+    });
+  }
+
+  // A question on another port: one question, nothing else but an OPT record.
+  static bool may_be_elsewhere(const Packet& packet) {
+    const std::span<const uint8_t> bytes = packet.payload();
+    if (bytes.size() < 17 || bytes.size() > 512 || bytes[4] != 0 || bytes[5] != 1 || (bytes[2] & 0xfe) != 0)
+      return false;
+    return !has_port(packet, kMulticastDnsPort) && !has_port(packet, kLlmnrPort) && !has_port(packet, kNetBiosPort);
+  }
+};
+
+void DnsQuery::tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) {
+  dns::Text<16> type_text, rcode_text;
+  const uint16_t type = request != nullptr ? request->type : response->type;
+  out.emit(header,
+           {Value::string(request != nullptr ? request->text : response->name),
+            Value::string(dns::name_of_type(type, &type_text)),
+            Value::string(dns::name_of_opcode(request != nullptr ? request->opcode : response->opcode)),
+            Value::string(response != nullptr ? dns::name_of_rcode(response->rcode, &rcode_text) : ""),
+            since_request(request, response, &ResponseHalf::last_ns),
+            Value::u64(response != nullptr ? response->answers : 0),
+            Value::string(response != nullptr ? std::string_view(response->data) : ""),
+            Value::u64(response != nullptr ? response->least_ttl_s : 0),
+            Value::boolean(response != nullptr && response->authoritative),
+            Value::boolean(response != nullptr && response->truncated),
+            Value::u64(request != nullptr ? request->retries : 0), Value::u64(request != nullptr ? request->bytes : 0),
+            Value::u64(response != nullptr ? response->bytes : 0), Value::string(partial_of(request, response))});
+}
+
+const Schema& DnsQuery::schema() const {
+  static const Schema schema = {
+      .name = "dns_query",
+      .description = "DNS questions and answers over UDP and TCP, paired",
+      .layer = Layer::kApplication,
+      .fields = {{"qname", FieldType::kString, "", "Name that is asked for, in lower case, . for the root"},
+                 {"qtype", FieldType::kString, "", "A, AAAA, … or TYPE and its number"},
+                 {"opcode", FieldType::kString, "", "QUERY, NOTIFY, UPDATE, …"},
+                 {"rcode", FieldType::kString, "",
+                  "NOERROR, NXDOMAIN, … or RCODE and its number; empty without answer"},
+                 {"answer_time_ns", FieldType::kI64, "ns", "First question to the last byte of the answer"},
+                 {"answer_count", FieldType::kU64, "records", "Records in the answer section", true},
+                 {"answers", FieldType::kString, "", "Their data, joined by commas, up to 512 bytes"},
+                 {"ttl_s", FieldType::kU64, "s", "The least time to live among them"},
+                 {"authoritative", FieldType::kBool, "", "The server answers for the name"},
+                 {"truncated", FieldType::kBool, "", "The answer did not fit: the client asks again over TCP"},
+                 {"retries", FieldType::kU64, "questions", "How often the question came again before the answer", true},
+                 {"request_bytes", FieldType::kU64, "bytes", "The question, without UDP or TCP headers", true},
+                 {"response_bytes", FieldType::kU64, "bytes", "The answer, likewise", true},
+                 {"partial", FieldType::kString, "", "request = no answer was seen, response = no question was seen"}},
+      .main_fields = {"qname"},
+      .value_field = "answer_time_ns",
+      .duration = {.field = "answer_time_ns"},
+  };
+  return schema;
+}
+
+}  // namespace
+
+std::unique_ptr<Parser> make_dns_query() { return std::make_unique<DnsQuery>(); }
+
+}  // namespace tapline

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "parsers/dns_query/message.h"
+#include "parsers/transactions/id_pairing.h"
+#include "parsers/transactions/transaction_parser.h"
+#include "parsers/transactions/unit_reader.h"
+
+namespace tapline::dns {
+
+// What tells transactions of one flow apart. Some answers don't repeat the question: then the number has to do.
+struct TransactionId {
+  uint16_t id = 0;
+  Side asker = 0;
+  uint64_t question = 0;  // hash; 0 = none in the message
+
+  friend bool operator==(const TransactionId& a, const TransactionId& b) {
+    return a.id == b.id && a.asker == b.asker && (a.question == b.question || a.question == 0 || b.question == 0);
+  }
+};
+
+struct Request : RequestHalf {  // its text is the name
+  uint16_t type = 0;
+  uint8_t opcode = 0;
+  uint32_t bytes = 0;
+  uint32_t retries = 0;
+};
+
+struct Response : ResponseHalf {
+  uint16_t type = 0;
+  uint8_t opcode = 0;
+  uint16_t rcode = 0;
+  uint16_t answers = 0;
+  bool authoritative = false;
+  bool truncated = false;
+  uint32_t least_ttl_s = 0;
+  uint32_t bytes = 0;
+  std::string name = {};  // only if its request was not seen
+  std::string data = {};
+};
+
+// The questions and answers of one UDP flow or TCP connection.
+//
+// A question that comes again before its answer is a retransmission: it is counted, and as many answers more are taken
+// for answers to it. Answers to a transfer of a zone may fill many messages: the first one ends the transaction.
+class Exchange {
+ public:
+  using Request = dns::Request;
+  using Response = dns::Response;
+  using Sink = TransactionSink<Request, Response>;
+  // A client that is still waiting after this long has asked somebody else.
+  static constexpr int64_t kTimeoutNs = 30'000'000'000;
+
+  // Not on the port of DNS: a plain question has to show that it is DNS.
+  void be_strict() { strict_ = true; }
+  void start_in_middle(Side side) { readers_[side].start_in_middle(); }
+  ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
+  ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
+  // A message of its own. Nothing if it is none.
+  void datagram(Side side, const Message& message, uint32_t bytes, int64_t time_ns, Sink& sink);
+  void end(Side side, Sink& sink);
+  void visit_pending(Sink& sink) const { pairing_.visit_pending(sink); }
+  bool hopeless() const;
+  size_t memory_bytes() const;
+  void recycle();
+
+ private:
+  struct Units;
+  struct Answered {
+    TransactionId id;
+    uint32_t more = 0;  // answers that may come again
+  };
+  static constexpr size_t kAnswered = 4;
+  static constexpr size_t kMaxPending = 512;
+
+  Unit unit(Side side, std::string_view bytes, const Segment& first, Sink& sink);
+  void message(Side side, const Message& message, uint32_t bytes, const Segment& first, int64_t last_ns, Sink& sink);
+  void ask(Side side, const Message& message, uint32_t bytes, const Segment& first, Sink& sink);
+  void answer(Side side, const Message& message, uint32_t bytes, const Segment& first, int64_t last_ns, Sink& sink);
+  bool take_repeated(const TransactionId& id);
+
+  UnitReader readers_[2] = {UnitReader(0, kMaxUnitBytes), UnitReader(1, kMaxUnitBytes)};
+  static constexpr size_t kMaxUnitBytes = 2 + 65535;
+  IdPairing<TransactionId, Request, Response, kMaxPending> pairing_;
+  Answered answered_[kAnswered] = {};
+  size_t next_answered_ = 0;
+  bool strict_ = false;
+  bool recognised_ = false;
+  Side asker_ = 0;     // of the latest question
+  uint8_t ended_ = 0;  // bit per side
+  int64_t next_check_ns_ = INT64_MIN;
+};
+
+}  // namespace tapline::dns

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tapline::dns {
+
+// Text of bounded size, without allocation. What does not fit is left out.
+template <size_t kMaxBytes>
+class Text {
+ public:
+  void clear() { size_ = 0; }
+  bool append(std::string_view text) {
+    if (text.size() > kMaxBytes - size_) return false;
+    for (const char c : text) bytes_[size_++] = c;
+    return true;
+  }
+  void cut(size_t size) { size_ = size; }
+  size_t size() const { return size_; }
+  std::string_view view() const { return {bytes_, size_}; }
+
+ private:
+  size_t size_ = 0;
+  char bytes_[kMaxBytes];
+};
+
+// 255 bytes of name (RFC 1035 section 2.3.4), each up to four characters.
+using NameText = Text<1024>;
+using AnswerText = Text<512>;
+
+namespace opcode {
+inline constexpr uint8_t kQuery = 0, kNotify = 4, kUpdate = 5, kLast = 6;
+}
+namespace type {
+inline constexpr uint16_t kA = 1, kNs = 2, kCname = 5, kPtr = 12, kMx = 15, kTxt = 16, kAaaa = 28, kSrv = 33,
+                          kDname = 39, kOpt = 41, kIxfr = 251, kAxfr = 252;
+}
+
+// One DNS message (RFC 1035 section 4): its header, its first question, and what its answers say.
+struct Message {
+  uint16_t id = 0;
+  bool is_response = false;
+  uint8_t opcode = 0;
+  bool authoritative = false;
+  bool truncated = false;
+  uint16_t rcode = 0;  // with the upper bits that EDNS adds (RFC 6891 section 6.1.3)
+  uint16_t questions = 0, answers = 0;
+  // The first question. Names are in lower case, without the dot at the end, "." for the root; what is not printable is
+  // \DDD and a dot within a label is \. (RFC 4343).
+  NameText name;
+  uint16_t type = 0;
+  uint16_t question_class = 0;
+  uint64_t question_hash = 0;  // of name, type and class; 0 without a question
+  // Data of the answers, joined by commas, as many as fit.
+  AnswerText data;
+  uint32_t least_ttl_s = 0;  // of the answers
+  bool whole = false;        // all records were read, and nothing is behind them
+};
+
+// False if it is no DNS message. `message_bytes` is how long it was, `bytes` what was captured of it: records behind
+// the question may be missing or broken. Reads each byte a bounded number of times, whatever compression says.
+bool read(std::span<const uint8_t> bytes, size_t message_bytes, Message* message);
+
+// Whether it is the message of a client that asks one question, with nothing that is unusual: enough to know DNS on
+// any port.
+bool is_plain_question(std::span<const uint8_t> bytes, const Message& message);
+
+// "A", "AAAA", …, "TYPE65280" (RFC 3597); "NOERROR", …, "RCODE3841"; "QUERY", …, "OPCODE7". The latter ones are written
+// to `scratch`.
+std::string_view name_of_type(uint16_t type, Text<16>* scratch);
+std::string_view name_of_rcode(uint16_t rcode, Text<16>* scratch);
+std::string_view name_of_opcode(uint8_t opcode);
+
+}  // namespace tapline::dns

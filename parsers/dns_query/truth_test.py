@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Compares dns_query with tshark's reading of every reference capture, transaction by transaction.
+
+Each question with its answer is compared by client, server, name, type, answer code and answer time. What differs must be a row of
+docs/reference/dns-differences.md; captures without DNS must give nothing, so false positives are differences, too.
+
+usage: truth_test.py [MONITOR]
+"""
+
+import decimal
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+import differences  # noqa: E402
+import oracle  # noqa: E402
+
+TABLE = oracle.ROOT / "docs" / "reference" / "dns-differences.md"
+# Answers to what is asked of a group come from somebody else: left alone.
+GROUP_PORTS = {"5353", "5355"}
+# There tshark shows messages of DNS that HTTP carries.
+HTTP_PORTS = {"80", "443", "8080", "8443", "9444"}
+TYPES = {1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 13: "HINFO", 15: "MX", 16: "TXT", 24: "SIG", 25: "KEY", 28: "AAAA", 29: "LOC",
+         33: "SRV", 35: "NAPTR", 39: "DNAME", 43: "DS", 44: "SSHFP", 46: "RRSIG", 47: "NSEC", 48: "DNSKEY", 50: "NSEC3",
+         51: "NSEC3PARAM", 52: "TLSA", 59: "CDS", 60: "CDNSKEY", 64: "SVCB", 65: "HTTPS", 99: "SPF", 249: "TKEY", 250: "TSIG",
+         251: "IXFR", 252: "AXFR", 255: "ANY", 256: "URI", 257: "CAA"}
+CODES = {name: i for i, name in enumerate("NOERROR FORMERR SERVFAIL NXDOMAIN NOTIMP REFUSED YXDOMAIN YXRRSET NXRRSET NOTAUTH NOTZONE "
+                                          "DSOTYPENI".split())}
+CODES.update({"BADVERS": 16, "BADCOOKIE": 23, "": ""})
+
+
+def ports(record):
+    return {record["src"].rsplit(":", 1)[1], record["dst"].rsplit(":", 1)[1]}
+
+
+def is_compared(ends):
+    return "53" in ends or not ends & (GROUP_PORTS | HTTP_PORTS)
+
+
+def type_name(number):
+    return TYPES.get(number, f"TYPE{number}") if number is not None else "TYPE0"
+
+
+def ns(seconds):
+    return int(decimal.Decimal(seconds) * 10**9)
+
+
+def expected(records):
+    """(client, server, name, type, code, time) of each transaction: tshark's messages, paired as it says. A question that comes again
+    before its answer is the same question, and its answer that comes again the same answer."""
+    first, again, of_frame = {}, {}, {}
+    for r in (r for r in records if r["kind"] == "dns" and "src" in r and is_compared(ports(r))):
+        question = (r["src"], r["dst"], r.get("id"), (r.get("qname") or "").lower(), r.get("qtype"))
+        if r.get("response") != "1":
+            if question in first:
+                again[question] = again.get(question, 0) + 1
+            first.setdefault(question, r)
+            of_frame[r["frame"]] = question
+            continue
+        question = of_frame.get(r.get("response_to"))
+        if question in first:
+            time = ns(r["ts"]) - ns(first[question]["ts"])
+            yield item(r["dst"], r["src"], first.pop(question), r.get("rcode", ""), time)
+        elif again.get(question, 0) > 0:
+            again[question] -= 1
+        else:
+            yield item(r["dst"], r["src"], r, r.get("rcode", ""), 0)
+    for question in first.values():
+        yield item(question["src"], question["dst"], question, "", 0)
+
+
+def item(client, server, question, code, time):
+    name = "".join(c for c in (question.get("qname") or "").lower() if c.isascii() and c.isprintable())
+    # Of EDNS' extended codes tshark's record has the lower four bits alone.
+    return client, server, "." if name == "<root>" else name, type_name(question.get("qtype")), code, time
+
+
+def code_number(name):
+    code = CODES[name] if name in CODES else int(name.removeprefix("RCODE"))
+    return code if code == "" else code & 15
+
+
+def seen(tuples):
+    """Without what tshark does not escape."""
+    plain = lambda name: re.sub(r"\\\d{3}", "", name).replace("\\.", ".").replace("\\\\", "\\")
+    return [(f"{t['src_ip']}:{t['src_port']}", f"{t['dst_ip']}:{t['dst_port']}", plain(t["qname"]), t["qtype"], code_number(t["rcode"]),
+             t["answer_time_ns"]) for t in tuples if is_compared({str(t["src_port"]), str(t["dst_port"])})]
+
+
+def main():
+    folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
+    found, captures, transactions = [], 0, 0
+    for name, capture, records in oracle.captures_with_truth(folder):
+        tuples = oracle.tuples_if_readable(monitor, "dns_query", capture)
+        if tuples is None:
+            continue
+        truth = list(expected(records))
+        found += differences.rows_of(name, truth, seen(tuples))
+        captures += 1
+        transactions += len(truth)
+    wrong = differences.unexplained(found, differences.known(TABLE, 10))
+    for line in wrong:
+        print(line)
+    print(f"{captures} captures, {transactions} transactions, {len(found)} differences")
+    return 1 if wrong or transactions == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
