@@ -1,0 +1,291 @@
+package io.tapline.placement;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.PriorityQueue;
+import java.util.stream.IntStream;
+
+/**
+ * Which sources share an engine, for any number of engines: at first each has its own on its own
+ * host, which costs no traffic; then the two clusters are joined whose joining adds least traffic,
+ * again and again, until no two fit into one engine. Each step is one engine less, so one run gives
+ * a whole front of traffic against engines.
+ */
+final class Clustering {
+  /** Clusters outside of its own group that one may join, the smallest. */
+  private static final int FAR_CANDIDATES = 24;
+
+  private static final int MEDIAN_CANDIDATES = 64;
+
+  /** Sources that share an engine at the centre. */
+  static final class Cluster {
+    int[] members;
+    long bps;
+    int centre;
+    long cost;
+
+    Cluster(int[] members, long bps, int centre, long cost) {
+      this.members = members;
+      this.bps = bps;
+      this.centre = centre;
+      this.cost = cost;
+    }
+  }
+
+  private record Join(long added, int a, int b) {}
+
+  private final Topology topology;
+  private final Engines.Sources sources;
+  private final long capacity;
+  private final List<Cluster> clusters = new ArrayList<>();
+  private final List<Join> joins = new ArrayList<>();
+  private final List<Long> traffic = new ArrayList<>();
+
+  private Clustering(Topology topology, Engines.Sources sources, long capacity) {
+    this.topology = topology;
+    this.sources = sources;
+    this.capacity = capacity;
+  }
+
+  static Clustering of(Topology topology, Engines.Sources sources, long capacity) {
+    Clustering clustering = new Clustering(topology, sources, capacity);
+    clustering.run();
+    return clustering;
+  }
+
+  /** The fewest clusters that the joining reached. */
+  int fewest() {
+    return sources.host().length - joins.size();
+  }
+
+  int most() {
+    return sources.host().length;
+  }
+
+  /** Traffic, weighted, with this many clusters. */
+  long traffic(int count) {
+    return traffic.get(most() - count);
+  }
+
+  private void run() {
+    for (int source = 0; source < most(); source++) {
+      clusters.add(
+          new Cluster(new int[] {source}, sources.bps()[source], sources.host()[source], 0));
+    }
+    traffic.add(0L);
+    boolean[] alive = new boolean[2 * most()];
+    Arrays.fill(alive, 0, most(), true);
+    PriorityQueue<Join> queue =
+        new PriorityQueue<>(
+            Comparator.comparingLong(Join::added)
+                .thenComparingInt(Join::a)
+                .thenComparingInt(Join::b));
+    List<List<Integer>> ofGroup = new ArrayList<>();
+    IntStream.range(0, topology.groupCount()).forEach(group -> ofGroup.add(new ArrayList<>()));
+    for (int i = 0; i < most(); i++) {
+      candidates(i, i, ofGroup, alive, queue);
+    }
+    for (Join join = queue.poll(); join != null; join = queue.poll()) {
+      if (alive[join.a()] && alive[join.b()]) {
+        alive[join.a()] = false;
+        alive[join.b()] = false;
+        clusters.add(joined(clusters.get(join.a()), clusters.get(join.b())));
+        joins.add(join);
+        traffic.add(traffic.get(traffic.size() - 1) + join.added());
+        int number = clusters.size() - 1;
+        alive[number] = true;
+        candidates(number, number, ofGroup, alive, queue);
+      }
+    }
+  }
+
+  /** Queues the joins of a cluster with those before it. */
+  private void candidates(
+      int number,
+      int end,
+      List<List<Integer>> ofGroup,
+      boolean[] alive,
+      PriorityQueue<Join> queue) {
+    Cluster cluster = clusters.get(number);
+    int edge = topology.edgeOf(cluster.centre);
+    for (int group : topology.groupsOf(edge)) {
+      List<Integer> near = ofGroup.get(group);
+      near.removeIf(other -> !alive[other]);
+      near.forEach(other -> offer(other, number, queue));
+      near.add(number);
+    }
+    smallest(end, alive).forEach(other -> offer(other, number, queue));
+  }
+
+  private List<Integer> smallest(int end, boolean[] alive) {
+    if (end <= 2 * MEDIAN_CANDIDATES) {
+      return IntStream.range(0, end).filter(i -> alive[i]).boxed().toList();
+    }
+    PriorityQueue<Integer> smallest =
+        new PriorityQueue<>((x, y) -> Long.compare(clusters.get(y).bps, clusters.get(x).bps));
+    for (int i = 0; i < end; i++) {
+      if (alive[i]) {
+        smallest.add(i);
+        if (smallest.size() > FAR_CANDIDATES) {
+          smallest.poll();
+        }
+      }
+    }
+    return List.copyOf(smallest);
+  }
+
+  private void offer(int a, int b, PriorityQueue<Join> queue) {
+    Cluster x = clusters.get(a);
+    Cluster y = clusters.get(b);
+    if (x.bps + y.bps <= capacity) {
+      long atX = x.cost + costAt(y.members, x.centre);
+      long atY = y.cost + costAt(x.members, y.centre);
+      queue.add(new Join(Math.min(atX, atY) - x.cost - y.cost, a, b));
+    }
+  }
+
+  private Cluster joined(Cluster x, Cluster y) {
+    long atX = x.cost + costAt(y.members, x.centre);
+    long atY = y.cost + costAt(x.members, y.centre);
+    int[] members = Arrays.copyOf(x.members, x.members.length + y.members.length);
+    System.arraycopy(y.members, 0, members, x.members.length, y.members.length);
+    int centre = atX <= atY ? x.centre : y.centre;
+    return new Cluster(members, x.bps + y.bps, centre, Math.min(atX, atY));
+  }
+
+  private long costAt(int[] members, int host) {
+    long cost = 0;
+    for (int member : members) {
+      cost += sources.bps()[member] * topology.weight(sources.host()[member], host);
+    }
+    return cost;
+  }
+
+  /** The clusters when there are this many, improved by moving single sources and centres. */
+  List<Cluster> clusters(int count) {
+    boolean[] joined = new boolean[clusters.size()];
+    int last = most() + most() - count;
+    for (int i = 0; i < most() - count; i++) {
+      joined[joins.get(i).a()] = true;
+      joined[joins.get(i).b()] = true;
+    }
+    List<Cluster> chosen = new ArrayList<>();
+    for (int i = 0; i < last; i++) {
+      if (!joined[i]) {
+        Cluster c = clusters.get(i);
+        chosen.add(new Cluster(c.members.clone(), c.bps, c.centre, c.cost));
+      }
+    }
+    improve(chosen);
+    return chosen;
+  }
+
+  private void improve(List<Cluster> chosen) {
+    int[] of = new int[most()];
+    for (int round = 0; round < 8; round++) {
+      for (int c = 0; c < chosen.size(); c++) {
+        recentre(chosen.get(c));
+        for (int member : chosen.get(c).members) {
+          of[member] = c;
+        }
+      }
+      boolean moved = move(chosen, of) | (most() <= 512 && swap(chosen, of));
+      if (!moved) {
+        return;
+      }
+      regroup(chosen, of);
+    }
+    chosen.forEach(this::recentre);
+  }
+
+  /** Moves single sources to cheaper clusters; none is emptied. */
+  private boolean move(List<Cluster> chosen, int[] of) {
+    int[] left = new int[chosen.size()];
+    Arrays.stream(of).forEach(c -> left[c]++);
+    boolean moved = false;
+    for (int source = 0; source < of.length; source++) {
+      int best = of[source];
+      int host = sources.host()[source];
+      int weight = topology.weight(host, chosen.get(best).centre);
+      for (int c = 0; c < chosen.size() && weight > 0 && left[of[source]] > 1; c++) {
+        Cluster other = chosen.get(c);
+        boolean fits = other.bps + sources.bps()[source] <= capacity;
+        if (fits && topology.weight(host, other.centre) < weight) {
+          best = c;
+          weight = topology.weight(host, other.centre);
+        }
+      }
+      if (best != of[source]) {
+        chosen.get(of[source]).bps -= sources.bps()[source];
+        chosen.get(best).bps += sources.bps()[source];
+        left[of[source]]--;
+        left[best]++;
+        of[source] = best;
+        moved = true;
+      }
+    }
+    return moved;
+  }
+
+  /** Exchanges pairs of sources where that is cheaper. */
+  private boolean swap(List<Cluster> chosen, int[] of) {
+    boolean moved = false;
+    for (int x = 0; x < of.length; x++) {
+      for (int y = 0; y < x; y++) {
+        Cluster a = chosen.get(of[x]);
+        Cluster b = chosen.get(of[y]);
+        long difference = sources.bps()[y] - sources.bps()[x];
+        boolean fits = a.bps + difference <= capacity && b.bps - difference <= capacity;
+        if (of[x] != of[y] && fits && gain(x, y, a, b) > 0) {
+          a.bps += difference;
+          b.bps -= difference;
+          int swapped = of[x];
+          of[x] = of[y];
+          of[y] = swapped;
+          moved = true;
+        }
+      }
+    }
+    return moved;
+  }
+
+  private long gain(int x, int y, Cluster a, Cluster b) {
+    long bpsX = sources.bps()[x];
+    long bpsY = sources.bps()[y];
+    int hostX = sources.host()[x];
+    int hostY = sources.host()[y];
+    return bpsX * (topology.weight(hostX, a.centre) - topology.weight(hostX, b.centre))
+        + bpsY * (topology.weight(hostY, b.centre) - topology.weight(hostY, a.centre));
+  }
+
+  private static void regroup(List<Cluster> chosen, int[] of) {
+    for (int c = 0; c < chosen.size(); c++) {
+      int number = c;
+      chosen.get(c).members = IntStream.range(0, of.length).filter(s -> of[s] == number).toArray();
+    }
+  }
+
+  /** Puts the centre on the best host of a member, of the heaviest if there are many. */
+  private void recentre(Cluster cluster) {
+    long best = costAt(cluster.members, cluster.centre);
+    int[] heaviest =
+        cluster.members.length <= MEDIAN_CANDIDATES
+            ? cluster.members
+            : IntStream.of(cluster.members)
+                .boxed()
+                .sorted(Comparator.comparingLong(m -> -sources.bps()[m]))
+                .limit(MEDIAN_CANDIDATES)
+                .mapToInt(Integer::intValue)
+                .toArray();
+    for (int member : heaviest) {
+      long cost = costAt(cluster.members, sources.host()[member]);
+      if (cost < best) {
+        best = cost;
+        cluster.centre = sources.host()[member];
+      }
+    }
+    cluster.cost = best;
+  }
+}

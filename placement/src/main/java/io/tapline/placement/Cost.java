@@ -1,0 +1,123 @@
+package io.tapline.placement;
+
+import java.util.EnumMap;
+import java.util.Map;
+
+/**
+ * What a layout costs the network and the hosts.
+ *
+ * @param hops bits per second times links, monitors to aggregators only (the paper's bandwidth
+ *     cost)
+ * @param weighted the same with each link's weight (the paper's weighted-bandwidth cost)
+ * @param processorHops as {@code hops}, with aggregators to processors
+ * @param processorWeighted as {@code weighted}, with aggregators to processors
+ * @param mirrorBps copies from edge switches to monitors: the same for every layout
+ * @param levelBps extra traffic on each level: copies and tuples, over all hops
+ */
+public record Cost(
+    long hops,
+    long weighted,
+    long processorHops,
+    long processorWeighted,
+    long mirrorBps,
+    Map<LinkLevel, Long> levelBps,
+    int processes) {
+
+  /** Which data counts as a strategy's traffic. */
+  public enum Objective {
+    /** Monitors to aggregators only, as in the paper. */
+    PAPER,
+    /** And aggregators to processors. */
+    WITH_PROCESSORS
+  }
+
+  /** The weighted cost that an objective looks at. */
+  public long weighted(Objective objective) {
+    return objective == Objective.PAPER ? weighted : processorWeighted;
+  }
+
+  /** Whether this is no more than the other by any measure of traffic, and in processes. */
+  public boolean dominates(Cost other) {
+    return hops <= other.hops
+        && weighted <= other.weighted
+        && processorHops <= other.processorHops
+        && processorWeighted <= other.processorWeighted
+        && processes <= other.processes;
+  }
+
+  /** The cost of a layout. */
+  public static Cost of(Problem problem, Layout layout) {
+    Sum toAggregators = new Sum();
+    for (int m = 0; m < layout.monitors().size(); m++) {
+      Layout.Process monitor = layout.monitors().get(m);
+      Layout.Process aggregator = layout.aggregators().get(layout.aggregatorOfMonitor()[m]);
+      Path path = problem.topology().path(monitor.host(), aggregator.host());
+      toAggregators.add(path, problem.sizes().extractedBps(monitor.inputBps()));
+    }
+    Sum all = new Sum(toAggregators);
+    for (Layout.Stream stream : layout.streams()) {
+      int from = layout.aggregators().get(stream.aggregator()).host();
+      int to = layout.processors().get(stream.processor()).host();
+      all.add(problem.topology().path(from, to), stream.bps());
+    }
+    long mirror = layout.monitors().stream().mapToLong(Layout.Process::inputBps).sum();
+    all.level.merge(LinkLevel.HOST, mirror, Long::sum);
+    return new Cost(
+        toAggregators.hops,
+        toAggregators.weighted,
+        all.hops,
+        all.weighted,
+        mirror,
+        Map.copyOf(all.level),
+        layout.processes());
+  }
+
+  private static final class Sum {
+    private long hops;
+    private long weighted;
+    private final Map<LinkLevel, Long> level = new EnumMap<>(LinkLevel.class);
+
+    Sum() {
+      for (LinkLevel each : LinkLevel.values()) {
+        level.put(each, 0L);
+      }
+    }
+
+    Sum(Sum other) {
+      hops = other.hops;
+      weighted = other.weighted;
+      level.putAll(other.level);
+    }
+
+    void add(Path path, long bps) {
+      hops += path.hops() * bps;
+      weighted += path.weight() * bps;
+      for (LinkLevel each : LinkLevel.values()) {
+        level.merge(each, path.links(each) * bps, Long::sum);
+      }
+    }
+  }
+
+  /**
+   * What the flows themselves put on the network: bits per second times links, or their weights.
+   */
+  public static Workload workload(Topology topology, Flows flows) {
+    long hops = 0;
+    long weighted = 0;
+    for (int flow = 0; flow < flows.size(); flow++) {
+      Path path = topology.path(flows.from(flow), flows.to(flow));
+      hops += path.hops() * flows.rateBps(flow);
+      weighted += path.weight() * flows.rateBps(flow);
+    }
+    return new Workload(flows.totalBps(), hops, weighted);
+  }
+
+  /**
+   * The three denominators of a relative cost.
+   *
+   * @param raw bits per second
+   * @param hops times links
+   * @param weighted times weights
+   */
+  public record Workload(long raw, long hops, long weighted) {}
+}

@@ -1,0 +1,116 @@
+package io.tapline.placement;
+
+import java.util.Arrays;
+
+/**
+ * Which flows each edge switch covers and which of them no monitor has yet. Memory and the time to
+ * assign all flows are linear in their number: each list is walked once, whoever walks it. Not
+ * thread-safe.
+ */
+final class Coverage {
+  static final int NONE = -1;
+
+  private final Problem problem;
+  private final int[] begin;
+  private final int[] next;
+  private final int[] listed;
+  private final int[] unassigned;
+  private final int[] monitorOfFlow;
+  private int left;
+
+  Coverage(Problem problem) {
+    this.problem = problem;
+    int edges = problem.topology().edgeCount();
+    int flows = problem.flows().size();
+    unassigned = new int[edges];
+    for (int flow = 0; flow < flows; flow++) {
+      count(flow, 1);
+    }
+    begin = new int[edges + 1];
+    for (int edge = 0; edge < edges; edge++) {
+      begin[edge + 1] = begin[edge] + unassigned[edge];
+    }
+    listed = new int[begin[edges]];
+    next = Arrays.copyOf(begin, edges);
+    for (int flow = 0; flow < flows; flow++) {
+      listed[next[problem.fromEdge(flow)]++] = flow;
+      if (problem.toEdge(flow) != problem.fromEdge(flow)) {
+        listed[next[problem.toEdge(flow)]++] = flow;
+      }
+    }
+    System.arraycopy(begin, 0, next, 0, edges);
+    monitorOfFlow = new int[flows];
+    Arrays.fill(monitorOfFlow, NONE);
+    left = flows;
+  }
+
+  private void count(int flow, int change) {
+    int from = problem.fromEdge(flow);
+    int to = problem.toEdge(flow);
+    unassigned[from] += change;
+    if (to != from) {
+      unassigned[to] += change;
+    }
+  }
+
+  /** How many flows under this edge switch have no monitor yet. */
+  int unassigned(int edge) {
+    return unassigned[edge];
+  }
+
+  /** How many flows have no monitor yet. */
+  int left() {
+    return left;
+  }
+
+  /** The next flow of the edge switch without a monitor, or {@link #NONE}. */
+  int peek(int edge) {
+    while (next[edge] < begin[edge + 1] && monitorOfFlow[listed[next[edge]]] != NONE) {
+      next[edge]++;
+    }
+    return next[edge] < begin[edge + 1] ? listed[next[edge]] : NONE;
+  }
+
+  /** Where {@link #peek} stopped: an index for {@link #flowAt}. */
+  int nextIndex(int edge) {
+    return next[edge];
+  }
+
+  void assign(int flow, int monitor) {
+    monitorOfFlow[flow] = monitor;
+    left--;
+    count(flow, -1);
+  }
+
+  /** The flows that the edge switch covers, assigned or not: indices for {@link #flowAt}. */
+  int listBegin(int edge) {
+    return begin[edge];
+  }
+
+  int listEnd(int edge) {
+    return begin[edge + 1];
+  }
+
+  int flowAt(int index) {
+    return listed[index];
+  }
+
+  boolean isAssigned(int flow) {
+    return monitorOfFlow[flow] != NONE;
+  }
+
+  /** By flow. The array itself: take it when all are assigned. */
+  int[] monitorOfFlow() {
+    return monitorOfFlow;
+  }
+
+  /** Some flow without a monitor. */
+  int anyLeft() {
+    for (int flow = 0; flow < monitorOfFlow.length; flow++) {
+      if (monitorOfFlow[flow] == NONE) {
+        return flow;
+      }
+    }
+    return NONE;
+  }
+}

@@ -1,0 +1,162 @@
+package io.tapline.placement;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.random.RandomGenerator;
+
+/**
+ * Beats Netalytics-Network: never more traffic by any measure of {@link Cost}, never more
+ * processes. Few monitors first, then the {@link Front} of what they allow; of it a point is
+ * chosen, flows are steered to the monitors that suit it, and the front is made anew, a few times.
+ * Where nothing better is found the layout of Netalytics-Network itself is the answer.
+ */
+final class Dominating implements Strategy {
+  /** What to make of the room between the bound and what is possible. */
+  enum Aim {
+    FEWEST_PROCESSES,
+    LEAST_TRAFFIC
+  }
+
+  private static final int ROUNDS = 5;
+  private static final int TRIES = 6;
+  private static final int MOST_STEPS = 200_000;
+  private static final int STEPS_TIMES_SIZE = 5_000_000;
+  private static final int STARTS = 6;
+  private static final double HOPE = 1.25;
+
+  private final Aim aim;
+
+  Dominating(Aim aim) {
+    this.aim = aim;
+  }
+
+  @Override
+  public Layout place(Problem problem, RandomGenerator random) {
+    Layout network = Strategies.NETALYTICS_NETWORK.place(problem, random);
+    Cost bound = Cost.of(problem, network);
+    Search search = new Search(problem, bound, network);
+    HostUse use = new HostUse(problem.topology());
+    MonitorPlacer.Monitors monitors = new ThriftyMonitors().place(problem, use, random);
+    for (int round = 0; round < ROUNDS && monitors != null; round++) {
+      monitors = search.round(monitors, use);
+    }
+    if (Annealing.suits(problem)) {
+      search.anneal(random);
+    }
+    return search.best;
+  }
+
+  private final class Search {
+    private final Problem problem;
+    private final Cost bound;
+    private final Layout network;
+    private Layout best;
+    private Cost bestCost;
+
+    Search(Problem problem, Cost bound, Layout network) {
+      this.problem = problem;
+      this.bound = bound;
+      this.network = network;
+      this.best = network;
+      this.bestCost = bound;
+    }
+
+    /** Tries the front of these monitors; gives them with flows steered for the next round. */
+    MonitorPlacer.Monitors round(MonitorPlacer.Monitors monitors, HostUse use) {
+      Front front = Front.of(problem, Cost.Objective.WITH_PROCESSORS, use, monitors);
+      Layout found = firstThatDominates(front);
+      if (found == null) {
+        List<Front.Point> hopeful = order(front.points(point -> isNear(point, HOPE)));
+        if (hopeful.isEmpty()) {
+          return null;
+        }
+        found = front.layout(hopeful.get(0));
+      } else {
+        take(found);
+      }
+      return Steering.steer(problem, found);
+    }
+
+    private Layout firstThatDominates(Front front) {
+      List<Front.Point> points = order(front.points(point -> isNear(point, 1)));
+      for (Front.Point point : points.subList(0, Math.min(TRIES, points.size()))) {
+        Layout layout = front.layout(point);
+        if (Cost.of(problem, layout).dominates(bound)) {
+          return layout;
+        }
+      }
+      return null;
+    }
+
+    /** From the best so far; for fewer processes again and again until there is no way. */
+    void anneal(RandomGenerator random) {
+      int most = aim == Aim.LEAST_TRAFFIC ? bound.processes() - 1 : bestCost.processes();
+      boolean found = anneal(most, random);
+      if (aim == Aim.LEAST_TRAFFIC && !found) {
+        anneal(bound.processes(), random);
+      }
+      while (aim == Aim.FEWEST_PROCESSES && found) {
+        found = anneal(--most, random);
+      }
+    }
+
+    private boolean anneal(int mostProcesses, RandomGenerator random) {
+      boolean found = false;
+      for (int start = 0; start < STARTS; start++) {
+        Layout from = start % 2 == 0 ? best : network;
+        Optional<Layout> layout = Annealing.improve(problem, from, mostProcesses, steps(), random);
+        if (layout.isPresent() && isAllowed(Cost.of(problem, layout.get()))) {
+          found = true;
+          take(layout.get());
+        }
+      }
+      return found;
+    }
+
+    private int steps() {
+      int size = problem.flows().size() + problem.topology().hostCount();
+      return Math.min(MOST_STEPS, STEPS_TIMES_SIZE / size);
+    }
+
+    private void take(Layout layout) {
+      Cost cost = Cost.of(problem, layout);
+      if (isBetter(cost)) {
+        best = layout;
+        bestCost = cost;
+      }
+    }
+
+    private boolean isAllowed(Cost cost) {
+      return aim == Aim.FEWEST_PROCESSES
+          ? cost.dominates(bound)
+          : cost.processorWeighted() <= bound.processorWeighted();
+    }
+
+    private boolean isNear(Front.Point point, double factor) {
+      boolean few =
+          aim == Aim.FEWEST_PROCESSES
+              ? point.processes() <= bound.processes()
+              : point.processes() < bound.processes();
+      return few
+          && point.toAggregators() <= factor * bound.weighted()
+          && point.weighted(Cost.Objective.WITH_PROCESSORS) <= factor * bound.processorWeighted();
+    }
+
+    private List<Front.Point> order(List<Front.Point> byProcesses) {
+      List<Front.Point> order = new java.util.ArrayList<>(byProcesses);
+      if (aim == Aim.LEAST_TRAFFIC) {
+        java.util.Collections.reverse(order);
+      }
+      return order;
+    }
+
+    private boolean isBetter(Cost cost) {
+      boolean fewer = cost.processes() < bestCost.processes();
+      boolean cheaper = cost.processorWeighted() < bestCost.processorWeighted();
+      if (aim == Aim.FEWEST_PROCESSES) {
+        return fewer || cost.processes() == bestCost.processes() && cheaper;
+      }
+      return cheaper || fewer && cost.processorWeighted() == bestCost.processorWeighted();
+    }
+  }
+}

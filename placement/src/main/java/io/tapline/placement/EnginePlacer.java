@@ -1,0 +1,10 @@
+package io.tapline.placement;
+
+import java.util.random.RandomGenerator;
+
+/** Decides where aggregators, or processors, run and what each one reads. */
+@FunctionalInterface
+interface EnginePlacer {
+  /** Starts engines until all sources are read. */
+  void place(Engines engines, Topology topology, HostUse use, RandomGenerator random);
+}

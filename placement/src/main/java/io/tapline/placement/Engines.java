@@ -1,0 +1,115 @@
+package io.tapline.placement;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Aggregators, or processors, while they are placed. Not thread-safe.
+ *
+ * <p>Sources are what writes to them: monitors to aggregators, aggregators to processors.
+ */
+final class Engines {
+  /**
+   * One of the two kinds.
+   *
+   * @param divisible whether a source's output may go to several
+   */
+  record Kind(String name, long capacityBps, Resources need, boolean divisible) {
+    static Kind aggregators(Sizes sizes) {
+      return new Kind("aggregator", sizes.aggregatorBps(), sizes.aggregator(), false);
+    }
+
+    static Kind processors(Sizes sizes) {
+      return new Kind("processor", sizes.processorBps(), sizes.processor(), true);
+    }
+  }
+
+  /** Where sources are and what they give. */
+  record Sources(int[] host, long[] bps) {
+    static Sources monitors(List<Layout.Process> monitors, Sizes sizes) {
+      return new Sources(
+          monitors.stream().mapToInt(Layout.Process::host).toArray(),
+          monitors.stream().mapToLong(m -> sizes.extractedBps(m.inputBps())).toArray());
+    }
+
+    static Sources aggregators(List<Layout.Process> aggregators) {
+      return new Sources(
+          aggregators.stream().mapToInt(Layout.Process::host).toArray(),
+          aggregators.stream().mapToLong(Layout.Process::inputBps).toArray());
+    }
+  }
+
+  /** That an engine reads this much of a source. */
+  record Reading(int source, int engine, long bps) {}
+
+  final Kind kind;
+  final Sources sources;
+  private final HostUse use;
+  private final List<Integer> hosts = new ArrayList<>();
+  private final List<Long> input = new ArrayList<>();
+  private final List<Reading> readings = new ArrayList<>();
+  private final long[] unread;
+
+  Engines(Kind kind, Sources sources, HostUse use) {
+    this.kind = kind;
+    this.sources = sources;
+    this.use = use;
+    this.unread = sources.bps().clone();
+  }
+
+  int count() {
+    return hosts.size();
+  }
+
+  int host(int engine) {
+    return hosts.get(engine);
+  }
+
+  /** Starts one there; -1 as host is an error. */
+  int start(int host) {
+    HostUse.required(host, kind.name(), kind.need());
+    use.take(host, kind.need());
+    hosts.add(host);
+    input.add(0L);
+    return hosts.size() - 1;
+  }
+
+  long room(int engine) {
+    return kind.capacityBps() - input.get(engine);
+  }
+
+  /** Whether the engine can take the source, or, if it is divisible, anything of it. */
+  boolean accepts(int engine, int source) {
+    return kind.divisible()
+        ? room(engine) > 0 || unread[source] == 0
+        : room(engine) >= unread[source];
+  }
+
+  /** Gives the engine what it can take of the source; true if nothing is left of it. */
+  boolean read(int engine, int source) {
+    long bps = Math.min(unread[source], room(engine));
+    input.set(engine, input.get(engine) + bps);
+    unread[source] -= bps;
+    readings.add(new Reading(source, engine, bps));
+    return unread[source] == 0;
+  }
+
+  List<Layout.Process> processes() {
+    List<Layout.Process> processes = new ArrayList<>();
+    for (int engine = 0; engine < hosts.size(); engine++) {
+      processes.add(new Layout.Process(hosts.get(engine), input.get(engine)));
+    }
+    return processes;
+  }
+
+  /** By source, its engine. REQUIRES: not divisible, all read. */
+  int[] engineOfSource() {
+    int[] engines = new int[sources.host().length];
+    readings.forEach(reading -> engines[reading.source()] = reading.engine());
+    return engines;
+  }
+
+  List<Layout.Stream> streams() {
+    return readings.stream().map(r -> new Layout.Stream(r.source(), r.engine(), r.bps())).toList();
+  }
+}

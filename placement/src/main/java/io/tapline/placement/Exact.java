@@ -1,0 +1,257 @@
+package io.tapline.placement;
+
+import com.google.ortools.Loader;
+import com.google.ortools.sat.BoolVar;
+import com.google.ortools.sat.CpModel;
+import com.google.ortools.sat.CpSolver;
+import com.google.ortools.sat.CpSolverStatus;
+import com.google.ortools.sat.IntVar;
+import com.google.ortools.sat.LinearExpr;
+import com.google.ortools.sat.LinearExprBuilder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The least weighted traffic that any layout with at most so many processes can have, by OR-tools'
+ * CP-SAT. For small problems: tens of hosts and flows.
+ *
+ * <p>Variables: a monitor on a host or not; which monitor takes a flow; how many aggregators a host
+ * has and which of them a monitor writes to; how many processors a host has and what they read.
+ * REQUIRES: a host's NIC takes one monitor, and all rates are multiples of {@link #UNIT_BPS}, so
+ * that what monitors give out are whole numbers.
+ */
+public final class Exact {
+  /** 10 Mb/s: what a monitor makes of it at a tenth is the 1 Mb/s in which the model counts. */
+  public static final long UNIT_BPS = 10_000_000L;
+
+  /**
+   * The optimum.
+   *
+   * @param proven false if time ran out: then {@code weighted} is the best known and {@code bound}
+   *     less
+   * @param weighted bits per second times weights, as in {@link Cost}
+   * @param bound no layout has less
+   */
+  public record Optimum(boolean proven, long weighted, long bound, int processes) {}
+
+  private final Problem problem;
+  private final Cost.Objective objective;
+  private final int mostProcesses;
+  private final CpModel model = new CpModel();
+  private final int hosts;
+  private final BoolVar[] monitor;
+  private final IntVar[] processors;
+  private final List<Slot> slots = new ArrayList<>();
+  private final LinearExprBuilder cost = LinearExpr.newBuilder();
+  private final LinearExprBuilder processes = LinearExpr.newBuilder();
+  private final long unit;
+
+  /** An aggregator that may be started on a host. */
+  private record Slot(int host, BoolVar used, LinearExprBuilder input) {}
+
+  private Exact(Problem problem, Cost.Objective objective, int mostProcesses) {
+    this.problem = problem;
+    this.objective = objective;
+    this.mostProcesses = mostProcesses;
+    hosts = problem.topology().hostCount();
+    monitor = new BoolVar[hosts];
+    processors = new IntVar[hosts];
+    unit = problem.sizes().extractedBps(UNIT_BPS);
+  }
+
+  /**
+   * Solves.
+   *
+   * @param known the traffic of some layout with so few processes, which is not to be exceeded;
+   *     Long.MAX_VALUE if there is none
+   * @param seconds at most this long
+   * @return empty if no layout has so few processes
+   */
+  public static Optional<Optimum> solve(
+      Problem problem, Cost.Objective objective, int mostProcesses, long known, double seconds) {
+    Loader.loadNativeLibraries();
+    return new Exact(problem, objective, mostProcesses).solve(known, seconds);
+  }
+
+  private Optional<Optimum> solve(long known, double seconds) {
+    addMonitors();
+    addAggregators();
+    addFlows();
+    addProcessors();
+    addRoom();
+    model.addLessOrEqual(processes.build(), mostProcesses);
+    if (known != Long.MAX_VALUE) {
+      model.addLessOrEqual(cost.build(), known / unit);
+    }
+    model.minimize(cost.build());
+    CpSolver solver = new CpSolver();
+    solver.getParameters().setMaxTimeInSeconds(seconds).setNumWorkers(2).setLogToStdout(false);
+    CpSolverStatus status = solver.solve(model);
+    if (status == CpSolverStatus.INFEASIBLE) {
+      return Optional.empty();
+    } else if (status != CpSolverStatus.OPTIMAL && status != CpSolverStatus.FEASIBLE) {
+      return Optional.of(new Optimum(false, Long.MAX_VALUE, 0, mostProcesses));
+    }
+    long best = Math.round(solver.objectiveValue()) * unit;
+    long bound = Math.round(Math.ceil(solver.bestObjectiveBound() - 1e-6)) * unit;
+    int count = (int) solver.value(processes.build());
+    return Optional.of(new Optimum(status == CpSolverStatus.OPTIMAL, best, bound, count));
+  }
+
+  private long units(int flow) {
+    long rate = problem.flows().rateBps(flow);
+    if (rate % UNIT_BPS != 0) {
+      throw new IllegalArgumentException("rates must be multiples of " + UNIT_BPS);
+    }
+    return rate / UNIT_BPS;
+  }
+
+  private void addMonitors() {
+    for (int h = 0; h < hosts; h++) {
+      monitor[h] = model.newBoolVar("monitor" + h);
+      processes.add(monitor[h]);
+    }
+  }
+
+  /** An aggregator on each host and for each that it has room for, the first ones first. */
+  private void addAggregators() {
+    for (int g = 0; g < hosts; g++) {
+      BoolVar before = null;
+      for (int i = 0; i < Math.min(room(g, problem.sizes().aggregator()), mostAggregators()); i++) {
+        BoolVar used = model.newBoolVar("aggregator" + g + "." + i);
+        processes.add(used);
+        if (before != null) {
+          model.addImplication(used, before);
+        }
+        before = used;
+        slots.add(new Slot(g, used, LinearExpr.newBuilder()));
+      }
+    }
+  }
+
+  /** What the other processes leave of the budget. */
+  private int mostAggregators() {
+    long total = problem.flows().totalBps();
+    long fewestMonitors = divideUp(total, problem.sizes().monitorBps());
+    long fewestProcessors =
+        divideUp(problem.sizes().extractedBps(total), problem.sizes().processorBps());
+    return (int) Math.max(1, mostProcesses - fewestMonitors - Math.max(1, fewestProcessors));
+  }
+
+  /** Each flow takes one way: a monitor that covers it, and the one aggregator of that monitor. */
+  private void addFlows() {
+    BoolVar[][] writes = new BoolVar[hosts][slots.size()];
+    LinearExprBuilder[] taken = new LinearExprBuilder[hosts];
+    for (int h = 0; h < hosts; h++) {
+      taken[h] = LinearExpr.newBuilder();
+      for (int s = 0; s < writes[h].length; s++) {
+        writes[h][s] = model.newBoolVar("writes");
+        model.addImplication(writes[h][s], slots.get(s).used());
+      }
+      model.addEquality(LinearExpr.sum(writes[h]), monitor[h]);
+    }
+    for (int flow = 0; flow < problem.flows().size(); flow++) {
+      addWays(flow, writes, taken);
+    }
+    for (int h = 0; h < hosts; h++) {
+      long capacity = problem.sizes().monitorBps() / UNIT_BPS;
+      model.addLessOrEqual(taken[h].build(), LinearExpr.term(monitor[h], capacity));
+    }
+    for (Slot slot : slots) {
+      long capacity = problem.sizes().aggregatorBps() / unit;
+      model.addLessOrEqual(slot.input().build(), LinearExpr.term(slot.used(), capacity));
+    }
+  }
+
+  private void addWays(int flow, BoolVar[][] writes, LinearExprBuilder[] taken) {
+    List<BoolVar> ways = new ArrayList<>();
+    for (int h = 0; h < hosts; h++) {
+      int edge = problem.topology().edgeOf(h);
+      if (edge == problem.fromEdge(flow) || edge == problem.toEdge(flow)) {
+        List<BoolVar> here = new ArrayList<>();
+        for (int s = 0; s < slots.size(); s++) {
+          BoolVar way = model.newBoolVar("way");
+          model.addImplication(way, writes[h][s]);
+          here.add(way);
+          slots.get(s).input().addTerm(way, units(flow));
+          long weight = problem.topology().weight(h, slots.get(s).host());
+          cost.addTerm(way, units(flow) * weight);
+        }
+        LinearExpr any = LinearExpr.sum(here.toArray(BoolVar[]::new));
+        model.addLessOrEqual(any, monitor[h]);
+        taken[h].addTerm(any, units(flow));
+        ways.addAll(here);
+      }
+    }
+    model.addExactlyOne(ways.toArray(BoolVar[]::new));
+  }
+
+  /** All that aggregators take in is read by processors. */
+  private void addProcessors() {
+    long capacity = problem.sizes().processorBps() / unit;
+    LinearExprBuilder all = LinearExpr.newBuilder();
+    for (int q = 0; q < hosts; q++) {
+      int most = Math.min(room(q, problem.sizes().processor()), mostProcesses);
+      processors[q] = model.newIntVar(0, most, "processors" + q);
+      processes.add(processors[q]);
+      all.add(processors[q]);
+    }
+    long needed = problem.sizes().extractedBps(problem.flows().totalBps()) / unit;
+    model.addGreaterOrEqual(all.build(), Math.max(1, divideUp(needed, capacity)));
+    LinearExprBuilder[] read = new LinearExprBuilder[hosts];
+    for (int q = 0; q < hosts; q++) {
+      read[q] = LinearExpr.newBuilder();
+    }
+    for (int g = 0; g < hosts; g++) {
+      LinearExprBuilder output = LinearExpr.newBuilder();
+      LinearExprBuilder input = LinearExpr.newBuilder();
+      int host = g;
+      slots.stream().filter(s -> s.host() == host).forEach(s -> input.add(s.input().build()));
+      for (int q = 0; q < hosts; q++) {
+        IntVar units = model.newIntVar(0, mostProcesses * capacity, "read");
+        output.add(units);
+        read[q].add(units);
+        if (objective == Cost.Objective.WITH_PROCESSORS) {
+          cost.addTerm(units, problem.topology().weight(g, q));
+        }
+      }
+      model.addEquality(output.build(), input.build());
+    }
+    for (int q = 0; q < hosts; q++) {
+      model.addLessOrEqual(read[q].build(), LinearExpr.term(processors[q], capacity));
+    }
+  }
+
+  private static long divideUp(long amount, long part) {
+    return (amount + part - 1) / part;
+  }
+
+  private int room(int host, Resources need) {
+    Host h = problem.topology().host(host);
+    long cpus = (h.total().cpuMillis() - h.used().cpuMillis()) / Math.max(1, need.cpuMillis());
+    long memory = (h.total().memoryMib() - h.used().memoryMib()) / Math.max(1, need.memoryMib());
+    return (int) Math.min(cpus, memory);
+  }
+
+  private void addRoom() {
+    Sizes sizes = problem.sizes();
+    for (int h = 0; h < hosts; h++) {
+      Host host = problem.topology().host(h);
+      LinearExprBuilder cpu = LinearExpr.newBuilder();
+      LinearExprBuilder memory = LinearExpr.newBuilder();
+      cpu.addTerm(monitor[h], sizes.monitor().cpuMillis());
+      memory.addTerm(monitor[h], sizes.monitor().memoryMib());
+      cpu.addTerm(processors[h], sizes.processor().cpuMillis());
+      memory.addTerm(processors[h], sizes.processor().memoryMib());
+      for (Slot slot : slots) {
+        if (slot.host() == h) {
+          cpu.addTerm(slot.used(), sizes.aggregator().cpuMillis());
+          memory.addTerm(slot.used(), sizes.aggregator().memoryMib());
+        }
+      }
+      model.addLessOrEqual(cpu.build(), host.total().cpuMillis() - host.used().cpuMillis());
+      model.addLessOrEqual(memory.build(), host.total().memoryMib() - host.used().memoryMib());
+    }
+  }
+}

@@ -1,0 +1,79 @@
+package io.tapline.placement;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.random.RandomGenerator;
+
+/**
+ * Algorithm 2 of NetAlytics (4.1): of the aggregation switches, the one above most sources gets an
+ * engine "nearby" under it, which reads them until one does not fit; again until all are read.
+ * Nearby is read as: the least loaded host in the first source's rack, else of that switch, else of
+ * all.
+ */
+final class GreedyEngines implements EnginePlacer {
+  @Override
+  public void place(Engines engines, Topology topology, HostUse use, RandomGenerator random) {
+    int[] hosts = engines.sources.host();
+    boolean[] done = new boolean[hosts.length];
+    int[] waiting = new int[topology.groupCount()];
+    List<Deque<Integer>> queues = queues(topology, hosts, waiting);
+    for (int left = hosts.length; left > 0; ) {
+      int group = largest(waiting);
+      Deque<Integer> queue = queues.get(group);
+      dropDone(queue, done);
+      int engine = engines.start(hostFor(engines, topology, use, group, hosts[queue.peek()]));
+      while (!queue.isEmpty() && engines.accepts(engine, queue.peek())) {
+        int source = queue.peek();
+        if (!engines.read(engine, source)) {
+          break;
+        }
+        done[source] = true;
+        left--;
+        for (int of : topology.groupsOf(topology.edgeOf(hosts[source]))) {
+          waiting[of]--;
+        }
+        dropDone(queue, done);
+      }
+    }
+  }
+
+  private static List<Deque<Integer>> queues(Topology topology, int[] hosts, int[] waiting) {
+    List<Deque<Integer>> queues = new ArrayList<>();
+    for (int group = 0; group < waiting.length; group++) {
+      queues.add(new ArrayDeque<>());
+    }
+    for (int source = 0; source < hosts.length; source++) {
+      for (int group : topology.groupsOf(topology.edgeOf(hosts[source]))) {
+        queues.get(group).add(source);
+        waiting[group]++;
+      }
+    }
+    return queues;
+  }
+
+  private static void dropDone(Deque<Integer> queue, boolean[] done) {
+    while (!queue.isEmpty() && done[queue.peek()]) {
+      queue.poll();
+    }
+  }
+
+  private static int largest(int[] waiting) {
+    int best = 0;
+    for (int group = 1; group < waiting.length; group++) {
+      best = waiting[group] > waiting[best] ? group : best;
+    }
+    return best;
+  }
+
+  private static int hostFor(
+      Engines engines, Topology topology, HostUse use, int group, int first) {
+    Resources need = engines.kind.need();
+    int host = use.leastLoaded(topology.edgeOf(first), need);
+    if (host < 0) {
+      host = use.leastLoadedOfGroup(group, need);
+    }
+    return host >= 0 ? host : use.leastLoadedOfAll(need);
+  }
+}

@@ -1,0 +1,21 @@
+package io.tapline.placement;
+
+/**
+ * A server on which processes may be placed.
+ *
+ * @param edge its edge switch
+ * @param linkWeight of the link between the two
+ * @param linkBps capacity of that link
+ * @param total what it has
+ * @param used what is taken by others: of {@code total}
+ */
+public record Host(
+    String name, int edge, int linkWeight, long linkBps, Resources total, Resources used) {
+  public Host {
+    if (used.cpuMillis() > total.cpuMillis()
+        || used.memoryMib() > total.memoryMib()
+        || used.nicBps() > total.nicBps()) {
+      throw new IllegalArgumentException("host " + name + " uses more than it has");
+    }
+  }
+}

@@ -1,0 +1,145 @@
+package io.tapline.placement;
+
+import java.util.random.RandomGenerator;
+
+/** What is still free on each host while a placement is made. Not thread-safe. */
+final class HostUse {
+  private static final int RANDOM_TRIES = 32;
+
+  private final Topology topology;
+  private final long[] cpuMillis;
+  private final long[] memoryMib;
+  private final long[] nicBps;
+
+  HostUse(Topology topology) {
+    this.topology = topology;
+    cpuMillis = new long[topology.hostCount()];
+    memoryMib = new long[cpuMillis.length];
+    nicBps = new long[cpuMillis.length];
+    for (int h = 0; h < cpuMillis.length; h++) {
+      Host host = topology.host(h);
+      cpuMillis[h] = host.total().cpuMillis() - host.used().cpuMillis();
+      memoryMib[h] = host.total().memoryMib() - host.used().memoryMib();
+      nicBps[h] = host.total().nicBps() - host.used().nicBps();
+    }
+  }
+
+  /** An independent copy. */
+  HostUse(HostUse other) {
+    topology = other.topology;
+    cpuMillis = other.cpuMillis.clone();
+    memoryMib = other.memoryMib.clone();
+    nicBps = other.nicBps.clone();
+  }
+
+  boolean fits(int host, Resources need) {
+    return cpuMillis[host] >= need.cpuMillis()
+        && memoryMib[host] >= need.memoryMib()
+        && nicBps[host] >= need.nicBps();
+  }
+
+  /** REQUIRES: it fits. */
+  void take(int host, Resources need) {
+    change(host, need, -1);
+  }
+
+  /** Takes back a {@link #take}. */
+  void give(int host, Resources need) {
+    change(host, need, 1);
+  }
+
+  private void change(int host, Resources need, int sign) {
+    cpuMillis[host] += sign * need.cpuMillis();
+    memoryMib[host] += sign * need.memoryMib();
+    nicBps[host] += sign * need.nicBps();
+  }
+
+  /** Nothing fits on this host any more. */
+  void close(int host) {
+    cpuMillis[host] = -1;
+  }
+
+  /** The larger of the shares of CPU and memory that are in use, 0 to 1. */
+  double load(int host) {
+    Resources total = topology.host(host).total();
+    double cpu = 1 - (double) cpuMillis[host] / Math.max(1, total.cpuMillis());
+    double memory = 1 - (double) memoryMib[host] / Math.max(1, total.memoryMib());
+    return Math.max(cpu, memory);
+  }
+
+  /** The host of least load under an edge switch that has room; -1 if none has. */
+  int leastLoaded(int edge, Resources need) {
+    int best = -1;
+    for (int host : topology.hostsOf(edge)) {
+      if (fits(host, need) && (best < 0 || load(host) < load(best))) {
+        best = host;
+      }
+    }
+    return best;
+  }
+
+  /** The host of least load under any edge switch of a group that has room; -1 if none has. */
+  int leastLoadedOfGroup(int group, Resources need) {
+    int best = -1;
+    for (int edge : topology.edgesOf(group)) {
+      int host = leastLoaded(edge, need);
+      if (host >= 0 && (best < 0 || load(host) < load(best))) {
+        best = host;
+      }
+    }
+    return best;
+  }
+
+  /** The host of least load that has room; -1 if none has. */
+  int leastLoadedOfAll(Resources need) {
+    int best = -1;
+    for (int host = 0; host < cpuMillis.length; host++) {
+      if (fits(host, need) && (best < 0 || load(host) < load(best))) {
+        best = host;
+      }
+    }
+    return best;
+  }
+
+  /** The host with room that is nearest to a place by weight, then least loaded; -1 if none has. */
+  int nearest(int place, Resources need) {
+    if (fits(place, need)) {
+      return place;
+    }
+    int best = -1;
+    int bestWeight = Integer.MAX_VALUE;
+    for (int edge = 0; edge < topology.edgeCount(); edge++) {
+      int between = topology.edgePath(topology.edgeOf(place), edge).weight();
+      int host = between < bestWeight ? leastLoaded(edge, need) : -1;
+      if (host >= 0) {
+        best = host;
+        bestWeight = between;
+      }
+    }
+    return best;
+  }
+
+  /** Any host that has room, evenly; -1 if none has. */
+  int random(Resources need, RandomGenerator random) {
+    for (int i = 0; i < RANDOM_TRIES; i++) {
+      int host = random.nextInt(cpuMillis.length);
+      if (fits(host, need)) {
+        return host;
+      }
+    }
+    int[] fitting =
+        java.util.stream.IntStream.range(0, cpuMillis.length).filter(h -> fits(h, need)).toArray();
+    return fitting.length == 0 ? -1 : fitting[random.nextInt(fitting.length)];
+  }
+
+  /** The host, or an error that says what was wanted. */
+  static int required(int host, String process, Resources need) {
+    if (host < 0) {
+      throw new PlacementException(
+          PlacementException.Code.NO_HOST,
+          "no host has room for another %s, which needs %.2f CPUs and %,d MiB: free some, or sample the query"
+              .formatted(process, need.cpuMillis() / 1000.0, need.memoryMib()));
+    }
+    return host;
+  }
+}

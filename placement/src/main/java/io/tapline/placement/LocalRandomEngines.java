@@ -1,0 +1,45 @@
+package io.tapline.placement;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.random.RandomGenerator;
+
+/**
+ * Local-random of NetAlytics (4.1): a source goes to an engine under its own aggregation switch if
+ * there is one with room, else to a new one on any host of the network.
+ */
+final class LocalRandomEngines implements EnginePlacer {
+  @Override
+  public void place(Engines engines, Topology topology, HostUse use, RandomGenerator random) {
+    List<List<Integer>> open = new ArrayList<>();
+    for (int group = 0; group < topology.groupCount(); group++) {
+      open.add(new ArrayList<>());
+    }
+    for (int source = 0; source < engines.sources.host().length; source++) {
+      int[] groups = topology.groupsOf(topology.edgeOf(engines.sources.host()[source]));
+      boolean all = false;
+      while (!all) {
+        int engine = local(engines, open, groups, source);
+        if (engine < 0) {
+          engine = engines.start(use.random(engines.kind.need(), random));
+          for (int group : topology.groupsOf(topology.edgeOf(engines.host(engine)))) {
+            open.get(group).add(engine);
+          }
+        }
+        all = engines.read(engine, source);
+      }
+    }
+  }
+
+  private static int local(Engines engines, List<List<Integer>> open, int[] groups, int source) {
+    for (int group : groups) {
+      open.get(group).removeIf(engine -> engines.room(engine) == 0);
+      for (int engine : open.get(group)) {
+        if (engines.accepts(engine, source)) {
+          return engine;
+        }
+      }
+    }
+    return -1;
+  }
+}

@@ -1,0 +1,248 @@
+package io.tapline.placement;
+
+import com.google.ortools.Loader;
+import com.google.ortools.linearsolver.MPConstraint;
+import com.google.ortools.linearsolver.MPObjective;
+import com.google.ortools.linearsolver.MPSolver;
+import com.google.ortools.linearsolver.MPVariable;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What no layout can be better than, for problems too large for {@link Exact}.
+ *
+ * <p>Processes: flows within a rack need monitors there; all flows together need so many; so do
+ * tuples. Traffic: a linear program that lets flows be divided between their two racks, aggregators
+ * and processors be fractions, and everything within a rack share a host, by OR-tools' GLOP. Tuples
+ * that leave a rack pay for the nearest rack of their group, or of another.
+ */
+public final class LowerBound {
+  private static final double INFINITE = Double.POSITIVE_INFINITY;
+  private static final double SCALE = 1e-6;
+
+  private final Problem problem;
+  private final Topology topology;
+  private final int edges;
+
+  private LowerBound(Problem problem) {
+    this.problem = problem;
+    this.topology = problem.topology();
+    this.edges = topology.edgeCount();
+  }
+
+  /** Fewest monitors of any layout. */
+  public static int monitors(Problem problem) {
+    return new LowerBound(problem).monitors();
+  }
+
+  /** Fewest processes of any layout. */
+  public static int processes(Problem problem) {
+    LowerBound bound = new LowerBound(problem);
+    return bound.monitors() + bound.aggregators() + bound.processors();
+  }
+
+  /** Least weighted traffic, processors included, of any layout with at most so many processes. */
+  public static double weighted(Problem problem, int mostProcesses) {
+    Loader.loadNativeLibraries();
+    return new LowerBound(problem).solve(mostProcesses);
+  }
+
+  private static int divideUp(long amount, long part) {
+    return (int) ((amount + part - 1) / part);
+  }
+
+  private long extracted() {
+    return problem.sizes().extractedBps(problem.flows().totalBps());
+  }
+
+  private int aggregators() {
+    return Math.max(1, divideUp(extracted(), problem.sizes().aggregatorBps()));
+  }
+
+  private int processors() {
+    return Math.max(1, divideUp(extracted(), problem.sizes().processorBps()));
+  }
+
+  private int monitors() {
+    long[] own = new long[edges];
+    boolean[] needs = new boolean[edges];
+    for (int flow = 0; flow < problem.flows().size(); flow++) {
+      if (problem.fromEdge(flow) == problem.toEdge(flow)) {
+        own[problem.fromEdge(flow)] += problem.flows().rateBps(flow);
+        needs[problem.fromEdge(flow)] = true;
+      }
+    }
+    int sum = 0;
+    for (int edge = 0; edge < edges; edge++) {
+      int capacity = divideUp(own[edge], problem.sizes().monitorBps());
+      sum += needs[edge] ? Math.max(1, capacity) : 0;
+    }
+    sum += disjointPairs(needs);
+    return Math.max(sum, divideUp(problem.flows().totalBps(), problem.sizes().monitorBps()));
+  }
+
+  /** Flows between racks that have no monitor yet and share none need one each. */
+  private int disjointPairs(boolean[] taken) {
+    int pairs = 0;
+    for (int flow = 0; flow < problem.flows().size(); flow++) {
+      int from = problem.fromEdge(flow);
+      int to = problem.toEdge(flow);
+      if (!taken[from] && !taken[to]) {
+        taken[from] = true;
+        taken[to] = true;
+        pairs++;
+      }
+    }
+    return pairs;
+  }
+
+  /** Tuples by the pair of racks that their flow connects, in Mb/s. */
+  private Map<Long, Double> classes() {
+    Map<Long, Double> classes = new TreeMap<>();
+    double share = problem.sizes().extractedPerMille() / 1000.0 * SCALE;
+    for (int flow = 0; flow < problem.flows().size(); flow++) {
+      long low = Math.min(problem.fromEdge(flow), problem.toEdge(flow));
+      long high = Math.max(problem.fromEdge(flow), problem.toEdge(flow));
+      classes.merge(low << 32 | high, problem.flows().rateBps(flow) * share, Double::sum);
+    }
+    return classes;
+  }
+
+  private double solve(int mostProcesses) {
+    MPSolver solver = MPSolver.createSolver("GLOP");
+    MPObjective cost = solver.objective();
+    MPConstraint[] given = new MPConstraint[edges];
+    double[] most = new double[edges];
+    for (int edge = 0; edge < edges; edge++) {
+      given[edge] = solver.makeConstraint(0, 0);
+    }
+    divide(solver, given, most);
+    MPConstraint budget = solver.makeConstraint(-INFINITE, mostProcesses - monitors());
+    MPVariable[] aggregators = engines(solver, budget, aggregators());
+    MPVariable[] processors = engines(solver, budget, processors());
+    MPConstraint[] read = new MPConstraint[edges];
+    for (int edge = 0; edge < edges; edge++) {
+      read[edge] = solver.makeConstraint(0, 0);
+    }
+    ship(solver, cost, given, most, aggregators, problem.sizes().aggregatorBps() * SCALE, read);
+    ship(solver, cost, read, null, processors, problem.sizes().processorBps() * SCALE, null);
+    cost.setMinimization();
+    MPSolver.ResultStatus status = solver.solve();
+    if (status != MPSolver.ResultStatus.OPTIMAL) {
+      throw new IllegalStateException(
+          "no bound for %d processes: %s".formatted(mostProcesses, status));
+    }
+    return cost.value() / SCALE;
+  }
+
+  /** Each class of flows is divided between its two racks. */
+  private void divide(MPSolver solver, MPConstraint[] given, double[] most) {
+    classes()
+        .forEach(
+            (pair, tuples) -> {
+              int low = (int) (pair >> 32);
+              int high = (int) (long) pair;
+              most[low] += tuples;
+              if (low == high) {
+                given[low].setBounds(given[low].lb() - tuples, given[low].ub() - tuples);
+                return;
+              }
+              most[high] += tuples;
+              MPVariable atLow = solver.makeNumVar(0, tuples, "");
+              given[low].setCoefficient(atLow, 1);
+              given[high].setCoefficient(atLow, -1);
+              given[high].setBounds(given[high].lb() - tuples, given[high].ub() - tuples);
+            });
+  }
+
+  private MPVariable[] engines(MPSolver solver, MPConstraint budget, int fewest) {
+    MPVariable[] engines = new MPVariable[edges];
+    MPConstraint sum = solver.makeConstraint(fewest, INFINITE);
+    for (int edge = 0; edge < edges; edge++) {
+      engines[edge] = solver.makeNumVar(0, INFINITE, "");
+      budget.setCoefficient(engines[edge], 1);
+      sum.setCoefficient(engines[edge], 1);
+    }
+    return engines;
+  }
+
+  /**
+   * All that racks give goes to engines: of the same rack, of a rack of the same group, or of any
+   * other.
+   *
+   * @param given what comes into each rack, minus what leaves it
+   * @param most of what a rack can give, or null if not known
+   * @param received where what arrives is added, or null
+   */
+  private void ship(
+      MPSolver solver,
+      MPObjective cost,
+      MPConstraint[] given,
+      double[] most,
+      MPVariable[] engines,
+      double capacity,
+      MPConstraint[] received) {
+    MPConstraint far = solver.makeConstraint(0, 0);
+    for (int to = 0; to < edges; to++) {
+      MPConstraint full = solver.makeConstraint(-INFINITE, 0);
+      full.setCoefficient(engines[to], -capacity);
+      for (int from : near(to)) {
+        MPVariable sent = solver.makeNumVar(0, INFINITE, "");
+        given[from].setCoefficient(sent, -1);
+        arrive(sent, full, received == null ? null : received[to]);
+        cost.setCoefficient(sent, from == to ? 0 : weight(from, to));
+        if (most != null) {
+          MPConstraint open = solver.makeConstraint(-INFINITE, 0);
+          open.setCoefficient(sent, 1);
+          open.setCoefficient(engines[to], -Math.min(most[from], capacity));
+        }
+      }
+      MPVariable sent = solver.makeNumVar(0, INFINITE, "");
+      given[to].setCoefficient(sent, -1);
+      far.setCoefficient(sent, 1);
+      cost.setCoefficient(sent, farthest(to));
+      MPVariable arrived = solver.makeNumVar(0, INFINITE, "");
+      far.setCoefficient(arrived, -1);
+      arrive(arrived, full, received == null ? null : received[to]);
+    }
+  }
+
+  private static void arrive(MPVariable amount, MPConstraint full, MPConstraint received) {
+    full.setCoefficient(amount, 1);
+    if (received != null) {
+      received.setCoefficient(amount, 1);
+    }
+  }
+
+  private int[] near(int edge) {
+    return java.util.Arrays.stream(topology.groupsOf(edge))
+        .flatMap(group -> java.util.Arrays.stream(topology.edgesOf(group)))
+        .distinct()
+        .toArray();
+  }
+
+  private int weight(int from, int to) {
+    return topology.edgePath(from, to).weight() + hostLink(from) + hostLink(to);
+  }
+
+  private int hostLink(int edge) {
+    int least = Integer.MAX_VALUE;
+    for (int host : topology.hostsOf(edge)) {
+      least = Math.min(least, topology.host(host).linkWeight());
+    }
+    return least;
+  }
+
+  /** The least weight to a rack of no common group; 0 if there is none. */
+  private double farthest(int edge) {
+    int[] near = near(edge);
+    double least = INFINITE;
+    for (int other = 0; other < edges; other++) {
+      int candidate = other;
+      if (java.util.Arrays.stream(near).noneMatch(e -> e == candidate)) {
+        least = Math.min(least, weight(edge, other));
+      }
+    }
+    return least == INFINITE ? 0 : least;
+  }
+}

@@ -1,0 +1,30 @@
+package io.tapline.placement;
+
+/** What is to be placed, where, with which processes. */
+public record Problem(Topology topology, Flows flows, Sizes sizes) {
+  /** Throws if a flow is larger than what a monitor can take: then no placement exists. */
+  void requireMonitorable() {
+    for (int flow = 0; flow < flows.size(); flow++) {
+      if (flows.rateBps(flow) > sizes.monitorBps()) {
+        throw new PlacementException(
+            PlacementException.Code.FLOW_TOO_LARGE,
+            "the flow from %s to %s has %,d bit/s, but a monitor takes %,d: sample it, or give monitors more"
+                .formatted(
+                    topology.host(flows.from(flow)).name(),
+                    topology.host(flows.to(flow)).name(),
+                    flows.rateBps(flow),
+                    sizes.monitorBps()));
+      }
+    }
+  }
+
+  /** The edge switch of a flow's first host. */
+  int fromEdge(int flow) {
+    return topology.edgeOf(flows.from(flow));
+  }
+
+  /** The edge switch of a flow's second host. */
+  int toEdge(int flow) {
+    return topology.edgeOf(flows.to(flow));
+  }
+}

@@ -1,0 +1,133 @@
+package io.tapline.placement;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * What aggregators give beyond the processors that they fill alone, and the ways in which they can
+ * share processors for it: joined whole, as in {@link Clustering}, or poured in one after the other
+ * and divided where a processor is full, within each group or over the whole network.
+ */
+final class Remainders {
+  /** {@link #readers} instead of a number of processors: poured within each group. */
+  static final int POURED_BY_GROUP = -1;
+
+  /** {@link #readers} instead of a number of processors: poured over all. */
+  static final int POURED = -2;
+
+  /** A processor near a host, and what it reads. */
+  record Reader(int near, List<Share> shares) {}
+
+  /** What a processor reads of an aggregator. */
+  record Share(int aggregator, long bps) {}
+
+  private final Topology topology;
+  private final List<Layout.Process> aggregators;
+  private final int[] sharing;
+  private final long capacity;
+  private final int whole;
+  private final Clustering clustering;
+
+  Remainders(Topology topology, List<Layout.Process> aggregators, long capacity) {
+    this.topology = topology;
+    this.aggregators = aggregators;
+    this.capacity = capacity;
+    this.sharing =
+        IntStream.range(0, aggregators.size())
+            .filter(a -> input(a) % capacity > 0 || input(a) == 0)
+            .toArray();
+    this.whole = (int) aggregators.stream().mapToLong(a -> a.inputBps() / capacity).sum();
+    int[] hosts = Arrays.stream(sharing).map(a -> aggregators.get(a).host()).toArray();
+    long[] bps = Arrays.stream(sharing).mapToLong(a -> input(a) % capacity).toArray();
+    this.clustering = Clustering.of(topology, new Engines.Sources(hosts, bps), capacity);
+  }
+
+  private long input(int aggregator) {
+    return aggregators.get(aggregator).inputBps();
+  }
+
+  /** Processors that need not be shared. */
+  int whole() {
+    return whole;
+  }
+
+  int fewest() {
+    return clustering.fewest();
+  }
+
+  int most() {
+    return clustering.most();
+  }
+
+  /** Weighted traffic to this many shared processors. */
+  long traffic(int count) {
+    return clustering.traffic(count);
+  }
+
+  long traffic(List<Reader> readers) {
+    long traffic = 0;
+    for (Reader reader : readers) {
+      for (Share share : reader.shares()) {
+        int from = aggregators.get(share.aggregator()).host();
+        traffic += share.bps() * topology.weight(from, reader.near());
+      }
+    }
+    return traffic;
+  }
+
+  /** The shared processors: so many, as near as is possible, or poured. */
+  List<Reader> readers(int count) {
+    if (count < 0) {
+      return poured(count == POURED_BY_GROUP);
+    }
+    int possible = Math.max(fewest(), Math.min(count, most()));
+    List<Reader> readers = new ArrayList<>();
+    for (Clustering.Cluster cluster : clustering.clusters(possible)) {
+      List<Share> shares = new ArrayList<>();
+      for (int member : cluster.members) {
+        shares.add(new Share(sharing[member], input(sharing[member]) % capacity));
+      }
+      readers.add(new Reader(cluster.centre, shares));
+    }
+    return readers;
+  }
+
+  private List<Reader> poured(boolean byGroup) {
+    int[] order =
+        Arrays.stream(sharing)
+            .boxed()
+            .sorted(Comparator.<Integer>comparingInt(this::group).thenComparingInt(this::edge))
+            .mapToInt(Integer::intValue)
+            .toArray();
+    List<Reader> readers = new ArrayList<>();
+    long room = 0;
+    int group = -1;
+    for (int a : order) {
+      room = byGroup && group(a) != group ? 0 : room;
+      group = group(a);
+      long left = input(a) % capacity;
+      do {
+        if (room == 0) {
+          readers.add(new Reader(aggregators.get(a).host(), new ArrayList<>()));
+          room = capacity;
+        }
+        long bps = Math.min(left, room);
+        readers.get(readers.size() - 1).shares().add(new Share(a, bps));
+        left -= bps;
+        room -= bps;
+      } while (left > 0);
+    }
+    return readers;
+  }
+
+  private int edge(int aggregator) {
+    return topology.edgeOf(aggregators.get(aggregator).host());
+  }
+
+  private int group(int aggregator) {
+    return topology.groupsOf(edge(aggregator))[0];
+  }
+}

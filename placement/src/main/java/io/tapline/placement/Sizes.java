@@ -1,0 +1,54 @@
+package io.tapline.placement;
+
+/**
+ * What processes can do and what they need.
+ *
+ * @param monitorBps packets that one monitor can take in
+ * @param aggregatorBps tuples that one aggregator can take in
+ * @param processorBps tuples that one processor can take in
+ * @param extractedPerMille how much of its input a monitor gives out
+ */
+public record Sizes(
+    long monitorBps,
+    long aggregatorBps,
+    long processorBps,
+    int extractedPerMille,
+    Resources monitor,
+    Resources aggregator,
+    Resources processor) {
+  /**
+   * The paper's (6.2): a monitor takes 10 Gb/s and gives out a tenth; an aggregator with two
+   * processors takes 1 Gb/s. The needs follow from its abstract: 40 Gb/s took 4 monitoring cores
+   * and 15 cores for what are 4 aggregators and 8 processors, so 1 and 1.25 CPUs; a monitor has a
+   * second CPU for its collector. Aggregators hold their logs in memory (6.1). A monitor takes the
+   * whole of a 10 Gb/s NIC.
+   */
+  public static final Sizes PAPER =
+      new Sizes(
+          10_000_000_000L,
+          1_000_000_000L,
+          500_000_000L,
+          100,
+          new Resources(2000, 4 * 1024, 10_000_000_000L),
+          new Resources(1250, 8 * 1024, 0),
+          new Resources(1250, 4 * 1024, 0));
+
+  public Sizes {
+    if (monitorBps <= 0 || aggregatorBps <= 0 || processorBps <= 0) {
+      throw new IllegalArgumentException("a process needs a capacity");
+    }
+    if (extractedPerMille < 0 || extractedPerMille > 1000) {
+      throw new IllegalArgumentException("a monitor gives out 0 to 1000 per mille of its input");
+    }
+    if (Math.multiplyHigh(monitorBps, extractedPerMille) != 0
+        || monitorBps * extractedPerMille / 1000 > aggregatorBps) {
+      throw new IllegalArgumentException(
+          "one aggregator must be able to take what a monitor gives");
+    }
+  }
+
+  /** What a monitor gives out that takes this in. */
+  public long extractedBps(long inputBps) {
+    return inputBps / 1000 * extractedPerMille + inputBps % 1000 * extractedPerMille / 1000;
+  }
+}
