@@ -100,8 +100,6 @@ class TransactionParser : public StreamParser {
   }
 
  protected:
-  bool has_exchange(const Connection& connection) const { return this->template state_of<State>(connection).slot != 0; }
-
   // Emits the tuple of a transaction, one of whose halves may be null. Whatever it emits bears this header.
   virtual void tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) = 0;
   // The same of a request that was answered by silence.
