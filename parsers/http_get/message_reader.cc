@@ -6,8 +6,6 @@ namespace tapline::http {
 namespace {
 
 constexpr int kMaxChunkDigits = 15;
-constexpr size_t kKeepBufferBytes = 4 << 10;
-constexpr size_t kRecycleBufferBytes = 512;
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -106,7 +104,7 @@ bool MessageReader::start(std::string_view& text, MessageHandler& handler) {
 
 // Not what a message begins with. Where no message was ever seen, the connection is of another protocol.
 bool MessageReader::reject(MessageHandler& handler) {
-  head_.clear();
+  drop_head();
   if (!recognised_ && !resumed_) {
     if (!handler.on_headless(side_, first_)) return false;
     recognised_ = true;
@@ -119,14 +117,6 @@ bool MessageReader::reject(MessageHandler& handler) {
 
 void MessageReader::finish_simple_request(MessageHandler& handler) {
   if (is_simple_request(head_)) head_done(parse_head(head_, &scratch_), false, handler);
-}
-
-void MessageReader::recycle() {
-  std::string head = std::move(head_);
-  head.clear();
-  if (head.capacity() > kRecycleBufferBytes) head.shrink_to_fit();
-  *this = MessageReader(side_);
-  head_ = std::move(head);
 }
 
 bool MessageReader::collect(std::string_view& text, MessageHandler& handler) {
@@ -153,8 +143,7 @@ void MessageReader::head_done(const Head& head, bool cut, MessageHandler& handle
   recognised_ = true;
   last_byte_ns_ = segment_.time_ns;
   const Framing framing = handler.on_head(side_, head, first_, cut);
-  head_.clear();
-  if (head_.capacity() > kKeepBufferBytes) head_.shrink_to_fit();
+  drop_head();
   if (mode_ == Mode::kOpaque) return;
   if (cut) return message_done(false, handler);
   body_uncertain_ = framing.uncertain;
@@ -251,7 +240,7 @@ void MessageReader::message_done(bool exact, MessageHandler& handler) {
 // Where messages begin is no longer known.
 void MessageReader::lose_step(MessageHandler& handler) {
   const bool body = in_body();
-  head_.clear();
+  drop_head();
   mode_ = Mode::kSeek;
   if (body) handler.on_message_end(side_, offset_, last_byte_ns_, false);
   handler.on_hidden(side_, offset_);
@@ -291,7 +280,7 @@ void MessageReader::end(MessageHandler& handler) {
   if (mode_ == Mode::kHead && !recognised_ && !resumed_ && handler.on_headless(side_, first_))
     mode_ = Mode::kUntilClose;
   if (in_body()) handler.on_message_end(side_, offset_, last_byte_ns_, mode_ == Mode::kUntilClose);
-  head_.clear();
+  drop_head();
   mode_ = Mode::kSeek;
 }
 

@@ -58,8 +58,8 @@ class MessageReader {
     if (mode_ == Mode::kHead) [[unlikely]]
       finish_simple_request(handler);
   }
-  // As after construction, with the memory of a small head.
-  void recycle();
+  // As after construction.
+  void recycle() { *this = MessageReader(side_); }
 
   // Of the next byte.
   uint64_t offset() const { return offset_; }
@@ -98,6 +98,11 @@ class MessageReader {
   void message_done(bool exact, MessageHandler& handler);
   void lose_step(MessageHandler& handler);
   void consume(std::string_view& text, size_t bytes);
+  // A head in several pieces is rare, and sooner or later each of a million connections would keep room for one.
+  void drop_head() {
+    if (!head_.empty()) [[unlikely]]
+      head_ = std::string();
+  }
   bool in_body() const { return mode_ >= Mode::kLength && mode_ <= Mode::kUntilClose; }
 
   Side side_;

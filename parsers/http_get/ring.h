@@ -7,7 +7,7 @@
 namespace tapline::http {
 
 // A queue whose places are used again with what they hold, so that strings keep their memory: pushing allocates only
-// where the queue is longer than ever before. Not thread-safe.
+// where the queue is longer than it was since it was last empty, or than the one place that it keeps. Not thread-safe.
 template <typename T>
 class Ring {
  public:
@@ -29,6 +29,9 @@ class Ring {
   void pop_front() {
     first_ = (first_ + 1) & (places_.size() - 1);
     --size_;
+    // Else each of a million long connections would sooner or later have had a rush, and kept its memory.
+    if (size_ == 0 && places_.size() > 1) [[unlikely]]
+      places_ = std::vector<T>();
   }
 
   // Empty, and with the memory of few elements.
