@@ -103,7 +103,7 @@ public record ProcessorSpec(
     return duration.getSeconds() * 1_000_000_000 + duration.getNanos();
   }
 
-  private static long gcd(long a, long b) {
+  static long gcd(long a, long b) {
     return BigInteger.valueOf(a).gcd(BigInteger.valueOf(b)).max(BigInteger.ONE).longValueExact();
   }
 

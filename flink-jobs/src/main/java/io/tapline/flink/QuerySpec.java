@@ -27,6 +27,10 @@ public record QuerySpec(
     implements Serializable {
 
   private static final int FORMAT = 1;
+
+  /** No window asks when something came about. */
+  private static final long WHOLE_QUERY_SLOT_NS = 1L << 61;
+
   private static final Pattern NAME = Pattern.compile("[a-z0-9-]+");
 
   /**
@@ -73,6 +77,15 @@ public record QuerySpec(
     if (!holds) {
       throw new IllegalArgumentException("plan: " + fault);
     }
+  }
+
+  /** The widest time of which the panes of all sliding windows are multiples. */
+  public long slotNs() {
+    return processors.stream()
+        .filter(spec -> !spec.isWholeQuery())
+        .mapToLong(ProcessorSpec::paneNs)
+        .reduce(ProcessorSpec::gcd)
+        .orElse(WHOLE_QUERY_SLOT_NS);
   }
 
   /** Partitions that hold any monitor's tuples. */

@@ -20,13 +20,14 @@ final class Completeness {
 
   static String line(JsonNode completeness) {
     List<String> parts = new ArrayList<>();
-    parts.add(count(completeness.path("packets_in").asLong(), "packet") + " in so far");
+    parts.add(count(completeness.path("packets_in").asLong(), "packet") + " in");
     parts.add(sampled(completeness));
     count(completeness.path("dropped"), "limit", "beyond LIMIT", parts);
     parts.add(lost(completeness.path("dropped")));
     count(completeness, "late", "tuples late", parts);
     count(completeness, "reused", "connections reused, not counted", parts);
     count(completeness, "duplicates", "batches repeated, counted once", parts);
+    count(completeness, "clock_steps", "times a clock went back", parts);
     return "completeness: " + String.join("; ", parts);
   }
 

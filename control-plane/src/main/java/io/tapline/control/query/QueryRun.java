@@ -8,12 +8,18 @@ import io.tapline.flink.QueryJob;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.runtime.jobmaster.JobResult;
@@ -87,7 +93,7 @@ final class QueryRun {
   QueryState run() throws PipelineException {
     try {
       topics.create(plan.getTopic(), partitions());
-      backend.flink().submit(QueryJob.graph(plan, backend.endpoints(), JobOptions.defaults(), job));
+      backend.flink().submit(QueryJob.graph(plan, backend.endpoints(), options(), job));
       jobEnd = backend.flink().result(job);
       if (!startMonitor()) {
         return QueryState.STOPPED;
@@ -101,6 +107,17 @@ final class QueryRun {
     } finally {
       cleanUp();
     }
+  }
+
+  /** A job manager's memory holds checkpoints of a few MiB only; files hold any. */
+  private JobOptions options() {
+    JobOptions defaults = JobOptions.defaults();
+    return defaults.withCheckpoints(
+        defaults.checkpointInterval(), checkpoints().toUri().toString());
+  }
+
+  private Path checkpoints() {
+    return backend.folder().resolve("checkpoints").resolve(job.toHexString());
   }
 
   private int partitions() {
@@ -214,6 +231,20 @@ final class QueryRun {
       topics.delete(plan.getTopic());
     } catch (PipelineException e) {
       LOG.warn("cleaning up after {}: {}", plan.getQuery(), e.getMessage());
+    }
+    deleteCheckpoints();
+  }
+
+  /** Flink removes the checkpoints of a job that has ended, but not their folders. */
+  private void deleteCheckpoints() {
+    try (Stream<Path> files = Files.walk(checkpoints())) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(file);
+      }
+    } catch (NoSuchFileException e) {
+      LOG.debug("{} had no checkpoint", plan.getQuery());
+    } catch (IOException | UncheckedIOException e) {
+      LOG.warn("cleaning up checkpoints of {}: {}", plan.getQuery(), e.toString());
     }
   }
 

@@ -12,14 +12,14 @@ class CompletenessTest {
       delimiter = '|',
       value = {
         "{\"sampling_rate\":1.0,\"packets_in\":1234,\"dropped\":{}}"
-            + "| completeness: 1,234 packets in so far; every flow sampled; nothing lost",
+            + "| completeness: 1,234 packets in; every flow sampled; nothing lost",
         "{\"sampling_rate\":1.0,\"packets_in\":1,\"dropped\":{\"memory\":2,\"no_room\":0},\"late\":3}"
-            + "| completeness: 1 packet in so far; every flow sampled; lost: 2 memory; 3 tuples late",
+            + "| completeness: 1 packet in; every flow sampled; lost: 2 memory; 3 tuples late",
         "{\"sampling_rate\":0.125,\"packets_in\":9,\"dropped\":{\"unsampled\":5},\"reused\":4}"
-            + "| completeness: 9 packets in so far; 12.5 % of flows sampled (5 packets left out); nothing lost;"
+            + "| completeness: 9 packets in; 12.5 % of flows sampled (5 packets left out); nothing lost;"
             + " 4 connections reused, not counted",
         "{\"sampling_rate\":1.0,\"packets_in\":9,\"dropped\":{\"limit\":7}}"
-            + "| completeness: 9 packets in so far; every flow sampled; 7 beyond LIMIT; nothing lost"
+            + "| completeness: 9 packets in; every flow sampled; 7 beyond LIMIT; nothing lost"
       })
   void everyCounterThatIsNotZeroIsShown(String json, String line) throws Exception {
     assertThat(Completeness.line(new ObjectMapper().readTree(json))).isEqualTo(line);

@@ -3,7 +3,7 @@ package io.tapline.flink.ingest;
 import io.tapline.flink.QuerySpec;
 import io.tapline.flink.group.GroupTable;
 import io.tapline.flink.group.Wire;
-import io.tapline.flink.results.Accounts;
+import io.tapline.flink.results.Ledger;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collection;
@@ -40,7 +40,7 @@ final class Flush {
     Arrays.fill(sentMarksNs, Long.MIN_VALUE);
   }
 
-  void send(Collection<PartitionState> partitions, Combiner[] combiners, Accounts accounts)
+  void send(Collection<PartitionState> partitions, Combiner[] combiners, Ledger accounts)
       throws IOException {
     byte[] marks = marks(partitions);
     boolean moved = marks.length > 1;

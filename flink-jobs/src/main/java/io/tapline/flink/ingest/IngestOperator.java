@@ -3,6 +3,7 @@ package io.tapline.flink.ingest;
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
 import io.tapline.flink.results.Accounts;
+import io.tapline.flink.results.Ledger;
 import io.tapline.schema.BatchReaderException;
 import io.tapline.schema.proto.TupleBatch;
 import java.util.HashMap;
@@ -31,7 +32,8 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
 
   private transient Map<Integer, PartitionState> partitions;
   private transient Combiner[] combiners;
-  private transient Accounts accounts;
+  private transient Ledger ledger;
+  private transient long slotNs;
   private transient Flush flush;
   private transient long[] paneOfWatermark;
 
@@ -44,7 +46,8 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     super.open();
     partitions = new HashMap<>();
     combiners = query.processors().stream().map(Combiner::new).toArray(Combiner[]::new);
-    accounts = new Accounts(combiners.length);
+    slotNs = query.slotNs();
+    ledger = new Ledger(combiners.length, slotNs);
     flush = new Flush(query, output);
     paneOfWatermark = new long[combiners.length];
   }
@@ -54,13 +57,12 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     Record record = element.getValue();
     PartitionState partition = record.state();
     partitions.put(record.partition(), partition);
-    accounts.addRecord();
-    if (record.fault() != null) {
-      accounts.drop(record.fault(), 1);
-      return;
+    if (record.fault() == null) {
+      admit(partition, record.batch());
+    } else {
+      ledger.at(partition.lanes.reportedNs()).drop(record.fault(), 1);
     }
-    admit(partition, record.batch());
-    accounts.drop("missing_batch", partition.lanes.takeMissing());
+    ledger.at(partition.lanes.reportedNs()).addRecord();
     if (watermarkEnteredPane() || groups() > MOST_GROUPS) {
       sendOn();
     }
@@ -68,20 +70,26 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
 
   private void admit(PartitionState partition, TupleBatch batch) {
     PartitionLanes.Verdict verdict = partition.lanes.admit(batch);
+    Accounts accounts = ledger.at(partition.lanes.reportedNs());
+    accounts.drop("missing_batch", partition.lanes.takeMissing());
     switch (verdict) {
       case DUPLICATE -> accounts.addDuplicate();
       case SUPERSEDED -> accounts.drop("superseded_batch", 1);
       case FOREIGN -> accounts.drop("foreign_batch", 1);
+      case ABSURD -> accounts.drop("malformed_batch", 1);
       default -> {
         accounts.add(batch.getAccounting());
-        addRows(partition, batch);
+        if (partition.lanes.steppedBack()) {
+          accounts.addClockStep();
+        }
+        addRows(partition, batch, accounts);
         partition.advance(combiners, accounts);
       }
     }
   }
 
   /** A batch counts wholly or not at all; its header counted already. */
-  private void addRows(PartitionState partition, TupleBatch batch) {
+  private void addRows(PartitionState partition, TupleBatch batch, Accounts accounts) {
     if (batch.getRows() == 0) {
       return;
     }
@@ -90,9 +98,13 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
       for (ProcessorSpec spec : query.processors()) {
         require(partition, spec, rows, batch.getParser());
       }
-      accounts.addRows(rows.count(), rows.samplingRate());
+      if (partition.lanes.isFarAhead(rows.latestNs())) {
+        accounts.drop("far_future", rows.count());
+        return;
+      }
+      ledger.addRows(rows.timesNs(), rows.samplingRate());
       for (ProcessorSpec spec : query.processors()) {
-        add(partition, spec, rows, batch.getParser());
+        add(partition, spec, rows, batch.getParser(), accounts);
       }
     } catch (BatchReaderException e) {
       LOG.debug("batch {} of {}: {}", batch.getSequence(), batch.getMonitor(), e.getMessage());
@@ -109,7 +121,8 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     }
   }
 
-  private void add(PartitionState partition, ProcessorSpec spec, Rows rows, String parser) {
+  private void add(
+      PartitionState partition, ProcessorSpec spec, Rows rows, String parser, Accounts accounts) {
     Combiner combiner = combiners[spec.index()];
     if (!spec.isPaired() && parser.equals(spec.parser())) {
       combiner.add(rows);
@@ -146,8 +159,8 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   }
 
   private void sendOn() throws Exception {
-    flush.send(partitions.values(), combiners, accounts);
-    accounts = new Accounts(combiners.length);
+    flush.send(partitions.values(), combiners, ledger);
+    ledger = new Ledger(combiners.length, slotNs);
   }
 
   @Override

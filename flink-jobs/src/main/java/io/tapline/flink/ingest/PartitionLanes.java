@@ -2,6 +2,7 @@ package io.tapline.flink.ingest;
 
 import io.tapline.flink.QuerySpec;
 import io.tapline.flink.group.Wire;
+import io.tapline.flink.results.Ledger;
 import io.tapline.schema.proto.TupleBatch;
 import java.io.DataInput;
 import java.io.DataOutput;
@@ -27,8 +28,26 @@ public final class PartitionLanes {
     /** Its epoch, or its monitor's life, has a successor. */
     SUPERSEDED,
     /** Another query's, or from a monitor that the plan does not name. */
-    FOREIGN
+    FOREIGN,
+    /** Its sequence number or watermark is none that a monitor can have reached. */
+    ABSURD
   }
+
+  /**
+   * A tuple this far ahead of its lane's watermark has a wrong time: it became certain before it
+   * was sent.
+   */
+  private static final long FAR_AHEAD_NS = 600_000_000_000L;
+
+  /**
+   * A watermark never goes back, unless the monitor's clock did; batches of two parsers may swap.
+   */
+  private static final long STEP_BACK_NS = 60_000_000_000L;
+
+  /**
+   * More batches can't be missing; such a number would make every later batch look like a repeat.
+   */
+  private static final long MOST_MISSING = 1L << 32;
 
   private static final int MOST_INCARNATIONS = 8;
   private static final int MOST_LANES = 1024;
@@ -54,6 +73,9 @@ public final class PartitionLanes {
   private final Map<Integer, MonitorLives> monitors = new HashMap<>();
   private int epoch;
   private long missing;
+  private long reportedNs = Ledger.UNDATED;
+  private long laneNs = Long.MIN_VALUE;
+  private boolean steppedBack;
 
   public PartitionLanes(QuerySpec query) {
     this.query = query;
@@ -68,10 +90,19 @@ public final class PartitionLanes {
     if (Integer.compareUnsigned(batch.getEpoch(), epoch) < 0) {
       return Verdict.SUPERSEDED;
     }
-    epoch = batch.getEpoch();
+    if (batch.getWatermarkNs() > Rows.LATEST_NS) {
+      return Verdict.ABSURD;
+    }
     MonitorLives lives = monitors.computeIfAbsent(monitor, id -> new MonitorLives());
     Lane lane = lane(lives, batch);
-    return lane == null ? Verdict.SUPERSEDED : admit(lives, lane, batch);
+    if (lane == null) {
+      return Verdict.SUPERSEDED;
+    }
+    if (Long.compareUnsigned(batch.getSequence(), lane.nextSequence + MOST_MISSING) > 0) {
+      return Verdict.ABSURD;
+    }
+    epoch = batch.getEpoch();
+    return admit(lives, lane, batch);
   }
 
   private static Lane lane(MonitorLives monitor, TupleBatch batch) {
@@ -103,6 +134,7 @@ public final class PartitionLanes {
     }
     missing += batch.getSequence() - lane.nextSequence;
     lane.nextSequence = batch.getSequence() + 1;
+    note(lane.watermarkNs, batch.getWatermarkNs());
     lane.watermarkNs = Math.max(lane.watermarkNs, batch.getWatermarkNs());
     lane.ended |= batch.getEndOfStream();
     refresh(monitor);
@@ -122,6 +154,32 @@ public final class PartitionLanes {
     }
     monitor.markNs = Math.max(monitor.markNs, mark);
     monitor.ended |= ended;
+  }
+
+  private void note(long beforeNs, long afterNs) {
+    laneNs = Math.max(beforeNs, afterNs);
+    steppedBack = beforeNs > 0 && afterNs < beforeNs - STEP_BACK_NS;
+    if (laneNs > 0) {
+      reportedNs = beforeNs > 0 ? beforeNs + (laneNs - beforeNs) / 2 : laneNs;
+    }
+  }
+
+  /**
+   * When what the last accepted batch tells of came about: halfway between its lane's last
+   * watermark and its own, which no window that was closed before reaches.
+   */
+  public long reportedNs() {
+    return reportedNs;
+  }
+
+  /** Whether the last accepted batch says that its monitor's clock went back. */
+  public boolean steppedBack() {
+    return steppedBack;
+  }
+
+  /** Whether a tuple of the last accepted batch can't be from the time that it claims. */
+  public boolean isFarAhead(long timeNs) {
+    return laneNs > 0 && timeNs - laneNs > FAR_AHEAD_NS;
   }
 
   /** Batches that never came though later ones did, since the last call. */
@@ -168,6 +226,7 @@ public final class PartitionLanes {
 
   public void write(DataOutput out) throws IOException {
     out.writeInt(epoch);
+    out.writeLong(reportedNs);
     Wire.writeUnsigned(out, missing);
     Wire.writeUnsigned(out, monitors.size());
     for (var entry : monitors.entrySet()) {
@@ -196,6 +255,7 @@ public final class PartitionLanes {
   /** Monitors that the plan no longer names are left out. */
   public void read(DataInput in) throws IOException {
     epoch = in.readInt();
+    reportedNs = in.readLong();
     missing = Wire.readUnsigned(in);
     for (long i = Wire.readUnsigned(in); i > 0; i--) {
       int monitor = query.monitors().indexOf(Wire.readText(in));

@@ -20,13 +20,14 @@ import java.util.Set;
  */
 final class Rows {
   /** The year 2043; keeps sums of times and windows from overflowing. */
-  private static final long LATEST_NS = 1L << 61;
+  static final long LATEST_NS = 1L << 61;
 
   private final TupleBatch batch;
   private final TupleColumns columns;
   private final Map<String, long[]> numbers = new HashMap<>();
   private final Map<String, int[]> entries = new HashMap<>();
   private final long[] timesNs;
+  private final long latestNs;
   private FlowColumns flow;
 
   Rows(TupleBatch batch) throws BatchReaderException {
@@ -34,11 +35,14 @@ final class Rows {
     this.columns = TupleColumns.of(batch);
     require("time_ns");
     timesNs = numbers("time_ns");
+    long latest = 0;
     for (long time : timesNs) {
       if (time < 0 || time > LATEST_NS) {
         throw BatchReaderException.malformed("time_ns " + time);
       }
+      latest = Math.max(latest, time);
     }
+    latestNs = latest;
   }
 
   /** Decodes a column; a batch without it is malformed. */
@@ -75,6 +79,14 @@ final class Rows {
 
   double samplingRate() {
     return batch.getSamplingRate();
+  }
+
+  long[] timesNs() {
+    return timesNs;
+  }
+
+  long latestNs() {
+    return latestNs;
   }
 
   long timeNs(int row) {

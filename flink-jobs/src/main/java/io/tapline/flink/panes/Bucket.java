@@ -5,8 +5,8 @@ import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
 import io.tapline.flink.group.Shape;
 import io.tapline.flink.group.Wire;
-import io.tapline.flink.results.Accounts;
 import io.tapline.flink.results.BucketReport;
+import io.tapline.flink.results.Ledger;
 import io.tapline.flink.results.WindowRows;
 import java.io.DataInput;
 import java.io.DataOutput;
@@ -22,10 +22,12 @@ final class Bucket {
 
   final ProcessorPanes[] processors;
   private final Progress progress;
+  private final long slotNs;
   private long reportedWatermarkNs = Long.MIN_VALUE;
 
   Bucket(QuerySpec query, JobOptions options, int buckets) {
     progress = new Progress(query.monitors().size());
+    slotNs = query.slotNs();
     processors = new ProcessorPanes[query.processors().size()];
     for (ProcessorSpec spec : query.processors()) {
       int share = spec.shape() == Shape.DISTRIBUTION ? COUNTS_PER_DISTRIBUTION : 1;
@@ -46,20 +48,22 @@ final class Bucket {
       long mark = in.readLong();
       told.move(monitor, mark, in.readBoolean());
     }
-    Accounts accounts =
-        in.readBoolean() ? Accounts.read(in, processors.length) : new Accounts(processors.length);
+    Ledger accounts = new Ledger(processors.length, slotNs);
+    if (in.readBoolean()) {
+      accounts.read(in);
+    }
     while (in.available() > 0) {
       int processor = (int) Wire.readUnsigned(in);
-      processors[processor].add(in, progress.watermarkNs(), accounts.processor(processor));
+      processors[processor].add(in, progress.watermarkNs(), accounts);
     }
     progress.move(told);
     return report(bucket, accounts);
   }
 
-  private BucketReport report(int bucket, Accounts accounts) {
+  private BucketReport report(int bucket, Ledger accounts) {
     List<WindowRows> closed = new ArrayList<>();
     for (int i = 0; i < processors.length; i++) {
-      processors[i].advance(progress, closed, accounts.processor(i));
+      processors[i].advance(progress, closed);
     }
     long watermark = progress.watermarkNs();
     if (closed.isEmpty() && accounts.isEmpty() && watermark == reportedWatermarkNs) {

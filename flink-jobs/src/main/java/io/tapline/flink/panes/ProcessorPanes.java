@@ -3,7 +3,7 @@ package io.tapline.flink.panes;
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.group.GroupTable;
 import io.tapline.flink.group.Wire;
-import io.tapline.flink.results.Accounts;
+import io.tapline.flink.results.Ledger;
 import io.tapline.flink.results.WindowRows;
 import java.io.DataInput;
 import java.io.DataOutput;
@@ -53,7 +53,7 @@ final class ProcessorPanes {
   }
 
   /** Takes one part of a flush: pane, real, count and the groups themselves. */
-  void add(DataInput in, long watermarkNs, Accounts.OfProcessor accounts) throws IOException {
+  void add(DataInput in, long watermarkNs, Ledger accounts) throws IOException {
     long pane = Wire.readSigned(in);
     boolean real = in.readBoolean();
     long count = Wire.readUnsigned(in);
@@ -62,11 +62,16 @@ final class ProcessorPanes {
     boolean mixed = known != null && known.real() != real;
     if (late || mixed) {
       long tuples = skip(in, real, count);
-      accounts.addLate(late ? tuples : 0);
-      accounts.drop("mixed_types", late ? 0 : tuples);
+      // Late ones count in the window that is open when they come: their own has been written.
+      var own = accounts.at(late ? watermarkNs : pane * spec.paneNs()).processor(spec.index());
+      own.addLate(late ? tuples : 0);
+      own.drop("mixed_types", late ? 0 : tuples);
       return;
     }
-    accounts.drop("key_overflow", merge(in, pane, real, count));
+    long overflow = merge(in, pane, real, count);
+    if (overflow > 0) {
+      accounts.at(pane * spec.paneNs()).processor(spec.index()).drop("key_overflow", overflow);
+    }
   }
 
   private long skip(DataInput in, boolean real, long count) throws IOException {
@@ -102,16 +107,15 @@ final class ProcessorPanes {
   }
 
   /** Appends the windows that the progress has closed since the last call. */
-  void advance(Progress progress, List<WindowRows> closed, Accounts.OfProcessor accounts) {
+  void advance(Progress progress, List<WindowRows> closed) {
     if (spec.isWholeQuery()) {
-      advanceWhole(progress, closed, accounts);
+      advanceWhole(progress, closed);
     } else {
-      advanceSliding(progress, closed, accounts);
+      advanceSliding(progress, closed);
     }
   }
 
-  private void advanceSliding(
-      Progress progress, List<WindowRows> closed, Accounts.OfProcessor accounts) {
+  private void advanceSliding(Progress progress, List<WindowRows> closed) {
     long watermark = progress.watermarkNs();
     while (!panes.isEmpty()) {
       long end = nextEndNs();
@@ -120,13 +124,7 @@ final class ProcessorPanes {
       }
       slideTo(end);
       if (!inWindow.isEmpty()) {
-        closed.add(
-            new WindowRows(
-                spec.index(),
-                end - spec.sizeNs(),
-                end,
-                progress.cuts(end),
-                rows.of(window, inWindow, accounts)));
+        closed.add(rows.of(window, inWindow, end - spec.sizeNs(), end, progress.cuts(end)));
       }
     }
   }
@@ -197,13 +195,12 @@ final class ProcessorPanes {
    * Snapshots at multiples of the slide where something changed, then the result once all have
    * ended.
    */
-  private void advanceWhole(
-      Progress progress, List<WindowRows> closed, Accounts.OfProcessor accounts) {
+  private void advanceWhole(Progress progress, List<WindowRows> closed) {
     long observedNs = progress.allEnded() ? progress.lastMarkNs() : progress.watermarkNs();
     while (!panes.isEmpty() && (panes.firstKey() + 1) * spec.paneNs() <= observedNs) {
       long end = (panes.firstKey() + 1) * spec.paneNs();
       addFirstPaneToWhole();
-      closed.add(whole(end, true, accounts));
+      closed.add(whole(end, true));
     }
     if (progress.allEnded() && !finished) {
       while (!panes.isEmpty()) {
@@ -211,7 +208,7 @@ final class ProcessorPanes {
       }
       finished = true;
       if (window.size() > 0) {
-        closed.add(whole(progress.lastMarkNs() + 1, false, accounts));
+        closed.add(whole(progress.lastMarkNs() + 1, false));
       }
     }
   }
@@ -227,11 +224,10 @@ final class ProcessorPanes {
     changed.add(WHOLE);
   }
 
-  private WindowRows whole(long endNs, boolean partial, Accounts.OfProcessor accounts) {
+  private WindowRows whole(long endNs, boolean partial) {
     NavigableMap<Long, GroupTable> all = new TreeMap<>();
     all.put(firstPane, window);
-    return new WindowRows(
-        spec.index(), firstPane * spec.paneNs(), endNs, partial, rows.of(window, all, accounts));
+    return rows.of(window, all, firstPane * spec.paneNs(), endNs, partial);
   }
 
   /** What must be removed from the state since the last call. */

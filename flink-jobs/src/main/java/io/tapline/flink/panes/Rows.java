@@ -6,8 +6,8 @@ import io.tapline.flink.group.Estimate;
 import io.tapline.flink.group.Exemplars;
 import io.tapline.flink.group.GroupTable;
 import io.tapline.flink.group.Value;
-import io.tapline.flink.results.Accounts;
 import io.tapline.flink.results.ResultRow;
+import io.tapline.flink.results.WindowRows;
 import io.tapline.schema.proto.Aggregate;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -39,26 +39,38 @@ final class Rows {
    * @param window sums of all panes; entries without tuples are groups that have left
    * @param panes the window's panes, where its exemplars are looked up
    */
-  List<ResultRow> of(
-      GroupTable window, NavigableMap<Long, GroupTable> panes, Accounts.OfProcessor accounts) {
+  WindowRows of(
+      GroupTable window,
+      NavigableMap<Long, GroupTable> panes,
+      long startNs,
+      long endNs,
+      boolean partial) {
     PriorityQueue<Candidate> best =
         new PriorityQueue<>(Comparator.comparing(Candidate::row, order.reversed()));
     Estimate estimate = window.estimate();
     long omitted = 0;
     for (int entry = 0; entry < window.size(); entry++) {
-      if (window.tuples(entry) > 0) {
-        best.add(
-            new Candidate(
-                new ResultRow(window.key(entry), estimate.of(entry, spec.aggregate()), null, null),
-                entry));
+      if (window.tuples(entry) == 0) {
+        continue;
       }
+      Value value = estimate.of(entry, spec.aggregate());
+      if (best.size() == most && isWorse(value, best.peek().row().value())) {
+        omitted++;
+        continue;
+      }
+      best.add(new Candidate(new ResultRow(window.key(entry), value, null, null), entry));
       if (best.size() > most) {
         best.poll();
         omitted++;
       }
     }
-    accounts.drop("rows_omitted", spec.isRanking() ? 0 : omitted);
-    return rows(best, window, panes);
+    return new WindowRows(
+        spec.index(),
+        startNs,
+        endNs,
+        partial,
+        rows(best, window, panes),
+        spec.isRanking() ? 0 : omitted);
   }
 
   /** Most groups end here: no row is made of them. Equal values are left to the order of keys. */

@@ -54,6 +54,7 @@ public final class Accounts {
   private long tuples;
   private long records;
   private long duplicates;
+  private long clockSteps;
   private double samplingRate = 1;
   private final Counters dropped = new Counters();
   private final OfProcessor[] processors;
@@ -112,6 +113,11 @@ public final class Accounts {
     duplicates++;
   }
 
+  /** A monitor's clock went back. */
+  public void addClockStep() {
+    clockSteps++;
+  }
+
   public void add(Accounts other) {
     packetsIn += other.packetsIn;
     packetsOut += other.packetsOut;
@@ -120,6 +126,7 @@ public final class Accounts {
     tuples += other.tuples;
     records += other.records;
     duplicates += other.duplicates;
+    clockSteps += other.clockSteps;
     samplingRate = Math.min(samplingRate, other.samplingRate);
     dropped.add(other.dropped);
     for (int i = 0; i < processors.length; i++) {
@@ -129,13 +136,47 @@ public final class Accounts {
     }
   }
 
+  /**
+   * Takes away what {@link #add(Accounts)} of {@code other} added, but the sampling rate. REQUIRES:
+   * not {@link #mayHaveFolded}.
+   */
+  void subtract(Accounts other) {
+    packetsIn -= other.packetsIn;
+    packetsOut -= other.packetsOut;
+    bytesIn -= other.bytesIn;
+    tuplesIn -= other.tuplesIn;
+    tuples -= other.tuples;
+    records -= other.records;
+    duplicates -= other.duplicates;
+    clockSteps -= other.clockSteps;
+    dropped.subtract(other.dropped);
+    for (int i = 0; i < processors.length; i++) {
+      processors[i].late -= other.processors[i].late;
+      processors[i].reused -= other.processors[i].reused;
+      processors[i].dropped.subtract(other.processors[i].dropped);
+    }
+  }
+
+  /** Whether there were so many reasons that some were counted together. */
+  boolean mayHaveFolded() {
+    boolean folded = dropped.isFull();
+    for (OfProcessor processor : processors) {
+      folded |= processor.dropped.isFull();
+    }
+    return folded;
+  }
+
+  void setSamplingRate(double rate) {
+    samplingRate = rate;
+  }
+
   public boolean isEmpty() {
     for (OfProcessor processor : processors) {
       if (!processor.isEmpty()) {
         return false;
       }
     }
-    return records == 0 && duplicates == 0 && dropped.isEmpty();
+    return records == 0 && tuples == 0 && duplicates == 0 && clockSteps == 0 && dropped.isEmpty();
   }
 
   public long packetsIn() {
@@ -169,6 +210,11 @@ public final class Accounts {
     return duplicates;
   }
 
+  /** Batches whose watermark was far behind that of their lane's last one. */
+  public long clockSteps() {
+    return clockSteps;
+  }
+
   /** The lowest rate of any batch. */
   public double samplingRate() {
     return samplingRate;
@@ -184,7 +230,9 @@ public final class Accounts {
 
   public void write(DataOutput out) throws IOException {
     for (long count :
-        new long[] {packetsIn, packetsOut, bytesIn, tuplesIn, tuples, records, duplicates}) {
+        new long[] {
+          packetsIn, packetsOut, bytesIn, tuplesIn, tuples, records, duplicates, clockSteps
+        }) {
       Wire.writeUnsigned(out, count);
     }
     out.writeDouble(samplingRate);
@@ -205,6 +253,7 @@ public final class Accounts {
     accounts.tuples = Wire.readUnsigned(in);
     accounts.records = Wire.readUnsigned(in);
     accounts.duplicates = Wire.readUnsigned(in);
+    accounts.clockSteps = Wire.readUnsigned(in);
     accounts.samplingRate = in.readDouble();
     accounts.dropped.read(in);
     for (OfProcessor processor : accounts.processors) {

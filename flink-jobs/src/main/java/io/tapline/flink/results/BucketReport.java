@@ -14,7 +14,7 @@ import org.apache.flink.core.memory.DataOutputSerializer;
  * @param accounts what came since its last report
  */
 public record BucketReport(
-    int bucket, long watermarkNs, Accounts accounts, List<WindowRows> windows) {
+    int bucket, long watermarkNs, Ledger accounts, List<WindowRows> windows) {
 
   public byte[] toBytes() throws IOException {
     DataOutputSerializer out = new DataOutputSerializer(256);
@@ -31,11 +31,14 @@ public record BucketReport(
     return out.getCopyOfBuffer();
   }
 
-  static BucketReport read(byte[] bytes, int processors) throws IOException {
+  static BucketReport read(byte[] bytes, int processors, long slotNs) throws IOException {
     DataInputDeserializer in = new DataInputDeserializer(bytes);
     int bucket = (int) Wire.readUnsigned(in);
     long watermark = in.readLong();
-    Accounts accounts = in.readBoolean() ? Accounts.read(in, processors) : new Accounts(processors);
+    Ledger accounts = new Ledger(processors, slotNs);
+    if (in.readBoolean()) {
+      accounts.read(in);
+    }
     int count = (int) Wire.readUnsigned(in);
     List<WindowRows> windows = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {

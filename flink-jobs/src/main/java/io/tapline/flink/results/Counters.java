@@ -25,6 +25,19 @@ public final class Counters {
     other.counts.forEach(this::add);
   }
 
+  /** REQUIRES: all of {@code other} was added, and there was room for each reason. */
+  void subtract(Counters other) {
+    other.counts.forEach(
+        (reason, count) ->
+            counts.computeIfPresent(
+                reason, (same, sum) -> sum.longValue() == count ? null : sum - count));
+  }
+
+  /** Whether a reason may have been counted under another name. */
+  boolean isFull() {
+    return counts.size() >= MOST_REASONS;
+  }
+
   public long get(String reason) {
     return counts.getOrDefault(reason, 0L);
   }

@@ -154,7 +154,7 @@ final class Json {
     json.writeEndArray();
   }
 
-  /** How complete the results of a processor are so far. */
+  /** How complete a processor's rows are. */
   static String completeness(Accounts accounts, int processor) throws IOException {
     Accounts.OfProcessor own = accounts.processor(processor);
     Counters dropped = new Counters();
@@ -172,6 +172,9 @@ final class Json {
       json.writeNumberField("late", own.late());
       json.writeNumberField("reused", own.reused());
       json.writeNumberField("duplicates", accounts.duplicates());
+      if (accounts.clockSteps() > 0) {
+        json.writeNumberField("clock_steps", accounts.clockSteps());
+      }
       json.writeEndObject();
     }
     return text.toString();

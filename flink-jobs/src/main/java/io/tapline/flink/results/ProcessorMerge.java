@@ -24,7 +24,7 @@ final class ProcessorMerge {
     this.most = spec.isRanking() ? Math.min(spec.rows(), maxRows) : maxRows;
   }
 
-  WindowRows merge(OpenWindows.Closed window, Accounts accounts) {
+  WindowRows merge(OpenWindows.Closed window) {
     Map<Integer, WindowRows> parts = window.byBucket();
     long end = parts.values().iterator().next().endNs();
     boolean partial = parts.values().iterator().next().partial();
@@ -33,21 +33,18 @@ final class ProcessorMerge {
       parts = lastOfBucket;
     }
     long start = parts.values().stream().mapToLong(WindowRows::startNs).min().orElseThrow();
-    return new WindowRows(spec.index(), start, end, partial, best(parts.values(), accounts));
+    long omitted = parts.values().stream().mapToLong(WindowRows::omitted).sum();
+    List<ResultRow> rows = sorted(parts.values());
+    int kept = Math.min(most, rows.size());
+    omitted += spec.isRanking() ? 0 : rows.size() - kept;
+    return new WindowRows(spec.index(), start, end, partial, rows.subList(0, kept), omitted);
   }
 
-  private List<ResultRow> best(Collection<WindowRows> parts, Accounts accounts) {
-    List<ResultRow> rows =
-        parts.stream()
-            .flatMap(part -> part.rows().stream())
-            .sorted(ResultRow.order(spec.isRanking() && spec.ascending()))
-            .toList();
-    if (rows.size() <= most) {
-      return rows;
-    }
-    long omitted = spec.isRanking() ? 0 : rows.size() - most;
-    accounts.processor(spec.index()).drop("rows_omitted", omitted);
-    return rows.subList(0, most);
+  private List<ResultRow> sorted(Collection<WindowRows> parts) {
+    return parts.stream()
+        .flatMap(part -> part.rows().stream())
+        .sorted(ResultRow.order(spec.isRanking() && spec.ascending()))
+        .toList();
   }
 
   void write(DataOutput out) throws IOException {

@@ -88,6 +88,8 @@ final class RedisCalls {
       Long.toString(reused),
       "duplicates",
       Long.toString(accounts.duplicates()),
+      "clock_steps",
+      Long.toString(accounts.clockSteps()),
       "sampling_rate",
       Double.toString(accounts.samplingRate()),
       "dropped",

@@ -30,7 +30,9 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
 
   private transient ListState<byte[]> state;
   private transient OpenWindows windows;
-  private transient Accounts accounts;
+  private transient Accounts total;
+  private transient List<WindowAccounts> accounts;
+  private transient long slotNs;
   private transient List<ProcessorMerge> merges;
   private transient RedisCalls calls;
 
@@ -43,11 +45,14 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
   public void initializeState(StateInitializationContext context) throws Exception {
     super.initializeState(context);
     windows = new OpenWindows(Buckets.COUNT);
-    accounts = new Accounts(query.processors().size());
+    total = new Accounts(query.processors().size());
+    accounts = new ArrayList<>();
+    slotNs = query.slotNs();
     calls = new RedisCalls(query, options.windowsKept());
     merges = new ArrayList<>();
     for (ProcessorSpec spec : query.processors()) {
       merges.add(new ProcessorMerge(spec, options.maxRows()));
+      accounts.add(new WindowAccounts(spec, query.processors().size()));
     }
     state =
         context
@@ -62,25 +67,48 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
 
   @Override
   public void processElement(StreamRecord<byte[]> element) throws Exception {
-    BucketReport report = BucketReport.read(element.getValue(), query.processors().size());
-    accounts.add(report.accounts());
+    BucketReport report = BucketReport.read(element.getValue(), query.processors().size(), slotNs);
+    report.accounts().forEach(this::take);
     long before = windows.watermarkNs();
     windows.add(report);
     List<OpenWindows.Closed> closed = windows.close();
     for (OpenWindows.Closed window : closed) {
-      WindowRows merged = merges.get(window.processor()).merge(window, accounts);
-      output.collect(new StreamRecord<>(calls.window(merged, accounts)));
+      WindowRows merged = merges.get(window.processor()).merge(window);
+      output.collect(new StreamRecord<>(calls.window(merged, accountsOf(merged))));
     }
     if (windows.watermarkNs() != before || report.watermarkNs() == Long.MAX_VALUE) {
-      output.collect(new StreamRecord<>(calls.totals(accounts)));
+      output.collect(new StreamRecord<>(calls.totals(total)));
     }
+  }
+
+  private void take(long timeNs, Accounts part) {
+    total.add(part);
+    for (ProcessorSpec spec : query.processors()) {
+      if (!spec.isWholeQuery()) {
+        accounts.get(spec.index()).add(timeNs, part);
+      }
+    }
+  }
+
+  /** What came about in a window; the whole query is all that was seen so far. */
+  private Accounts accountsOf(WindowRows rows) {
+    ProcessorSpec spec = query.processors().get(rows.processor());
+    Accounts own = new Accounts(query.processors().size());
+    own.add(
+        spec.isWholeQuery() ? total : accounts.get(spec.index()).of(rows.startNs(), rows.endNs()));
+    own.processor(spec.index()).drop("rows_omitted", rows.omitted());
+    total.processor(spec.index()).drop("rows_omitted", rows.omitted());
+    return own;
   }
 
   @Override
   public void snapshotState(StateSnapshotContext context) throws Exception {
     super.snapshotState(context);
     DataOutputSerializer out = new DataOutputSerializer(1024);
-    accounts.write(out);
+    total.write(out);
+    for (WindowAccounts window : accounts) {
+      window.write(out);
+    }
     windows.write(out);
     for (ProcessorMerge merge : merges) {
       merge.write(out);
@@ -90,7 +118,10 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
   }
 
   private void read(DataInputDeserializer in) throws Exception {
-    accounts = Accounts.read(in, query.processors().size());
+    total = Accounts.read(in, query.processors().size());
+    for (WindowAccounts window : accounts) {
+      window.read(in);
+    }
     windows.read(in);
     for (ProcessorMerge merge : merges) {
       merge.read(in);

@@ -13,9 +13,10 @@ import java.util.List;
  * @param startNs first nanosecond of the window
  * @param endNs first nanosecond after it
  * @param partial whether the stream ended before the window did, or the window goes on
+ * @param omitted rows that the bound on their number left out
  */
 public record WindowRows(
-    int processor, long startNs, long endNs, boolean partial, List<ResultRow> rows) {
+    int processor, long startNs, long endNs, boolean partial, List<ResultRow> rows, long omitted) {
 
   public void write(DataOutput out) throws IOException {
     Wire.writeUnsigned(out, processor);
@@ -26,6 +27,7 @@ public record WindowRows(
     for (ResultRow row : rows) {
       row.write(out);
     }
+    Wire.writeUnsigned(out, omitted);
   }
 
   public static WindowRows read(DataInput in) throws IOException {
@@ -38,6 +40,6 @@ public record WindowRows(
     for (int i = 0; i < count; i++) {
       rows.add(ResultRow.read(in));
     }
-    return new WindowRows(processor, start, end, partial, rows);
+    return new WindowRows(processor, start, end, partial, rows, Wire.readUnsigned(in));
   }
 }

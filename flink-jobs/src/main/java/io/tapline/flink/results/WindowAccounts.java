@@ -1,0 +1,115 @@
+package io.tapline.flink.results;
+
+import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.group.Wire;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What came about in each window of one processor.
+ *
+ * <pre>
+ *   panes     |  p  | p+1 | p+2 | p+3 | p+4 |      accounts of each, as they are told
+ *   window          [from ──────── to)            sum of its panes; a slide adds and takes away
+ * </pre>
+ *
+ * <p>Windows are asked for in order of their ends. What is told of a time that no later window
+ * reaches counts in the next one: it happened while that was open. Not thread-safe.
+ */
+final class WindowAccounts {
+  private final ProcessorSpec spec;
+  private final int processors;
+  private final TreeMap<Long, Accounts> panes = new TreeMap<>();
+  private Accounts undated;
+  private Accounts window;
+  private long from = Long.MIN_VALUE;
+  private long to = Long.MIN_VALUE;
+
+  WindowAccounts(ProcessorSpec spec, int processors) {
+    this.spec = spec;
+    this.processors = processors;
+    this.undated = new Accounts(processors);
+    this.window = new Accounts(processors);
+  }
+
+  void add(long timeNs, Accounts part) {
+    if (timeNs == Ledger.UNDATED) {
+      undated.add(part);
+      return;
+    }
+    long pane = Math.max(from, spec.paneOf(timeNs));
+    pane(pane).add(part);
+    if (pane < to) {
+      window.add(part);
+    }
+  }
+
+  private Accounts pane(long pane) {
+    return panes.computeIfAbsent(pane, index -> new Accounts(processors));
+  }
+
+  /** A copy of the accounts of a window. REQUIRES: it ends after all that were asked for before. */
+  Accounts of(long startNs, long endNs) {
+    long first = spec.paneOf(startNs);
+    if (!undated.isEmpty()) {
+      add(startNs, undated);
+      undated = new Accounts(processors);
+    }
+    slide(first, spec.paneOf(endNs));
+    Accounts copy = new Accounts(processors);
+    copy.add(window);
+    copy.setSamplingRate(lowestRate());
+    return copy;
+  }
+
+  private void slide(long newFrom, long newTo) {
+    Map<Long, Accounts> leaving = panes.headMap(newFrom, false);
+    boolean anew = window.mayHaveFolded() || newFrom >= to;
+    if (!anew) {
+      panes.subMap(from, true, newFrom, false).values().forEach(window::subtract);
+      panes.subMap(to, true, newTo, false).values().forEach(window::add);
+    }
+    leaving.clear();
+    from = newFrom;
+    to = newTo;
+    if (anew) {
+      sumAnew();
+    }
+  }
+
+  private void sumAnew() {
+    window = new Accounts(processors);
+    panes.headMap(to, false).values().forEach(window::add);
+  }
+
+  private double lowestRate() {
+    return panes.headMap(to, false).values().stream()
+        .mapToDouble(Accounts::samplingRate)
+        .min()
+        .orElse(1);
+  }
+
+  void write(DataOutput out) throws IOException {
+    out.writeLong(from);
+    out.writeLong(to);
+    undated.write(out);
+    Wire.writeUnsigned(out, panes.size());
+    for (Map.Entry<Long, Accounts> pane : panes.entrySet()) {
+      out.writeLong(pane.getKey());
+      pane.getValue().write(out);
+    }
+  }
+
+  void read(DataInput in) throws IOException {
+    from = in.readLong();
+    to = in.readLong();
+    undated = Accounts.read(in, processors);
+    for (long i = Wire.readUnsigned(in); i > 0; i--) {
+      panes.put(in.readLong(), Accounts.read(in, processors));
+    }
+    sumAnew();
+  }
+}

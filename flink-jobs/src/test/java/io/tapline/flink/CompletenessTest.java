@@ -1,0 +1,117 @@
+package io.tapline.flink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.flink.ingest.Pipeline;
+import io.tapline.flink.support.MonitorStream;
+import io.tapline.flink.support.Plans;
+import io.tapline.flink.support.Tuple;
+import io.tapline.flink.support.Workload;
+import io.tapline.schema.proto.Dropped;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.TupleBatch;
+import java.util.List;
+import java.util.function.ToLongFunction;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What each window is told of its own losses. */
+class CompletenessTest {
+  private static final long SECOND = 1_000_000_000L;
+
+  @Test
+  void lossesStandInTheWindowsInWhichTheyCameAbout() throws Exception {
+    try (Pipeline pipeline = pipeline(1, Plans.topK(3, "2s", "1s"))) {
+      MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
+      feed(pipeline, monitor.batch(10 * SECOND, List.of(get(9 * SECOND, "/a"))));
+      feed(pipeline, losing(monitor.batch(11 * SECOND, List.of(get(10 * SECOND, "/a"))), 5));
+      feed(pipeline, monitor.batch(12 * SECOND, List.of(get(11 * SECOND, "/a"))));
+      pipeline.restart(2);
+      feed(pipeline, losing(monitor.batch(13 * SECOND, List.of(get(12 * SECOND, "/a"))), 7));
+      feed(pipeline, monitor.end(14 * SECOND));
+      // Windows end at 10, 11, 12, 13 and 14 s.
+      assertThat(each(pipeline, c -> c.get("dropped").path("queue_full").asLong()))
+          .containsExactly(0L, 5L, 5L, 7L, 7L);
+      assertThat(each(pipeline, c -> c.get("tuples").asLong())).containsExactly(1L, 2L, 2L, 2L, 1L);
+      assertThat(each(pipeline, c -> c.get("packets_in").asLong()).get(1)).isEqualTo(22);
+    }
+  }
+
+  @Test
+  void theRateOfAWindowIsTheLowestThatWasInForceInIt() throws Exception {
+    try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
+      MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
+      for (int second = 1; second < 5; second++) {
+        TupleBatch batch =
+            monitor.batch((second + 1) * SECOND, List.of(get(second * SECOND, "/a")));
+        double rate = second == 2 ? 0.25 : 1;
+        feed(pipeline, batch.toBuilder().setSamplingRate(rate).build());
+      }
+      feed(pipeline, monitor.end(6 * SECOND));
+      assertThat(each(pipeline, c -> Math.round(100 * c.get("sampling_rate").asDouble())))
+          .containsExactly(100L, 25L, 100L, 100L);
+    }
+  }
+
+  /** Windows that follow each other without a gap lose nothing between them and nothing twice. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3})
+  void tumblingWindowsAddUpToTheTotals(int monitors) throws Exception {
+    Plan plan =
+        Plans.plan(
+            "q",
+            monitors,
+            Plans.group("COUNT", "", "\"size\":\"2s\",\"slide\":\"2s\"")
+                + ","
+                + Plans.topK(3, "3s", "3s"));
+    Workload workload = new Workload("q", monitors, 20, 400, 11 + monitors);
+    try (Pipeline pipeline = new Pipeline(plan, JobOptions.defaults().withParallelism(monitors))) {
+      for (int i = 0; workload.partitions.stream().anyMatch(p -> !p.isEmpty()); i++) {
+        List<byte[]> partition = workload.partitions.get(i % monitors);
+        if (!partition.isEmpty()) {
+          pipeline.feed(i % monitors, partition.remove(0));
+        }
+        if (i == 30) {
+          pipeline.restart(2);
+        }
+      }
+      assertThat(pipeline.windows(0)).hasSizeGreaterThan(8);
+      assertThat(sum(pipeline, 0, "tuples")).isEqualTo(workload.tuples.size());
+      assertThat(sum(pipeline, 1, "tuples")).isEqualTo(workload.tuples.size());
+      assertThat(sum(pipeline, 1, "packets_in")).isEqualTo(11L * workload.tuples.size());
+    }
+  }
+
+  private static long sum(Pipeline pipeline, int processor, String field) {
+    return pipeline.windows(processor).stream()
+        .mapToLong(window -> window.get("completeness").get(field).asLong())
+        .sum();
+  }
+
+  private static List<Long> each(Pipeline pipeline, ToLongFunction<JsonNode> figure) {
+    return pipeline.windows(0).stream()
+        .map(window -> figure.applyAsLong(window.get("completeness")))
+        .toList();
+  }
+
+  private static TupleBatch losing(TupleBatch batch, int packets) {
+    Dropped loss = Dropped.newBuilder().setReason("queue_full").setCount(packets).build();
+    return batch.toBuilder()
+        .setAccounting(batch.getAccounting().toBuilder().addDropped(loss))
+        .build();
+  }
+
+  private static void feed(Pipeline pipeline, TupleBatch batch) throws Exception {
+    pipeline.feed(0, batch.toByteArray());
+  }
+
+  private static Pipeline pipeline(int monitors, String processors) throws Exception {
+    return new Pipeline(Plans.plan("q", monitors, processors), JobOptions.defaults());
+  }
+
+  private static Tuple get(long timeNs, String url) {
+    return Tuple.http(timeNs, timeNs, url, 0);
+  }
+}
