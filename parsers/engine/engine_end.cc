@@ -1,0 +1,74 @@
+#include <cstring>
+#include <utility>
+
+#include "parsers/engine/engine_impl.h"
+
+namespace tapline {
+
+void Engine::Impl::begin_end(uint64_t queries) {
+  if (ending_ == 0) ending_clock_ns_ = clock_ns_;
+  ending_ |= queries;
+  cursor_ = 1;
+  choose_active();
+}
+
+bool Engine::Impl::continue_end(uint32_t connections) {
+  if (ending_ == 0) return true;
+  if (table_) {
+    cursor_ = table_->for_each_from(cursor_, connections, [this](Connection& connection) { settle(connection); });
+    if (cursor_ != 0) return false;
+  }
+  ending_ = 0;
+  choose_active();
+  return true;
+}
+
+void Engine::Impl::end_queries(uint64_t queries) {
+  begin_end(queries);
+  continue_end(UINT32_MAX);
+}
+
+bool Engine::Impl::settle(Connection& connection) {
+  const uint64_t ending = connection.queries & ending_;
+  const int64_t clock_ns = std::exchange(clock_ns_, ending_clock_ns_);
+  const bool others = ending != connection.queries;
+  if (!others) {
+    settling_ = true;
+    retire_now(connection);
+    settling_ = false;
+  } else if (ending != 0) {
+    for (Loaded& each : loaded_) {
+      if (each.follows(connection.is_tcp())) end_for(each, connection, ending);
+    }
+    forget(connection, ending);
+    if (connection.stream != 0 && !wanted(connection)) reassembler_->abandon(connection);
+  }
+  clock_ns_ = clock_ns;
+  return others;
+}
+
+void Engine::Impl::end_for(Loaded& each, Connection& connection, uint64_t ending) {
+  each.parser->on_end(connection, ending, each.emitter);
+  if ((each.emitter.queries_ & ~ending_) != 0) return;
+  each.parser->on_release(connection);
+  std::memset(connection.parser_state() + each.parser->state_offset_, 0, each.needs.connection_state_bytes);
+  connection.ignored_by &= static_cast<uint16_t>(~each.ignore_bit);
+}
+
+void Engine::Impl::retire(Connection& connection) {
+  if (ending_ != 0 && !settle(connection)) return;
+  retire_now(connection);
+}
+
+void Engine::Impl::retire_now(Connection& connection) {
+  if (reassembler_) reassembler_->finish(connection, StreamEnd::kGivenUp, connection.last_seen_ns);
+  for (Loaded& each : loaded_) {
+    if (!each.follows(connection.is_tcp())) continue;
+    each.parser->on_end(connection, connection.queries, each.emitter);
+    each.parser->on_release(connection);
+  }
+  forget(connection, connection.queries);
+  table_->erase(connection);
+}
+
+}  // namespace tapline

@@ -1,0 +1,214 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "parsers/engine/connection_table.h"
+#include "parsers/engine/engine.h"
+#include "parsers/engine/reassembler.h"
+#include "parsers/engine/tcp_tracker.h"
+
+namespace tapline {
+
+inline constexpr size_t kMostAbsorbed = 64;  // bits of Engine::Absorbed::left
+
+// Every parser that may ever be asked for is loaded from the start, so that each has its place in a connection's entry;
+// those that no query wants cost nothing. A burst is worked through packet by packet; with a single parser that sees
+// only packets, those between two events that could outdate a connection are handed to it together (`run`).
+//
+//   engine.cc         bursts, connections, time
+//   engine_absorb.cc  packets that no parser has to see
+//   engine_end.cc     queries and connections that end
+//   engine_load.cc    parsers, and which of them are run
+class Engine::Impl final : public StreamReceiver {
+ public:
+  Impl(std::vector<std::unique_ptr<Parser>> parsers, TupleSink* sink, const EngineOptions& options);
+
+  void process(std::span<Packet> burst);
+
+  // One that is not plain could be of any connection, so nothing after it is dealt with before it; nor is one after a
+  // packet that is left of the same connection (or of one that shares a few bits of its hash).
+  Absorbed absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
+
+  void advance(int64_t now_ns);
+  void set_parser_queries(uint32_t parser, uint64_t queries) {
+    loaded_.at(parser).emitter.queries_ = queries;
+    choose_active();
+  }
+
+  void begin_end(uint64_t queries);
+  bool continue_end(uint32_t connections);
+  void end_queries(uint64_t queries);
+  void end() { end_queries(~0ull); }
+
+  bool on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment) override;
+  bool on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment, LossReason reason) override;
+  void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns) override;
+
+  EngineStats stats() const;
+  std::span<const ParserStats> parser_stats();
+  int64_t now_ns() const { return clock_ns_; }
+  const Parser& parser(uint32_t index) const { return *loaded_.at(index).parser; }
+  uint32_t parser_count() const { return static_cast<uint32_t>(loaded_.size()); }
+
+ private:
+  struct Loaded {
+    std::unique_ptr<Parser> parser;
+    StreamParser* stream_parser;  // the same object, or null
+    Needs needs;
+    Emitter emitter;
+    uint16_t ignore_bit;
+    ParserStats stats;
+
+    bool follows(bool tcp) const { return tcp ? needs_connections(needs) : needs.datagrams; }
+  };
+  // How much of an entry the parsers' state takes. An entry is of TCP or of datagrams: parsers of the one and of the
+  // other share the room.
+  struct StateBytes {
+    uint32_t tcp = 0;
+    uint32_t datagrams = 0;
+  };
+
+  // Adds what a call took to a parser's cost, in the bursts that are timed: two reads of the counter, some 50 cycles,
+  // are too much for every packet.
+  class Timer {
+   public:
+    Timer(Loaded* loaded, size_t packets, bool timed) : stats_(timed ? &loaded->stats : nullptr) {
+      loaded->stats.packets += packets;
+      if (!timed) return;
+      stats_->sampled_packets += packets;
+      begin_ = __builtin_ia32_rdtsc();
+    }
+    ~Timer() {
+      if (stats_ != nullptr) stats_->sampled_cycles += __builtin_ia32_rdtsc() - begin_;
+    }
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+   private:
+    ParserStats* stats_;
+    uint64_t begin_ = 0;
+  };
+  static constexpr uint32_t kTimedBursts = 64;
+
+  void load(std::unique_ptr<Parser> parser, StateBytes* state);
+  static uint32_t place(const Needs& needs, StateBytes* state);
+  static bool needs_connections(const Needs& needs) {
+    return needs.connections || needs.streams || (needs.connection_state_bytes > 0 && !needs.datagrams);
+  }
+
+  // Only what somebody wants is run, and only what those parsers need is done.
+  void choose_active();
+
+  // Loads of one burst are on their way together instead of one after the other.
+  void look_ahead(std::span<const Packet> burst);
+
+  // How many packets at the beginning are plain and before `end_ns`; reads them, and fetches what they will need.
+  size_t read_plain(std::span<const RawPacket> burst, int64_t end_ns);
+
+  // Does what process() would do with a packet that is of no interest to the parsers, if this is one. *queries: those
+  // that want it.
+  bool absorb_one(size_t i, const RawPacket& raw, uint64_t always, uint64_t* queries);
+
+  void deliver_run();
+  // Packet time has left the current second: its interval ends, idle connections end.
+  void tick(int64_t time_ns);
+  int64_t deadline_ns(const Connection& connection) const;
+
+  Connection* find(const Packet& packet, uint64_t hash, Side* side);
+  void connect(Packet& packet, uint64_t hash);
+  void connect_datagram(Packet& packet, uint64_t hash);
+  void follow(Connection& connection, uint64_t queries) {
+    if (options_.live_flows != nullptr) count_flows(queries & ~connection.queries, 1);
+    connection.queries |= queries;
+  }
+
+  void forget(Connection& connection, uint64_t queries) {
+    if (options_.live_flows != nullptr) count_flows(queries, -1);
+    connection.queries &= ~queries;
+  }
+
+  void count_flows(uint64_t queries, int64_t change);
+  Connection& start(const Packet& packet, uint64_t hash);
+  void reassemble(Connection& connection, const Packet& packet, Side side);
+
+  // Each state has its own timeout.
+  void state_changed(Connection& connection, const Packet& packet);
+
+  // The packets before this one may still name the connection.
+  void give_way(Connection& connection, const Packet& packet);
+
+  // Whether a stream parser follows the connection.
+  bool wanted(const Connection& connection) const { return (all_ignore_ & ~connection.ignored_by) != 0; }
+
+  // Ends the connection for the queries that are ending, as of the moment they ended. Returns whether it lives on for
+  // others.
+  bool settle(Connection& connection);
+
+  // A parser that is left without queries forgets the connection: it may be asked again, and knows nothing then.
+  void end_for(Loaded& each, Connection& connection, uint64_t ending);
+  void retire(Connection& connection);
+  void retire_now(Connection& connection);
+
+  template <typename Call>
+  bool for_each_stream_parser(Connection& connection, Call call) {
+    uint16_t going_on = 0;
+    const auto tell = [&](Loaded& each) {
+      if (each.stream_parser == nullptr || (connection.ignored_by & each.ignore_bit) != 0) return;
+      Timer timer(&each, 1, timed_);
+      const bool gives_up = call(*each.stream_parser, each.emitter) == StreamVerdict::kGiveUp;
+      (gives_up ? connection.ignored_by : going_on) |= each.ignore_bit;
+    };
+    if (settling_) [[unlikely]] {
+      // What waits at the end is of queries that are not active any more.
+      for (Loaded& each : loaded_) {
+        if (each.emitter.queries_ != 0) tell(each);
+      }
+    } else {
+      for (Loaded* each : active_) tell(*each);
+    }
+    return going_on != 0;
+  }
+
+  void lose(LossReason reason, uint64_t count, uint64_t queries);
+
+  EngineOptions options_;
+  TupleSink* sink_;
+  std::vector<Loaded> loaded_;
+  int stream_parsers_ = 0;
+  uint16_t all_ignore_ = 0;
+  bool may_connect_ = false;
+  std::vector<Loaded*> active_;  // those with queries, in order; what follows is about them
+  bool connections_ = false;
+  bool intervals_ = false;
+  bool runs_ = false;
+  uint64_t connection_queries_ = 0;  // those that want anything parsed from connections
+  uint64_t stream_queries_ = 0;
+  uint64_t datagram_queries_ = 0;  // those that want anything parsed from UDP and ICMP flows
+  bool absorbs_ = false;
+  std::optional<ConnectionTable> table_;
+  std::optional<Reassembler> reassembler_;
+  std::vector<uint64_t> hashes_;  // of the burst's packets
+  std::array<PlainSegment, kMostAbsorbed> plain_;
+  std::array<uint64_t, kMostAbsorbed> plain_hashes_ = {};
+  std::array<Connection*, kMostAbsorbed> likely_ = {};
+  std::array<Absorbed::Share, kMostAbsorbed> shares_ = {};
+  std::span<Packet> run_;
+  int64_t clock_ns_ = INT64_MIN;
+  int64_t tick_ns_ = INT64_MIN;  // end of the current interval
+  uint32_t tick_number_ = 0;     // of the current interval
+  uint64_t ending_ = 0;          // queries whose end is under way
+  bool settling_ = false;        // for the connection at hand, it is now
+  int64_t ending_clock_ns_ = INT64_MIN;
+  uint32_t cursor_ = 0;  // where in the table it has got to
+  EngineStats stats_;
+  std::vector<ParserStats> parser_stats_;
+  uint32_t bursts_ = 0;
+  bool timed_ = false;
+};
+
+}  // namespace tapline

@@ -1,0 +1,65 @@
+#include <algorithm>
+#include <stdexcept>
+
+#include "parsers/engine/engine_impl.h"
+
+namespace tapline {
+namespace {
+
+constexpr int kMaxStreamParsers = 16;  // bits of Connection::ignored_by
+
+}  // namespace
+
+void Engine::Impl::load(std::unique_ptr<Parser> parser, StateBytes* state) {
+  const Needs needs = parser->needs();
+  auto* stream_parser = needs.streams ? dynamic_cast<StreamParser*>(parser.get()) : nullptr;
+  if (needs.streams && stream_parser == nullptr) {
+    throw std::invalid_argument("parser " + parser->schema().name + " asks for streams and is no StreamParser");
+  }
+  uint16_t ignore_bit = 0;
+  if (stream_parser != nullptr) {
+    if (stream_parsers_ == kMaxStreamParsers) throw std::invalid_argument("more than 16 parsers of streams");
+    ignore_bit = static_cast<uint16_t>(1u << stream_parsers_++);
+  }
+  may_connect_ |= needs_connections(needs) || needs.datagrams;
+  parser->state_offset_ = place(needs, state);
+  const auto index = static_cast<uint32_t>(loaded_.size());
+  loaded_.push_back({std::move(parser), stream_parser, needs, Emitter(index, sink_, &clock_ns_), ignore_bit, {}});
+  loaded_.back().stats.name = loaded_.back().parser->schema().name;
+}
+
+uint32_t Engine::Impl::place(const Needs& needs, StateBytes* state) {
+  const bool tcp = needs_connections(needs);
+  const uint32_t offset = std::max(tcp ? state->tcp : 0, needs.datagrams ? state->datagrams : 0);
+  const uint32_t end = offset + (needs.connection_state_bytes + 7u) / 8 * 8;
+  if (tcp) state->tcp = end;
+  if (needs.datagrams) state->datagrams = end;
+  return offset;
+}
+
+void Engine::Impl::choose_active() {
+  active_.clear();
+  all_ignore_ = 0;
+  connections_ = intervals_ = false;
+  connection_queries_ = stream_queries_ = datagram_queries_ = 0;
+  for (Loaded& each : loaded_) {
+    const uint64_t queries = each.emitter.queries_ & ~ending_;
+    if (queries == 0) continue;
+    active_.push_back(&each);
+    intervals_ |= each.needs.intervals;
+    if (each.needs.datagrams) datagram_queries_ |= queries;
+    connections_ |= each.needs.datagrams;
+    if (!needs_connections(each.needs)) continue;
+    connections_ = true;
+    connection_queries_ |= queries;
+    all_ignore_ |= each.ignore_bit;
+    if (each.stream_parser != nullptr) stream_queries_ |= queries;
+  }
+  runs_ = active_.size() == 1 && all_ignore_ == 0;
+  const auto wants_every = [](const Loaded* each) { return each->needs.every_packet; };
+  absorbs_ = connections_ && ending_ == 0 && std::none_of(active_.begin(), active_.end(), wants_every);
+  // Whoever is new has been shown nothing yet.
+  ++tick_number_;
+}
+
+}  // namespace tapline
