@@ -1,0 +1,114 @@
+#include "multilog/aggregate/buckets.h"
+
+#include <algorithm>
+
+namespace tapline::multilog {
+namespace {
+
+constexpr int kAttempts = 4;
+
+}  // namespace
+
+Buckets::Buckets(std::shared_ptr<const AggregateFunction> function, uint64_t width_ns, uint32_t slots)
+    : function_(std::move(function)),
+      width_ns_(width_ns),
+      slots_(slots),
+      slot_words_(kState + function_->words()),
+      words_((size_t{slots} + 1) * slot_words_) {}
+
+void Buckets::Fold(RowPointers rows, uint64_t least_time, uint64_t greatest_time, uint32_t time_offset,
+                   uint64_t version) {
+  auto is_last = [&](uint64_t time) { return time >= last_begin_ && time <= last_end_; };
+  auto go_to = [&](uint64_t time) {
+    if (is_last(time)) return;
+    last_bucket_ = time / width_ns_;
+    last_begin_ = last_bucket_ * width_ns_;
+    last_end_ = last_begin_ + (width_ns_ - 1);
+    if (last_end_ < last_begin_) last_end_ = ~uint64_t{0};
+  };
+  go_to(least_time);
+  if (is_last(greatest_time)) return FoldInto(last_bucket_, rows, version);
+  for (size_t begin = 0, end; begin < rows.size(); begin = end) {
+    go_to(LoadAs<uint64_t>(rows[begin] + time_offset));
+    for (end = begin + 1; end < rows.size() && is_last(LoadAs<uint64_t>(rows[end] + time_offset)); ++end) {
+    }
+    FoldInto(last_bucket_, rows.subspan(begin, end - begin), version);
+  }
+}
+
+void Buckets::FoldInto(uint64_t bucket, RowPointers rows, uint64_t version) {
+  const uint32_t slot = SlotOf(bucket);
+  const uint64_t present = Word(slot, kBucket);
+  if (present > bucket + 1) {
+    late_rows_.fetch_add(rows.size(), std::memory_order_relaxed);
+    return Change(slots_, 0, rows, version);
+  }
+  if (present != 0 && present != bucket + 1) Evict(slot, version);
+  Change(slot, bucket, rows, version);
+  Touch(bucket);
+}
+
+void Buckets::Change(uint32_t slot, uint64_t bucket, RowPointers rows, uint64_t version) {
+  const uint64_t sequence = Word(slot, kSequence);
+  Set(slot, kSequence, sequence + 1);
+  Set(slot, kBucket, bucket + 1);
+  Set(slot, kVersion, version);
+  function_->Add(Cells(Slot(slot) + kState), rows);
+  Set(slot, kSequence, sequence + 2);
+}
+
+// What the slot holds goes into the evicted state; then the slot is zero.
+void Buckets::Evict(uint32_t slot, uint64_t version) {
+  const uint64_t evicted = Word(slots_, kSequence), sequence = Word(slot, kSequence);
+  Set(slots_, kSequence, evicted + 1);
+  Set(slot, kSequence, sequence + 1);
+  Set(slots_, kBucket, 1);
+  Set(slots_, kVersion, version);
+  Set(slot, kVersion, version);
+  function_->Merge(Cells(Slot(slots_) + kState), Cells(Slot(slot) + kState));
+  const Cells state(Slot(slot) + kState);
+  for (size_t i = 0; i < function_->words(); ++i) state.Set(i, 0);
+  Set(slot, kSequence, sequence + 2);
+  Set(slots_, kSequence, evicted + 2);
+}
+
+void Buckets::Touch(uint64_t bucket) {
+  if (bucket + 1 > newest_.load(std::memory_order_relaxed)) newest_.store(bucket + 1, std::memory_order_release);
+  // The trigger thread resets these at any moment, so both are read and written atomically.
+  uint64_t low = touched_low_.load(std::memory_order_relaxed);
+  while (bucket < low && !touched_low_.compare_exchange_weak(low, bucket, std::memory_order_release)) {
+  }
+  uint64_t high = touched_high_.load(std::memory_order_relaxed);
+  while (bucket + 1 > high && !touched_high_.compare_exchange_weak(high, bucket + 1, std::memory_order_release)) {
+  }
+}
+
+bool Buckets::TakeTouched(uint64_t* low, uint64_t* high) {
+  const uint64_t above = touched_high_.exchange(0, std::memory_order_acquire);
+  const uint64_t least = touched_low_.exchange(~uint64_t{0}, std::memory_order_acquire);
+  if (above == 0 && least == ~uint64_t{0}) return false;
+  // One of the two was taken before the writer wrote it: the other is all there is to know.
+  *high = above == 0 ? least : above - 1;
+  *low = std::min(least, *high);
+  return true;
+}
+
+bool Buckets::Read(uint32_t slot, Copy* copy) const {
+  const size_t words = function_->words();
+  copy->state.resize(words);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const uint64_t before = Word(slot, kSequence);
+    if (before % 2 != 0) continue;
+    const uint64_t bucket = Word(slot, kBucket);
+    copy->version = Word(slot, kVersion);
+    const Cells state(Slot(slot) + kState);
+    for (size_t i = 0; i < words; ++i) copy->state[i] = state.Get(i);
+    if (Word(slot, kSequence) != before) continue;
+    copy->used = bucket != 0;
+    copy->bucket = bucket - copy->used;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace tapline::multilog

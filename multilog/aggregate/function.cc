@@ -1,0 +1,411 @@
+#include "multilog/aggregate/function.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "multilog/aggregate/sketches.h"
+
+namespace tapline::multilog {
+namespace {
+
+// A 128-bit whole number in two words.
+__int128 GetWhole(Cells state, size_t i) {
+  return static_cast<__int128>(static_cast<unsigned __int128>(state.Get(i + 1)) << 64 | state.Get(i));
+}
+void SetWhole(Cells state, size_t i, __int128 value) {
+  state.Set(i, static_cast<uint64_t>(value));
+  state.Set(i + 1, static_cast<uint64_t>(static_cast<unsigned __int128>(value) >> 64));
+}
+double GetReal(Cells state, size_t i) { return std::bit_cast<double>(state.Get(i)); }
+void SetReal(Cells state, size_t i, double value) { state.Set(i, std::bit_cast<uint64_t>(value)); }
+
+// Of a single column; rows that lack it, or hold no number in it, don't count.
+class ColumnFunction : public AggregateFunction {
+ public:
+  ColumnFunction(const Schema& schema, const Column& column)
+      : column_(column), presence_offset_(schema.presence_offset()) {}
+
+ protected:
+  template <typename Visit>
+  void ForEachKey(RowPointers rows, Visit&& visit) const {
+    // The common case without branches in the loop.
+    if (column_.presence_bit < 0 && column_.bytes == 2 && !column_.is_signed() && column_.type == FieldType::kU16) {
+      for (const uint8_t* row : rows) visit(uint64_t{LoadAs<uint16_t>(row + column_.offset)});
+      return;
+    }
+    for (const uint8_t* row : rows) {
+      if (!IsPresent(column_, row, presence_offset_)) continue;
+      const uint64_t key = KeyOf(column_, row);
+      if (column_.is_float() && NumberOfKey(column_, key) != NumberOfKey(column_, key)) continue;
+      visit(key);
+    }
+  }
+  Number NumberOf(uint64_t key) const {
+    return column_.is_float() ? Number::Real(NumberOfKey(column_, key)) : Number::Whole(IntegerOfKey(column_, key));
+  }
+  const Column column_;
+  const uint32_t presence_offset_;
+};
+
+class Count final : public AggregateFunction {
+ public:
+  size_t words() const override { return 1; }
+  std::vector<std::string> output_names() const override { return {"COUNT"}; }
+  void Add(Cells state, RowPointers rows) const override { state.Set(0, state.Get(0) + rows.size()); }
+  void Merge(Cells into, Cells from) const override { into.Set(0, into.Get(0) + from.Get(0)); }
+  std::vector<Number> Outputs(Cells state) const override { return {Number::Whole(state.Get(0))}; }
+};
+
+// COUNT of a field: of the rows that have it.
+class CountField final : public ColumnFunction {
+ public:
+  using ColumnFunction::ColumnFunction;
+  size_t words() const override { return 1; }
+  std::vector<std::string> output_names() const override { return {"COUNT"}; }
+  void Add(Cells state, RowPointers rows) const override {
+    uint64_t count = 0;
+    for (const uint8_t* row : rows) count += IsPresent(column_, row, presence_offset_);
+    state.Set(0, state.Get(0) + count);
+  }
+  void Merge(Cells into, Cells from) const override { into.Set(0, into.Get(0) + from.Get(0)); }
+  std::vector<Number> Outputs(Cells state) const override { return {Number::Whole(state.Get(0))}; }
+};
+
+// | count | sum, 128 bits |, or | count | sum as a double | unused |
+class Sum : public ColumnFunction {
+ public:
+  using ColumnFunction::ColumnFunction;
+  size_t words() const override { return 3; }
+  std::vector<std::string> output_names() const override { return {"SUM"}; }
+  void Add(Cells state, RowPointers rows) const override {
+    uint64_t count = 0;
+    if (column_.is_float()) {
+      double sum = GetReal(state, 1);
+      ForEachKey(rows, [&](uint64_t key) { sum += NumberOfKey(column_, key), ++count; });
+      SetReal(state, 1, sum);
+    } else {
+      __int128 sum = 0;
+      ForEachKey(rows, [&](uint64_t key) { sum += IntegerOfKey(column_, key), ++count; });
+      SetWhole(state, 1, GetWhole(state, 1) + sum);
+    }
+    state.Set(0, state.Get(0) + count);
+  }
+  void Merge(Cells into, Cells from) const override {
+    into.Set(0, into.Get(0) + from.Get(0));
+    if (column_.is_float())
+      SetReal(into, 1, GetReal(into, 1) + GetReal(from, 1));
+    else
+      SetWhole(into, 1, GetWhole(into, 1) + GetWhole(from, 1));
+  }
+  std::vector<Number> Outputs(Cells state) const override {
+    return {column_.is_float() ? Number::Real(GetReal(state, 1)) : Number::Whole(GetWhole(state, 1))};
+  }
+};
+
+class Average final : public Sum {
+ public:
+  using Sum::Sum;
+  std::vector<std::string> output_names() const override { return {"AVG"}; }
+  std::vector<Number> Outputs(Cells state) const override {
+    const uint64_t count = state.Get(0);
+    if (count == 0) return {Number()};
+    return {Number::Real(Sum::Outputs(state)[0].AsDouble() / static_cast<double>(count))};
+  }
+};
+
+// | count | least or greatest key |
+class Extreme final : public ColumnFunction {
+ public:
+  Extreme(const Schema& schema, const Column& column, bool least) : ColumnFunction(schema, column), least_(least) {}
+  size_t words() const override { return 2; }
+  std::vector<std::string> output_names() const override { return {least_ ? "MIN" : "MAX"}; }
+  void Add(Cells state, RowPointers rows) const override {
+    uint64_t count = state.Get(0), best = state.Get(1);
+    ForEachKey(rows, [&](uint64_t key) {
+      if (count++ == 0 || (least_ ? key < best : key > best)) best = key;
+    });
+    state.Set(0, count);
+    state.Set(1, best);
+  }
+  void Merge(Cells into, Cells from) const override {
+    if (from.Get(0) == 0) return;
+    const uint64_t a = into.Get(1), b = from.Get(1);
+    into.Set(1, into.Get(0) == 0 ? b : least_ ? std::min(a, b) : std::max(a, b));
+    into.Set(0, into.Get(0) + from.Get(0));
+  }
+  std::vector<Number> Outputs(Cells state) const override {
+    return {state.Get(0) == 0 ? Number() : NumberOf(state.Get(1))};
+  }
+
+ private:
+  const bool least_;
+};
+
+// | count | mean | sum of squared distances from it |: Welford's sums, merged by Chan's rule. Of the whole population.
+class StandardDeviation final : public ColumnFunction {
+ public:
+  using ColumnFunction::ColumnFunction;
+  size_t words() const override { return 3; }
+  std::vector<std::string> output_names() const override { return {"STDEV"}; }
+  void Add(Cells state, RowPointers rows) const override {
+    uint64_t count = state.Get(0);
+    double mean = GetReal(state, 1), squares = GetReal(state, 2);
+    ForEachKey(rows, [&](uint64_t key) {
+      const double value = NumberOfKey(column_, key), delta = value - mean;
+      mean += delta / static_cast<double>(++count);
+      squares += delta * (value - mean);
+    });
+    Write(state, count, mean, squares);
+  }
+  void Merge(Cells into, Cells from) const override {
+    const uint64_t a = into.Get(0), b = from.Get(0);
+    if (b == 0) return;
+    const double count = static_cast<double>(a) + static_cast<double>(b), delta = GetReal(from, 1) - GetReal(into, 1);
+    const double mean = GetReal(into, 1) + delta * static_cast<double>(b) / count;
+    const double squares =
+        GetReal(into, 2) + GetReal(from, 2) + delta * delta * static_cast<double>(a) * static_cast<double>(b) / count;
+    Write(into, a + b, mean, squares);
+  }
+  std::vector<Number> Outputs(Cells state) const override {
+    const uint64_t count = state.Get(0);
+    if (count == 0) return {Number()};
+    return {Number::Real(std::sqrt(std::max(0.0, GetReal(state, 2) / static_cast<double>(count))))};
+  }
+
+ private:
+  static void Write(Cells state, uint64_t count, double mean, double squares) {
+    state.Set(0, count);
+    SetReal(state, 1, mean);
+    SetReal(state, 2, squares);
+  }
+};
+
+class Distinct final : public ColumnFunction {
+ public:
+  using ColumnFunction::ColumnFunction;
+  size_t words() const override { return DistinctSketch::kWords; }
+  std::vector<std::string> output_names() const override { return {"DISTINCT"}; }
+  void Add(Cells state, RowPointers rows) const override {
+    ForEachKey(rows, [&](uint64_t key) { DistinctSketch::Add(state, key); });
+  }
+  void Merge(Cells into, Cells from) const override { DistinctSketch::Merge(into, from); }
+  std::vector<Number> Outputs(Cells state) const override { return {Number::Real(DistinctSketch::Estimate(state))}; }
+};
+
+class Quantiles final : public ColumnFunction {
+ public:
+  Quantiles(const Schema& schema, const Column& column, std::vector<double> quantiles)
+      : ColumnFunction(schema, column), quantiles_(std::move(quantiles)) {}
+  size_t words() const override { return QuantileSketch::kWords; }
+  std::vector<std::string> output_names() const override {
+    std::vector<std::string> names;
+    for (const double quantile : quantiles_) {
+      std::string digits = std::to_string(quantile * 100);
+      digits.erase(digits.find_last_not_of('0') + 1);
+      if (digits.back() == '.') digits.pop_back();
+      names.push_back("P" + digits);
+    }
+    return names;
+  }
+  void Add(Cells state, RowPointers rows) const override {
+    ForEachKey(rows, [&](uint64_t key) { QuantileSketch::Add(state, key); });
+  }
+  void Merge(Cells into, Cells from) const override { QuantileSketch::Merge(into, from); }
+  std::vector<Number> Outputs(Cells state) const override {
+    std::vector<Number> values;
+    for (const double quantile : quantiles_) values.push_back(QuantileSketch::Quantile(state, quantile));
+    return values;
+  }
+
+ private:
+  const std::vector<double> quantiles_;
+};
+
+class User final : public AggregateFunction {
+ public:
+  User(const Schema& schema, UserFunction function) : schema_(schema), function_(std::move(function)) {}
+  size_t words() const override { return function_.words; }
+  std::vector<std::string> output_names() const override { return function_.outputs; }
+  void Add(Cells state, RowPointers rows) const override {
+    for (const uint8_t* row : rows) function_.add(state, schema_, row);
+  }
+  void Merge(Cells into, Cells from) const override { function_.merge(into, from); }
+  std::vector<Number> Outputs(Cells state) const override { return function_.values(state); }
+
+ private:
+  const Schema schema_;
+  const UserFunction function_;
+};
+
+// "path[2]" or "path".
+Result<Column> ColumnNamed(const std::string& text, const Schema& schema) {
+  const size_t bracket = text.find('[');
+  const Field* field = schema.Find(text.substr(0, bracket));
+  if (field == nullptr) return Status(Code::kInvalid, "unknown field '" + text + "'");
+  if (bracket == std::string::npos) {
+    if (field->spec.elements > 1) return Status(Code::kInvalid, text + " is a list: " + text + "[0]");
+    return field->column;
+  }
+  const std::string digits = text.substr(bracket + 1, text.size() - bracket - 2);
+  if (text.back() != ']' || digits.empty() || digits.size() > 2 ||
+      digits.find_first_not_of("0123456789") != std::string::npos || std::stoul(digits) >= field->spec.elements)
+    return Status(Code::kInvalid, "no element '" + text + "'");
+  return field->element(static_cast<uint32_t>(std::stoul(digits)));
+}
+
+using Made = Result<std::shared_ptr<const AggregateFunction>>;
+
+Made MakeOfColumn(const std::string& name, const FunctionSpec& spec, const Schema& schema, const Column& column) {
+  const std::string type(NameOf(column.type));
+  if (!column.keyed()) return Status(Code::kInvalid, "no " + name + " of a field of type " + type);
+  if (name == "COUNT") return {std::make_shared<CountField>(schema, column)};
+  if (name == "DISTINCT") return {std::make_shared<Distinct>(schema, column)};
+  if (!column.is_number()) return Status(Code::kInvalid, "no " + name + " of a field of type " + type);
+  if (name == "SUM") return {std::make_shared<Sum>(schema, column)};
+  if (name == "AVG") return {std::make_shared<Average>(schema, column)};
+  if (name == "MIN") return {std::make_shared<Extreme>(schema, column, true)};
+  if (name == "MAX") return {std::make_shared<Extreme>(schema, column, false)};
+  if (name == "STDEV") return {std::make_shared<StandardDeviation>(schema, column)};
+  if (column.is_float() || column.is_signed()) return Status(Code::kInvalid, "quantiles are of unsigned fields only");
+  if (spec.quantiles.empty() || spec.quantiles.size() > 16 ||
+      std::any_of(spec.quantiles.begin(), spec.quantiles.end(), [](double q) { return !(q >= 0 && q <= 1); }))
+    return Status(Code::kInvalid, "1 to 16 quantiles between 0 and 1");
+  return {std::make_shared<Quantiles>(schema, column, spec.quantiles)};
+}
+
+Made MakeUngrouped(const FunctionSpec& spec, const Schema& schema, const UserFunctions& users) {
+  for (const auto& [name, function] : users) {
+    if (name == spec.function) return {std::make_shared<User>(schema, function)};
+  }
+  std::string name = spec.function;
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? c - 32 : c; });
+  constexpr std::string_view kNames[] = {"COUNT", "SUM", "AVG", "MIN", "MAX", "STDEV", "DISTINCT", "QUANTILE"};
+  if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
+    return Status(Code::kInvalid, "unknown function '" + spec.function + "'");
+  if (spec.field.empty()) {
+    if (name != "COUNT") return Status(Code::kInvalid, name + " needs a field");
+    return {std::make_shared<Count>()};
+  }
+  Result<Column> column = ColumnNamed(spec.field, schema);
+  if (!column.ok()) return column.status();
+  return MakeOfColumn(name, spec, schema, *column);
+}
+
+}  // namespace
+
+Made MakeFunction(const FunctionSpec& spec, const Schema& schema, const UserFunctions& users) {
+  Made inner = MakeUngrouped(spec, schema, users);
+  if (!inner.ok() || spec.group_by.empty()) return inner;
+  if (spec.group_by.size() > 4) return Status(Code::kInvalid, "at most 4 fields to group by");
+  if (spec.max_groups < 1 || spec.max_groups > (1u << 20)) return Status(Code::kInvalid, "1 to 1048576 groups");
+  std::vector<Column> columns;
+  for (const std::string& name : spec.group_by) {
+    Result<Column> column = ColumnNamed(name, schema);
+    if (!column.ok()) return column.status();
+    if (!column->keyed()) return Status(Code::kInvalid, "can't group by '" + name + "': longer than 8 bytes");
+    columns.push_back(*column);
+  }
+  return {std::make_shared<GroupedFunction>(*inner, schema, std::move(columns), spec.max_groups)};
+}
+
+GroupedFunction::GroupedFunction(std::shared_ptr<const AggregateFunction> inner, const Schema& schema,
+                                 std::vector<Column> keys, uint32_t max_groups)
+    : inner_(std::move(inner)),
+      schema_(schema),
+      columns_(std::move(keys)),
+      max_groups_(max_groups),
+      slots_(std::bit_ceil(size_t{max_groups} + max_groups / 3 + 1)) {}
+
+size_t GroupedFunction::words() const { return EntryAt(slots_); }
+
+bool GroupedFunction::KeysOf(const uint8_t* row, uint64_t* keys) const {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (!IsPresent(columns_[i], row, schema_.presence_offset())) return false;
+    keys[i] = KeyOf(columns_[i], row);
+  }
+  return true;
+}
+
+bool GroupedFunction::Find(Cells state, const uint64_t* keys, size_t* slot) const {
+  uint64_t hash = 0;
+  for (size_t i = 0; i < columns_.size(); ++i) hash = SketchHash(hash ^ keys[i]);
+  for (size_t probes = 0; probes < slots_; ++probes) {
+    *slot = (hash + probes) & (slots_ - 1);
+    const Cells entry = state.From(EntryAt(*slot));
+    if (entry.Get(0) == 0) return false;
+    bool same = true;
+    for (size_t i = 0; i < columns_.size(); ++i) same = same && entry.Get(1 + i) == keys[i];
+    if (same) return true;
+  }
+  return false;
+}
+
+Cells GroupedFunction::StateFor(Cells state, const uint64_t* keys) const {
+  size_t slot;
+  if (!Find(state, keys, &slot)) {
+    if (state.Get(0) >= max_groups_) return state.From(2);
+    const Cells entry = state.From(EntryAt(slot));
+    entry.Set(0, 1);
+    for (size_t i = 0; i < columns_.size(); ++i) entry.Set(1 + i, keys[i]);
+    state.Set(0, state.Get(0) + 1);
+  }
+  return state.From(EntryAt(slot) + 1 + columns_.size());
+}
+
+void GroupedFunction::Add(Cells state, RowPointers rows) const {
+  uint64_t keys[4];
+  size_t in_groups = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!KeysOf(rows[i], keys)) continue;
+    inner_->Add(StateFor(state, keys), rows.subspan(i, 1));
+    ++in_groups;
+  }
+  state.Set(1, state.Get(1) + in_groups);
+}
+
+void GroupedFunction::Merge(Cells into, Cells from) const {
+  uint64_t keys[4];
+  inner_->Merge(into.From(2), from.From(2));
+  for (size_t slot = 0; slot < slots_; ++slot) {
+    const Cells entry = from.From(EntryAt(slot));
+    if (entry.Get(0) == 0) continue;
+    for (size_t i = 0; i < columns_.size(); ++i) keys[i] = entry.Get(1 + i);
+    inner_->Merge(StateFor(into, keys), entry.From(1 + columns_.size()));
+  }
+  into.Set(1, into.Get(1) + from.Get(1));
+}
+
+std::vector<Number> GroupedFunction::Outputs(Cells state) const {
+  std::vector<uint64_t> all(inner_->words());
+  inner_->Merge(Cells(all.data()), state.From(2));
+  for (size_t slot = 0; slot < slots_; ++slot) {
+    const Cells entry = state.From(EntryAt(slot));
+    if (entry.Get(0) != 0) inner_->Merge(Cells(all.data()), entry.From(1 + columns_.size()));
+  }
+  return inner_->Outputs(Cells(all.data()));
+}
+
+std::vector<Group> GroupedFunction::Groups(Cells state) const {
+  std::vector<Group> groups;
+  for (size_t slot = 0; slot < slots_; ++slot) {
+    const Cells entry = state.From(EntryAt(slot));
+    if (entry.Get(0) == 0) continue;
+    Group group;
+    for (size_t i = 0; i < columns_.size(); ++i) group.keys.push_back(entry.Get(1 + i));
+    group.outputs = inner_->Outputs(entry.From(1 + columns_.size()));
+    groups.push_back(std::move(group));
+  }
+  std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.keys < b.keys; });
+  if (state.Get(0) >= max_groups_) groups.push_back({{}, true, inner_->Outputs(state.From(2))});
+  return groups;
+}
+
+std::vector<Number> GroupedFunction::OutputsFor(Cells state, const uint8_t* row) const {
+  uint64_t keys[4];
+  size_t slot;
+  if (!KeysOf(row, keys) || !Find(state, keys, &slot)) return std::vector<Number>(inner_->output_names().size());
+  return inner_->Outputs(state.From(EntryAt(slot) + 1 + columns_.size()));
+}
+
+}  // namespace tapline::multilog

@@ -1,0 +1,117 @@
+// What an aggregate computes: a fold of rows into a state of 64-bit words that merges with others of its kind.
+//
+//   state 0 (all words 0) ── Add(rows) ──▶ state ── Merge ──▶ state ── Outputs ──▶ numbers
+//
+// Merging is associative and commutative: each writer folds its own rows, each time bucket its own, and readers merge
+// them (Confluo §3.2). Words are read and written through Cells only, since readers copy them while a writer writes
+// (aggregate/cells.h says how they tell). The bytes of the sketches are defined in schema/sketches.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "multilog/base/status.h"
+#include "multilog/expr/expression.h"
+#include "multilog/record/schema.h"
+
+namespace tapline::multilog {
+
+// Words shared with readers: each access is atomic, release or acquire, which costs nothing on x86.
+class Cells {
+ public:
+  explicit Cells(uint64_t* words) : words_(words) {}
+  uint64_t Get(size_t i) const { return __atomic_load_n(words_ + i, __ATOMIC_ACQUIRE); }
+  void Set(size_t i, uint64_t value) const { __atomic_store_n(words_ + i, value, __ATOMIC_RELEASE); }
+  Cells From(size_t i) const { return Cells(words_ + i); }
+
+ private:
+  uint64_t* words_;
+};
+
+using RowPointers = std::span<const uint8_t* const>;
+
+class AggregateFunction {
+ public:
+  virtual ~AggregateFunction() = default;
+  virtual size_t words() const = 0;
+  // Names of Outputs, in order; the first is the aggregate's value where one is wanted.
+  virtual std::vector<std::string> output_names() const = 0;
+  virtual void Add(Cells state, RowPointers rows) const = 0;
+  virtual void Merge(Cells into, Cells from) const = 0;
+  // Missing numbers where the state holds nothing (an average of no rows).
+  virtual std::vector<Number> Outputs(Cells state) const = 0;
+};
+
+// A user's own: `add` and `merge` change the first state only. A state of zeros is that of no rows.
+struct UserFunction {
+  size_t words = 1;
+  std::vector<std::string> outputs;
+  std::function<void(Cells state, const Schema& schema, const uint8_t* row)> add;
+  std::function<void(Cells into, Cells from)> merge;
+  std::function<std::vector<Number>(Cells state)> values;
+};
+
+struct FunctionSpec {
+  // COUNT, SUM, AVG, MIN, MAX, STDEV, DISTINCT, QUANTILE (in any case), or a user's.
+  std::string function = "COUNT";
+  // The field it is of, with [i] for an element of a list. COUNT needs none.
+  std::string field;
+  // QUANTILE: which, between 0 and 1; an output each.
+  std::vector<double> quantiles = {0.5, 0.9, 0.99};
+  // Up to 4 fields of at most 8 bytes each; one state per combination of their values.
+  std::vector<std::string> group_by;
+  // How many combinations are kept per writer and time bucket; rows of others are folded into one state, "the rest".
+  uint32_t max_groups = 1024;
+};
+
+using UserFunctions = std::vector<std::pair<std::string, UserFunction>>;
+
+// kInvalid with a sentence for unknown functions, unknown fields and functions that the field's type doesn't have.
+Result<std::shared_ptr<const AggregateFunction>> MakeFunction(const FunctionSpec& spec, const Schema& schema,
+                                                              const UserFunctions& users);
+
+// One group of a grouped state.
+struct Group {
+  std::vector<uint64_t> keys;
+  bool is_rest = false;
+  std::vector<Number> outputs;
+};
+
+// A table of groups, itself a function: Outputs are those of all groups together.
+//
+//   | groups used | rows in all | state of the rest | entry 0 | entry 1 | …        entry: | 1 if used | keys | state |
+class GroupedFunction final : public AggregateFunction {
+ public:
+  GroupedFunction(std::shared_ptr<const AggregateFunction> inner, const Schema& schema, std::vector<Column> keys,
+                  uint32_t max_groups);
+  size_t words() const override;
+  std::vector<std::string> output_names() const override { return inner_->output_names(); }
+  void Add(Cells state, RowPointers rows) const override;
+  void Merge(Cells into, Cells from) const override;
+  std::vector<Number> Outputs(Cells state) const override;
+
+  std::vector<Group> Groups(Cells state) const;
+  // Those of the row's own group; missing where it has none.
+  std::vector<Number> OutputsFor(Cells state, const uint8_t* row) const;
+
+ private:
+  size_t EntryWords() const { return 1 + columns_.size() + inner_->words(); }
+  size_t EntryAt(size_t slot) const { return 2 + inner_->words() + slot * EntryWords(); }
+  bool KeysOf(const uint8_t* row, uint64_t* keys) const;
+  // The state of the group: found, made, or that of the rest.
+  Cells StateFor(Cells state, const uint64_t* keys) const;
+  bool Find(Cells state, const uint64_t* keys, size_t* slot) const;
+
+  std::shared_ptr<const AggregateFunction> inner_;
+  const Schema schema_;
+  std::vector<Column> columns_;
+  uint32_t max_groups_;
+  size_t slots_;
+};
+
+}  // namespace tapline::multilog

@@ -1,0 +1,139 @@
+// A filter expression, compiled: a tree in negation normal form (negations are pushed into the leaves).
+//
+//   expression := and/or over
+//     comparison    sum (== = != < <= > >=) sum      sum: fields, list elements, aggregates and literals joined by +
+//     and - membership    field in 10.1.3.0/24 | 80..90 | [80, 90] | {80, 443, 8000..8080}      also `not in` wildcard
+//     dstIP like 192.*.*.1                                                   also `not like` list          path
+//     contains 7 presence      has(queue_depth)
+//   joined by && || ! (and, or, not) and parentheses. Numbers take units (B KB MB GB TB KiB MiB GiB ns us ms s m h) and
+//   0x; TCP, UDP, ICMP, true and false are numbers too.
+//
+// Truth has three values: a comparison with a missing field is unknown, and so is its negation; unknown selects
+// nothing. Immutable once compiled: any thread may evaluate it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "multilog/base/status.h"
+#include "multilog/record/schema.h"
+
+namespace tapline::multilog {
+
+// A value of an aggregate: whole where it can be, for nanoseconds since the epoch don't fit a double.
+struct Number {
+  bool present = false;
+  bool is_float = false;
+  __int128 whole = 0;
+  double real = 0;
+
+  static Number Whole(__int128 value) { return {true, false, value, 0}; }
+  static Number Real(double value) { return {true, true, 0, value}; }
+  double AsDouble() const { return is_float ? real : static_cast<double>(whole); }
+};
+
+struct KeyRange {
+  uint64_t low, high;  // both inclusive
+  bool operator==(const KeyRange&) const = default;
+};
+// Sorted, disjoint, with gaps between.
+using KeyRanges = std::vector<KeyRange>;
+
+KeyRanges Union(KeyRanges ranges);
+KeyRanges Intersect(const KeyRanges& a, const KeyRanges& b);
+KeyRanges Complement(const KeyRanges& ranges, uint64_t max_key);
+bool Contains(const KeyRanges& ranges, uint64_t key);
+
+// Which output of which aggregate; the numbers are the resolver's.
+struct AggregateRef {
+  uint32_t aggregate = 0;
+  uint32_t output = 0;
+  bool operator==(const AggregateRef&) const = default;
+};
+
+enum class Compare : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };
+
+struct Term {
+  int sign = 1;
+  std::optional<AggregateRef> aggregate;
+  Column column;  // if it is no aggregate
+  bool operator==(const Term&) const = default;
+};
+
+struct Leaf {
+  enum class Kind : uint8_t {
+    kKeys,     // (key of column & mask) lies in ranges
+    kWide,     // low <= (bytes of column & wide_mask) <= high
+    kPresent,  // column is there
+    kLinear,   // sum of terms + constant, compared with 0
+    kPair,     // bytes of column compared with those of other
+  };
+  Kind kind = Kind::kKeys;
+  Compare compare = Compare::kEqual;  // kLinear, kPair
+  bool negated = false;               // all but kKeys
+  Column column;
+  Column other;
+  uint64_t mask = ~uint64_t{0};
+  KeyRanges ranges;
+  std::string low, high, wide_mask;
+  std::vector<Term> terms;
+  Number constant;
+  std::string text;  // as written, for people
+
+  // Whether two leaves select the same, whatever they were written as.
+  bool SameAs(const Leaf& other_leaf) const;
+  bool depends_on_aggregate() const;
+};
+
+struct Node {
+  enum class Kind : uint8_t { kTrue, kFalse, kLeaf, kAnd, kOr };
+  Kind kind = Kind::kTrue;
+  uint32_t leaf = 0;           // kLeaf: which of Expression::leaves
+  std::vector<Node> children;  // kAnd, kOr
+};
+
+// What a disjunctive normal form has to be satisfied: all leaves of one clause.
+using Clause = std::vector<Leaf>;
+
+class Expression {
+ public:
+  using Resolver = std::function<std::optional<AggregateRef>(std::string_view name)>;
+  // At most this many bytes, nested parentheses and negations, and leaves.
+  static constexpr size_t kMaxBytes = 64 * 1024;
+  static constexpr int kMaxDepth = 100;
+  static constexpr size_t kMaxLeaves = 4096;
+
+  // An empty text selects everything. Errors are kInvalid and tell the byte where the text goes wrong.
+  static Result<Expression> Compile(std::string_view text, const Schema& schema, const Resolver& resolve = {});
+
+  const Node& root() const { return root_; }
+  const std::vector<Leaf>& leaves() const { return leaves_; }
+  const std::string& text() const { return text_; }
+  bool depends_on_aggregate() const;
+  std::vector<AggregateRef> aggregates() const;
+
+  // One row, without vectors. `value` gives aggregates; without it they are unknown.
+  using Values = std::function<Number(const AggregateRef&)>;
+  bool Matches(const uint8_t* row, const Schema& schema, const Values& value = {}) const;
+
+  // The canonical disjunctive normal form: leaves on one column merged, contradictions left out, duplicates left out.
+  // Nothing if it would have more than `max_clauses`. A clause without leaves selects everything; no clause, nothing.
+  std::optional<std::vector<Clause>> Dnf(size_t max_clauses = 64) const;
+
+ private:
+  friend class Parser;
+  Node root_;
+  std::vector<Leaf> leaves_;
+  std::string text_;
+};
+
+enum class Truth : uint8_t { kFalse, kUnknown, kTrue };
+Truth Evaluate(const Leaf& leaf, const uint8_t* row, const Schema& schema, const Expression::Values& value);
+// The same leaf, as its canonical text: "dstPort in {80..80}".
+std::string Describe(const Leaf& leaf, const Schema& schema);
+
+}  // namespace tapline::multilog

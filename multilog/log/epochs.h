@@ -1,0 +1,101 @@
+// Who still reads what is about to be freed: epoch-based reclamation.
+//
+//   reader     pin = Enter()  … reads pointers, follows them …  ~Pin
+//   remover    unlinks an object, Retire(free it), and now and then Collect()
+//
+// Publication order: the unlinking store precedes Retire's increment of epoch_, which precedes Collect's look at the
+// slots; Enter writes its slot, then a full fence, then reads pointers. So a reader that Collect did not see can't find
+// the object. Entering is wait-free while fewer than kSlots pins are held (then it spins); it never waits for a
+// remover, and nobody waits for a reader: what it holds is freed later. Retire and Collect lock among themselves;
+// writers call neither.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace tapline::multilog {
+
+class Epochs {
+ public:
+  static constexpr size_t kSlots = 256;
+
+  class Pin {
+   public:
+    Pin() = default;
+    Pin(Pin&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
+    Pin& operator=(Pin&& other) noexcept {
+      std::swap(slot_, other.slot_);
+      return *this;
+    }
+    ~Pin() {
+      if (slot_ != nullptr) slot_->store(0, std::memory_order_release);
+    }
+
+   private:
+    friend class Epochs;
+    explicit Pin(std::atomic<uint64_t>* slot) : slot_(slot) {}
+    std::atomic<uint64_t>* slot_ = nullptr;
+  };
+
+  Pin Enter() {
+    static std::atomic<size_t> threads{0};
+    thread_local size_t hint = threads.fetch_add(7, std::memory_order_relaxed);
+    while (true) {
+      for (size_t i = 0; i < kSlots; ++i) {
+        std::atomic<uint64_t>& slot = slots_[(hint + i) % kSlots].epoch;
+        uint64_t free = 0;
+        if (slot.load(std::memory_order_relaxed) == 0 &&
+            slot.compare_exchange_strong(free, epoch_.load(std::memory_order_acquire), std::memory_order_seq_cst)) {
+          hint = (hint + i) % kSlots;
+          return Pin(&slot);
+        }
+      }
+      std::this_thread::yield();
+    }
+  }
+
+  void Retire(std::function<void()> free) {
+    const std::lock_guard lock(mutex_);
+    retired_.push_back({epoch_.fetch_add(1, std::memory_order_seq_cst), std::move(free)});
+  }
+
+  // Frees what no reader can see any more; how much still waits.
+  size_t Collect() {
+    const std::lock_guard lock(mutex_);
+    uint64_t oldest = epoch_.load(std::memory_order_seq_cst);
+    for (Slot& slot : slots_) {
+      const uint64_t epoch = slot.epoch.load(std::memory_order_seq_cst);
+      if (epoch != 0 && epoch < oldest) oldest = epoch;
+    }
+    while (!retired_.empty() && retired_.front().epoch < oldest) {
+      retired_.front().free();
+      retired_.pop_front();
+    }
+    return retired_.size();
+  }
+
+  // REQUIRES that nobody reads.
+  ~Epochs() {
+    for (Retired& retired : retired_) retired.free();
+  }
+
+ private:
+  struct alignas(64) Slot {
+    std::atomic<uint64_t> epoch{0};  // 0: free
+  };
+  struct Retired {
+    uint64_t epoch;
+    std::function<void()> free;
+  };
+  std::atomic<uint64_t> epoch_{1};
+  std::array<Slot, kSlots> slots_;
+  std::mutex mutex_;
+  std::deque<Retired> retired_;
+};
+
+}  // namespace tapline::multilog

@@ -1,0 +1,92 @@
+// What happens to each row: the filters, aggregates and indexes of the moment, as one immutable object that writers
+// load at the start of each piece and that is replaced as a whole when one of them is added or removed.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "multilog/aggregate/buckets.h"
+#include "multilog/aggregate/function.h"
+#include "multilog/expr/chunk_program.h"
+
+namespace tapline::multilog {
+
+inline constexpr uint32_t kMaxWriters = 64;
+inline constexpr uint64_t kNotYet = ~uint64_t{0};
+
+struct Filter {
+  uint64_t id = 0;
+  std::string name;
+  Expression expression;
+  // Selects every row: nothing is kept for it.
+  bool everything = false;
+  // Per writer: the first position it looked at; kNotYet before. Written by the writer before its tail (release).
+  std::array<std::atomic<uint64_t>, kMaxWriters> covered_from;
+  std::atomic<uint64_t> lost_postings{0};
+
+  Filter() {
+    for (auto& position : covered_from) position.store(kNotYet, std::memory_order_relaxed);
+  }
+};
+
+struct Aggregate {
+  uint64_t id = 0;
+  std::string name;
+  FunctionSpec spec;
+  std::shared_ptr<const AggregateFunction> function;
+  const GroupedFunction* grouped = nullptr;  // the same, if it has groups
+  std::shared_ptr<Filter> filter;
+  uint64_t bucket_ns = 0;
+  uint32_t slots = 0;
+  std::vector<std::string> outputs;
+
+  struct PerWriter {
+    std::unique_ptr<Buckets> buckets;
+    // Where folding began.
+    std::atomic<uint64_t> covered_from{kNotYet};
+    // The writer's own: the state over all time, kept where a filter compares with it.
+    std::vector<uint64_t> running;
+    bool has_running = false;
+  };
+  // Made, for all writers there are, before a pipeline that names the aggregate is published; for later writers before
+  // they first append.
+  std::array<std::atomic<PerWriter*>, kMaxWriters> per_writer{};
+  std::vector<std::unique_ptr<PerWriter>> owned;  // control mutex
+};
+
+struct Index {
+  uint64_t id = 0;
+  std::string field;
+  Column column;
+};
+
+struct Pipeline {
+  explicit Pipeline(const Schema& schema) : program(schema) {}
+
+  struct Stage {
+    std::shared_ptr<Filter> filter;
+    uint32_t number = 0;  // of the filter in the program
+    // Compares with aggregates: rows are taken one by one.
+    bool dependent = false;
+    std::vector<std::shared_ptr<Aggregate>> aggregates;
+    // Those among them that filters compare with.
+    std::vector<std::shared_ptr<Aggregate>> live;
+  };
+  struct IndexStage {
+    Index index;
+    uint32_t column = 0;  // in the program
+  };
+  ChunkProgram program;
+  uint32_t time_column = 0;
+  std::vector<Stage> stages;
+  bool has_dependent = false;
+  std::vector<IndexStage> indexes;
+  // By the resolver's number (Expression's AggregateRef): the live aggregate; null for others.
+  std::vector<std::shared_ptr<Aggregate>> references;
+};
+
+}  // namespace tapline::multilog

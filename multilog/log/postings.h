@@ -1,0 +1,66 @@
+// Which rows of one segment have which key of one column: built once, when the segment is full, never changed.
+//
+//   keys    | k0 | k1 | …            distinct, ascending, 1, 2, 4 or 8 bytes each
+//   starts  | 0 | s1 | … | rows |    rows with key i are offsets[starts[i] .. starts[i+1])
+//   offsets | o | o | …              2 bytes each, ascending within a key
+//
+// Where keys ascend with the rows (times), nothing is stored and look-ups search the rows (`sorted`).
+// Rows that lack the field are in none. Building takes, for 64 Ki rows: 1.5 to 3 ns a row by counting where keys
+// span at most 64 Ki values, else 6 to 15 ns by radix sort (measured by bench_multilog --layouts).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "multilog/expr/expression.h"
+
+namespace tapline::multilog {
+
+struct Postings {
+  uint64_t index = 0;  // whose they are
+  uint32_t key_bytes = 0;
+  bool sorted = false;
+  uint32_t distinct = 0;
+  uint32_t rows = 0;
+  const void* keys = nullptr;
+  const uint32_t* starts = nullptr;
+  const uint16_t* offsets = nullptr;
+  uint64_t min_key = 0, max_key = 0;
+
+  uint64_t Key(uint32_t i) const;
+  // The first distinct key that is at least, or above, `key`. REQUIRES !sorted.
+  uint32_t LowerBound(uint64_t key) const;
+  uint32_t UpperBound(uint64_t key) const;
+  // How many rows have keys in the ranges. REQUIRES !sorted.
+  uint32_t Count(const KeyRanges& ranges) const;
+};
+
+// Memory for one builder, reused.
+class PostingsBuilder {
+ public:
+  using Allocate = std::function<void*(size_t bytes)>;
+  // `keys` are of rows 0 to count-1; `present`, if not null, has a bit for each row that has the field.
+  // Null if `allocate` gives no memory.
+  Postings* Build(const void* keys, uint32_t key_bytes, uint32_t count, const std::vector<bool>* present,
+                  const Allocate& allocate);
+
+ private:
+  template <typename Key>
+  Postings* BuildTyped(const Key* keys, uint32_t count, const std::vector<bool>* present, const Allocate& allocate);
+  template <typename Key>
+  bool Counted(const Key* keys, uint32_t count, Key min, Key max, Postings* out, const Allocate& allocate);
+  template <typename Key>
+  bool Radixed(const Key* keys, uint32_t count, const std::vector<bool>* present, Key min, Key max, Postings* out,
+               const Allocate& allocate);
+
+  struct Entry {
+    uint64_t key;
+    uint16_t offset;
+  };
+  std::vector<uint32_t> counts_;
+  std::vector<Entry> entries_, other_;
+};
+
+}  // namespace tapline::multilog

@@ -1,0 +1,83 @@
+#include "multilog/log/segment.h"
+
+#include <algorithm>
+#include <new>
+
+namespace tapline::multilog {
+
+Segment::Segment(uint64_t first, uint32_t capacity, uint32_t row_bytes, uint8_t* arena, size_t arena_bytes,
+                 std::atomic<size_t>* heap_account)
+    : first_(first),
+      capacity_(capacity),
+      row_bytes_(row_bytes),
+      arena_(arena),
+      arena_bytes_(arena_bytes),
+      used_((size_t{capacity} * row_bytes + 63) / 64 * 64),
+      zones_(std::make_unique<Zone[]>(zones())),
+      filters_(std::make_unique<std::atomic<FilterPostings*>[]>(kMaxFilters)),
+      indexes_(std::make_unique<std::atomic<const Postings*>[]>(kMaxIndexes)),
+      heap_account_(heap_account) {}
+
+Segment::~Segment() {
+  if (heap_account_ != nullptr) heap_account_->fetch_sub(heap_bytes_, std::memory_order_relaxed);
+}
+
+void* Segment::Allocate(size_t bytes) {
+  bytes = (bytes + 15) / 16 * 16;
+  if (arena_ != nullptr && bytes < arena_bytes_ && used_.load(std::memory_order_relaxed) + bytes <= arena_bytes_) {
+    const size_t at = used_.fetch_add(bytes, std::memory_order_relaxed);
+    if (at + bytes <= arena_bytes_) return arena_ + at;
+  }
+  const std::lock_guard lock(heap_mutex_);
+  std::unique_ptr<uint8_t[]> block(new (std::nothrow) uint8_t[bytes]);
+  if (!block) return nullptr;
+  heap_bytes_ += bytes;
+  if (heap_account_ != nullptr) heap_account_->fetch_add(bytes, std::memory_order_relaxed);
+  heap_.push_back(std::move(block));
+  return heap_.back().get();
+}
+
+void Segment::WidenZones(uint32_t offset, uint32_t count, uint64_t least, uint64_t greatest) {
+  for (uint32_t zone = offset / kChunkRows; zone <= (offset + count - 1) / kChunkRows; ++zone) {
+    if (least < ZoneLow(zone)) zones_[zone].low.store(least, std::memory_order_relaxed);
+    if (greatest > ZoneHigh(zone)) zones_[zone].high.store(greatest, std::memory_order_relaxed);
+  }
+  if (least < least_time()) least_.store(least, std::memory_order_relaxed);
+  if (greatest > greatest_time()) greatest_.store(greatest, std::memory_order_relaxed);
+}
+
+const FilterPostings* Segment::PostingsOf(uint64_t filter) const {
+  const FilterPostings* postings = filters_[filter % kMaxFilters].load(std::memory_order_acquire);
+  return postings != nullptr && postings->filter == filter ? postings : nullptr;
+}
+
+FilterPostings* Segment::OpenPostings(uint64_t filter, uint32_t at) {
+  std::atomic<FilterPostings*>& slot = filters_[filter % kMaxFilters];
+  FilterPostings* present = slot.load(std::memory_order_relaxed);
+  if (present != nullptr && present->filter == filter) return present;
+  void* place = Allocate(sizeof(FilterPostings));
+  if (place == nullptr) return nullptr;
+  auto* postings = new (place) FilterPostings;
+  postings->filter = filter;
+  postings->covered_from.store(at, std::memory_order_relaxed);
+  slot.store(postings, std::memory_order_release);
+  return postings;
+}
+
+bool Segment::AppendPostings(FilterPostings* postings, const uint32_t* offsets, uint32_t count) {
+  const uint32_t present = postings->count.load(std::memory_order_relaxed);
+  if (present + count > postings->capacity) {
+    const uint32_t capacity = std::min(capacity_, std::max<uint32_t>({16, 2 * postings->capacity, present + count}));
+    auto* larger = static_cast<uint16_t*>(Allocate(capacity * sizeof(uint16_t)));
+    if (larger == nullptr) return false;
+    std::copy_n(postings->writable, present, larger);
+    postings->writable = larger;
+    postings->capacity = capacity;
+    postings->offsets.store(larger, std::memory_order_release);
+  }
+  for (uint32_t i = 0; i < count; ++i) postings->writable[present + i] = static_cast<uint16_t>(offsets[i]);
+  postings->count.store(present + count, std::memory_order_release);
+  return true;
+}
+
+}  // namespace tapline::multilog

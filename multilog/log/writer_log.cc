@@ -1,0 +1,306 @@
+#include "multilog/log/writer_log.h"
+
+#include <algorithm>
+
+#include "multilog/log/copy_rows.h"
+
+namespace tapline::multilog {
+
+WriterLog::WriterLog(const Shared& shared, uint32_t number, uint64_t first)
+    : shared_(shared), number_(number), tail_(first), first_(first), next_(first) {}
+
+WriterLog::~WriterLog() {
+  for (auto& directory : directories_) {
+    Directory* block = directory.load(std::memory_order_relaxed);
+    if (block == nullptr) continue;
+    for (auto& segment : *block) {
+      if (Segment* present = segment.load(std::memory_order_relaxed)) FreeSegment(present);
+    }
+    delete block;
+  }
+}
+
+void WriterLog::FreeSegment(Segment* segment) {
+  uint8_t* arena = segment->arena();
+  delete segment;
+  if (arena != nullptr) shared_.arenas->Give(arena);
+}
+
+std::atomic<Segment*>* WriterLog::Place(uint64_t number) const {
+  Directory* block = directories_[number / kDirectoryBlock % directories_.size()].load(std::memory_order_acquire);
+  return block == nullptr ? nullptr : &(*block)[number % kDirectoryBlock];
+}
+
+Segment* WriterLog::SegmentAt(uint64_t position) const {
+  const std::atomic<Segment*>* place = Place(position / shared_.segment_rows);
+  Segment* segment = place == nullptr ? nullptr : place->load(std::memory_order_acquire);
+  // The directory is a ring: the place may belong to a much later segment.
+  return segment != nullptr && position >= segment->first() && position < segment->first() + segment->capacity()
+             ? segment
+             : nullptr;
+}
+
+void WriterLog::Put(uint64_t number, Segment* segment) {
+  std::atomic<Directory*>& block = directories_[number / kDirectoryBlock % directories_.size()];
+  if (block.load(std::memory_order_relaxed) == nullptr) block.store(new Directory{}, std::memory_order_release);
+  Place(number)->store(segment, std::memory_order_release);
+}
+
+void WriterLog::RemoveBefore(uint64_t position) {
+  const uint64_t from = first();
+  first_.store(position, std::memory_order_seq_cst);
+  for (uint64_t at = from; at < position; at = (at / shared_.segment_rows + 1) * shared_.segment_rows) {
+    std::atomic<Segment*>* place = Place(at / shared_.segment_rows);
+    Segment* segment = place == nullptr ? nullptr : place->load(std::memory_order_relaxed);
+    if (segment == nullptr) continue;
+    // Readers that began earlier still find it: it leaves the directory only when they are gone.
+    shared_.epochs->Retire([this, place, segment] {
+      Segment* expected = segment;
+      place->compare_exchange_strong(expected, nullptr, std::memory_order_release);
+      FreeSegment(segment);
+    });
+  }
+}
+
+void WriterLog::Replace(uint64_t position, std::unique_ptr<Segment> replacement) {
+  std::atomic<Segment*>* place = Place(position / shared_.segment_rows);
+  Segment* old = place->exchange(replacement.release(), std::memory_order_seq_cst);
+  if (old != nullptr) shared_.epochs->Retire([this, old] { FreeSegment(old); });
+}
+
+void WriterLog::Load(std::unique_ptr<Segment> segment, uint64_t first, uint32_t rows) {
+  if (segment) {
+    newest_time_.store(std::max(newest_time(), segment->greatest_time()), std::memory_order_relaxed);
+    Put(first / shared_.segment_rows, segment.release());
+  }
+  next_ = first + rows;
+  tail_.store(next_, std::memory_order_release);
+}
+
+bool WriterLog::OpenSegment() {
+  uint8_t* arena = shared_.arenas->Take();
+  if (arena == nullptr) return false;
+  // A writer that goes on in the middle of a segment's range (after recovery) begins at its place in it.
+  const uint64_t first = next_ / shared_.segment_rows * shared_.segment_rows;
+  auto* segment = new Segment(first, shared_.segment_rows, shared_.schema->row_bytes(), arena,
+                              shared_.arenas->arena_bytes(), shared_.heap_bytes);
+  segment_ = segment;
+  offset_ = static_cast<uint32_t>(next_ - first);
+  for (KeyBuffer& keys : keys_) keys.count = 0;
+  Put(first / shared_.segment_rows, segment);
+  return true;
+}
+
+AppendResult WriterLog::Append(const uint8_t* rows, uint64_t count) {
+  const Epochs::Pin pin = shared_.epochs->Enter();
+  AppendResult result;
+  while (result.accepted < count) {
+    if (segment_ == nullptr && !OpenSegment()) {
+      result.dropped = count - result.accepted;
+      dropped_.fetch_add(result.dropped, std::memory_order_relaxed);
+      return result;
+    }
+    const auto piece = static_cast<uint32_t>(
+        std::min<uint64_t>({count - result.accepted, kChunkRows, shared_.segment_rows - offset_}));
+    const Pipeline& pipeline = *shared_.pipeline->load(std::memory_order_acquire);
+    AppendPiece(pipeline, rows + result.accepted * shared_.schema->row_bytes(), piece);
+    result.accepted += piece;
+    SealStep();
+    if (offset_ == shared_.segment_rows) BeginSeal(pipeline);
+  }
+  return result;
+}
+
+void WriterLog::AppendPiece(const Pipeline& pipeline, const uint8_t* rows, uint32_t count) {
+  const uint32_t row_bytes = shared_.schema->row_bytes();
+  CopyRows(segment_->rows() + size_t{offset_} * row_bytes, rows, size_t{count} * row_bytes);
+  scratch_.Begin(pipeline.program, rows, row_bytes, count);
+  const auto* times = static_cast<const uint64_t*>(pipeline.program.Keys(pipeline.time_column, &scratch_));
+  uint64_t least = times[0], greatest = times[0];
+  for (uint32_t i = 1; i < count; ++i) {
+    least = std::min(least, times[i]);
+    greatest = std::max(greatest, times[i]);
+  }
+  segment_->WidenZones(offset_, count, least, greatest);
+  if (!pipeline.indexes.empty()) KeepKeys(pipeline, count);
+  if (!pipeline.stages.empty()) RunFilters(pipeline, next_ + count, least, greatest);
+  offset_ += count;
+  next_ += count;
+  if (greatest > newest_time_.load(std::memory_order_relaxed)) newest_time_.store(greatest, std::memory_order_release);
+  tail_.store(next_, std::memory_order_release);
+}
+
+void WriterLog::KeepKeys(const Pipeline& pipeline, uint32_t count) {
+  keys_.resize(pipeline.indexes.size());
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    const Pipeline::IndexStage& stage = pipeline.indexes[i];
+    KeyBuffer& buffer = keys_[i];
+    if (buffer.index != stage.index.id) {
+      buffer.index = stage.index.id;
+      buffer.count = 0;
+    }
+    // Keys are kept only if they are of all rows from the first.
+    if (buffer.count != offset_) continue;
+    const size_t key_bytes = stage.index.column.key_bytes(), wanted = shared_.segment_rows * key_bytes;
+    if (buffer.keys.size() != wanted) buffer.keys.resize(wanted);
+    std::memcpy(buffer.keys.data() + offset_ * key_bytes, pipeline.program.Keys(stage.column, &scratch_),
+                count * key_bytes);
+    buffer.count += count;
+  }
+}
+
+void WriterLog::RunFilters(const Pipeline& pipeline, uint64_t version, uint64_t least, uint64_t greatest) {
+  if (pipeline.has_dependent) RunDependent(pipeline);
+  const uint8_t* rows[kChunkRows];
+  ChunkBits selected;
+  for (size_t i = 0; i < pipeline.stages.size(); ++i) {
+    const Pipeline::Stage& stage = pipeline.stages[i];
+    std::atomic<uint64_t>& covered = stage.filter->covered_from[number_];
+    if (covered.load(std::memory_order_relaxed) == kNotYet) covered.store(next_, std::memory_order_release);
+    if (stage.dependent)
+      selected = dependent_bits_[i];
+    else
+      pipeline.program.Select(stage.number, &scratch_, &selected);
+    if (!stage.filter->everything) KeepPostings(stage, selected);
+    if (stage.aggregates.empty()) continue;
+    uint32_t count = 0;
+    ForEachBit(selected, [&](uint32_t row) { rows[count++] = scratch_.row(row); });
+    for (const auto& aggregate : stage.aggregates) {
+      Aggregate::PerWriter& mine = *aggregate->per_writer[number_].load(std::memory_order_acquire);
+      if (mine.covered_from.load(std::memory_order_relaxed) == kNotYet)
+        mine.covered_from.store(next_, std::memory_order_release);
+      if (count > 0) mine.buckets->Fold({rows, count}, least, greatest, shared_.schema->time().offset, version);
+    }
+  }
+}
+
+void WriterLog::KeepPostings(const Pipeline::Stage& stage, const ChunkBits& selected) {
+  uint32_t offsets[kChunkRows];
+  uint32_t count = 0;
+  ForEachBit(selected, [&](uint32_t row) { offsets[count++] = offset_ + row; });
+  FilterPostings* postings = segment_->OpenPostings(stage.filter->id, offset_);
+  if (postings == nullptr) return;  // readers scan where there are none
+  if (count > 0 && !segment_->AppendPostings(postings, offsets, count)) {
+    // What was kept is no longer all: it is disowned, and readers scan this segment.
+    stage.filter->lost_postings.fetch_add(count, std::memory_order_relaxed);
+    postings->covered_from.store(kMaxSegmentRows, std::memory_order_release);
+  }
+}
+
+// Row by row: filters see the aggregates as they were before the row, then the aggregates take it.
+void WriterLog::RunDependent(const Pipeline& pipeline) {
+  dependent_bits_.resize(pipeline.stages.size());
+  for (size_t i = 0; i < pipeline.stages.size(); ++i) {
+    const Pipeline::Stage& stage = pipeline.stages[i];
+    if (stage.dependent || !stage.live.empty()) pipeline.program.Select(stage.number, &scratch_, &dependent_bits_[i]);
+  }
+  const uint8_t* bytes = nullptr;
+  const Expression::Values values = [&](const AggregateRef& reference) { return ValueOf(pipeline, reference, bytes); };
+  for (uint32_t row = 0; row < scratch_.count(); ++row) {
+    const uint64_t bit = uint64_t{1} << row % 64;
+    bytes = scratch_.row(row);
+    for (size_t i = 0; i < pipeline.stages.size(); ++i) {
+      const Pipeline::Stage& stage = pipeline.stages[i];
+      if (stage.dependent && (dependent_bits_[i][row / 64] & bit) &&
+          !stage.filter->expression.Matches(bytes, *shared_.schema, values))
+        dependent_bits_[i][row / 64] &= ~bit;
+    }
+    for (size_t i = 0; i < pipeline.stages.size(); ++i) {
+      const Pipeline::Stage& stage = pipeline.stages[i];
+      if (stage.live.empty() || !(dependent_bits_[i][row / 64] & bit)) continue;
+      for (const auto& aggregate : stage.live) FoldRunning(*aggregate, bytes);
+    }
+  }
+}
+
+// The state over all time, begun from the buckets when a filter first asks for it.
+static std::vector<uint64_t>& RunningOf(const Aggregate& aggregate, Aggregate::PerWriter* mine) {
+  if (!mine->has_running) {
+    mine->running.assign(aggregate.function->words(), 0);
+    Buckets::Copy copy;
+    for (uint32_t slot = 0; slot <= mine->buckets->slots(); ++slot) {
+      if (mine->buckets->Read(slot, &copy) && copy.used)
+        aggregate.function->Merge(Cells(mine->running.data()), Cells(copy.state.data()));
+    }
+    mine->has_running = true;
+  }
+  return mine->running;
+}
+
+Number WriterLog::ValueOf(const Pipeline& pipeline, const AggregateRef& reference, const uint8_t* row) {
+  const Aggregate* aggregate =
+      reference.aggregate < pipeline.references.size() ? pipeline.references[reference.aggregate].get() : nullptr;
+  if (aggregate == nullptr) return {};
+  Aggregate::PerWriter* mine = aggregate->per_writer[number_].load(std::memory_order_acquire);
+  const Cells state(RunningOf(*aggregate, mine).data());
+  const std::vector<Number> outputs =
+      aggregate->grouped != nullptr ? aggregate->grouped->OutputsFor(state, row) : aggregate->function->Outputs(state);
+  return reference.output < outputs.size() ? outputs[reference.output] : Number();
+}
+
+void WriterLog::FoldRunning(const Aggregate& aggregate, const uint8_t* row) {
+  Aggregate::PerWriter* mine = aggregate.per_writer[number_].load(std::memory_order_acquire);
+  aggregate.function->Add(Cells(RunningOf(aggregate, mine).data()), RowPointers(&row, 1));
+}
+
+void WriterLog::BeginSeal(const Pipeline& pipeline) {
+  FinishSeal();
+  seal_.segment = segment_;
+  seal_.next = 0;
+  seal_.indexes.clear();
+  for (const Pipeline::IndexStage& stage : pipeline.indexes) seal_.indexes.push_back(stage.index);
+  seal_.keys.swap(keys_);
+  keys_.swap(spare_keys_);
+  for (KeyBuffer& buffer : keys_) buffer.count = 0;
+  segment_ = nullptr;
+  if (seal_.indexes.empty()) SealStep();
+}
+
+// One index at a time, so that no append waits for all of them.
+void WriterLog::SealStep() {
+  if (seal_.segment == nullptr) return;
+  if (seal_.next < seal_.indexes.size()) {
+    const Index& index = seal_.indexes[seal_.next++];
+    const KeyBuffer* keys = nullptr;
+    for (const KeyBuffer& buffer : seal_.keys) {
+      if (buffer.index == index.id && buffer.count == shared_.segment_rows) keys = &buffer;
+    }
+    BuildIndex(index, keys, seal_.segment);
+  }
+  if (seal_.next < seal_.indexes.size()) return;
+  seal_.segment->complete.store(true, std::memory_order_release);
+  seal_.segment = nullptr;
+  spare_keys_.swap(seal_.keys);
+}
+
+void WriterLog::FinishSeal() {
+  while (seal_.segment != nullptr) SealStep();
+}
+
+void WriterLog::BuildIndex(const Index& index, const KeyBuffer* keys, Segment* segment) {
+  const Postings* postings = BuildPostings(*shared_.schema, index, segment->rows(), segment->capacity(),
+                                           keys != nullptr ? keys->keys.data() : nullptr, &builder_, segment);
+  if (postings != nullptr) segment->SetIndex(postings);
+}
+
+const Postings* BuildPostings(const Schema& schema, const Index& index, const uint8_t* rows, uint32_t count,
+                              const void* keys, PostingsBuilder* builder, Segment* segment) {
+  std::vector<uint8_t> extracted;
+  if (keys == nullptr) {
+    extracted.resize(size_t{count} * index.column.key_bytes());
+    ExtractKeys(index.column, rows, schema.row_bytes(), count, extracted.data());
+    keys = extracted.data();
+  }
+  std::vector<bool> present;
+  if (index.column.presence_bit >= 0) {
+    present.resize(count);
+    for (uint32_t i = 0; i < count; ++i)
+      present[i] = IsPresent(index.column, rows + size_t{i} * schema.row_bytes(), schema.presence_offset());
+  }
+  Postings* postings = builder->Build(keys, index.column.key_bytes(), count, present.empty() ? nullptr : &present,
+                                      [segment](size_t bytes) { return segment->Allocate(bytes); });
+  if (postings != nullptr) postings->index = index.id;
+  return postings;
+}
+
+}  // namespace tapline::multilog

@@ -1,0 +1,132 @@
+// The log of one writer: segments in order, and the tail that says how many rows there are.
+//
+// Publication protocol. A writer takes rows in pieces of at most 1024. For each piece, in this order:
+//   1. copies the rows behind the tail, widens the time zones, keeps the keys of indexed columns for itself
+//   2. appends to the postings of filters, then changes the aggregates' buckets (each marked with the tail to come)
+//   3. stores tail_ (release)
+// A reader loads tail_ (acquire) and then sees of rows, zones, postings, buckets and directory all that was done
+// before, and nothing it uses lies beyond: rows and postings are cut at the tail, buckets that run ahead of it are not
+// used. So everything it reads is the same prefix of this writer's rows. Writers share nothing that is written per row:
+// one that is stopped at any point delays neither the others nor any reader; its rows since its last store stay unseen
+// until it goes on. Readers may not rely on an order between rows of different writers, except by their timestamps.
+//
+// Who may call what: Append, and nothing else, by the one writer thread; the rest by any thread that holds a pin, but
+// Remove… and Replace by the storage thread only.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "multilog/expr/chunk_program.h"
+#include "multilog/log/arena_pool.h"
+#include "multilog/log/epochs.h"
+#include "multilog/log/pipeline.h"
+#include "multilog/log/postings.h"
+#include "multilog/log/segment.h"
+
+namespace tapline::multilog {
+
+struct AppendResult {
+  uint64_t accepted = 0;
+  // Rows refused for want of memory: the last of the batch. Counted in dropped().
+  uint64_t dropped = 0;
+};
+
+class WriterLog {
+ public:
+  // What all writers of a MultiLog share.
+  struct Shared {
+    const Schema* schema;
+    ArenaPool* arenas;
+    Epochs* epochs;
+    std::atomic<const Pipeline*>* pipeline;
+    uint32_t segment_rows;
+    // Bytes outside arenas, and how many there may be.
+    std::atomic<size_t>* heap_bytes;
+  };
+  WriterLog(const Shared& shared, uint32_t number, uint64_t first);
+  ~WriterLog();
+  WriterLog(const WriterLog&) = delete;
+
+  // Writer. `rows` are packed one behind the other.
+  AppendResult Append(const uint8_t* rows, uint64_t count);
+
+  // Positions of rows are counted from the writer's first row ever.
+  uint64_t tail() const { return tail_.load(std::memory_order_acquire); }
+  uint64_t first() const { return first_.load(std::memory_order_acquire); }
+  uint32_t number() const { return number_; }
+  uint32_t segment_rows() const { return shared_.segment_rows; }
+  uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+  // The greatest time of any row.
+  uint64_t newest_time() const { return newest_time_.load(std::memory_order_acquire); }
+  // The segment with the row `position`. Null where it was removed, or is unreadable.
+  Segment* SegmentAt(uint64_t position) const;
+
+  // Storage thread: the rows before `position`, the beginning of a segment, are gone for readers to come.
+  void RemoveBefore(uint64_t position);
+  // Storage thread: readers to come see `replacement` (null: nothing) where now there is another; that one is freed
+  // after the last reader.
+  void Replace(uint64_t position, std::unique_ptr<Segment> replacement);
+  // Before the first Append: puts a segment that was loaded behind what there is; null for one that can't be read.
+  void Load(std::unique_ptr<Segment> segment, uint64_t first, uint32_t rows);
+
+ private:
+  static constexpr size_t kDirectoryBlock = 1024;
+  using Directory = std::array<std::atomic<Segment*>, kDirectoryBlock>;
+  struct KeyBuffer {
+    uint64_t index = 0;
+    std::vector<uint8_t> keys;
+    uint32_t count = 0;
+  };
+  struct Seal {
+    Segment* segment = nullptr;
+    std::vector<Index> indexes;
+    std::vector<KeyBuffer> keys;
+    size_t next = 0;
+  };
+
+  bool OpenSegment();
+  void Put(uint64_t number, Segment* segment);
+  std::atomic<Segment*>* Place(uint64_t number) const;
+  void AppendPiece(const Pipeline& pipeline, const uint8_t* rows, uint32_t count);
+  void KeepKeys(const Pipeline& pipeline, uint32_t count);
+  void RunFilters(const Pipeline& pipeline, uint64_t version, uint64_t least, uint64_t greatest);
+  void RunDependent(const Pipeline& pipeline);
+  Number ValueOf(const Pipeline& pipeline, const AggregateRef& reference, const uint8_t* row);
+  void FoldRunning(const Aggregate& aggregate, const uint8_t* row);
+  void KeepPostings(const Pipeline::Stage& stage, const ChunkBits& selected);
+  void BeginSeal(const Pipeline& pipeline);
+  void SealStep();
+  void FinishSeal();
+  void BuildIndex(const Index& index, const KeyBuffer* keys, Segment* segment);
+  void FreeSegment(Segment* segment);
+
+  const Shared shared_;
+  const uint32_t number_;
+  alignas(64) std::atomic<uint64_t> tail_;
+  std::atomic<uint64_t> newest_time_{0};
+  alignas(64) std::atomic<uint64_t> first_;
+  std::atomic<uint64_t> dropped_{0};
+  std::array<std::atomic<Directory*>, 1024> directories_{};
+
+  // The writer's own.
+  uint64_t next_;
+  Segment* segment_ = nullptr;
+  uint32_t offset_ = 0;  // in segment_
+  ChunkScratch scratch_;
+  std::vector<ChunkBits> dependent_bits_;
+  std::vector<KeyBuffer> keys_;
+  Seal seal_;
+  std::vector<KeyBuffer> spare_keys_;
+  PostingsBuilder builder_;
+};
+
+// The keys of an index over a whole segment, and its postings; also for indexes that are added later.
+const Postings* BuildPostings(const Schema& schema, const Index& index, const uint8_t* rows, uint32_t count,
+                              const void* keys, PostingsBuilder* builder, Segment* segment);
+
+}  // namespace tapline::multilog

@@ -1,0 +1,442 @@
+#include "multilog/query/query.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace tapline::multilog {
+namespace {
+
+// Rows ahead that are fetched while one is checked.
+constexpr size_t kPrefetchAhead = 12;
+constexpr uint32_t kBitWords = kMaxSegmentRows / 64;
+
+void PrefetchRow(const uint8_t* row, uint32_t row_bytes) {
+  for (uint32_t at = 0; at < row_bytes; at += 64) __builtin_prefetch(row + at);
+  __builtin_prefetch(row + row_bytes - 1);
+}
+
+// Runs of offsets in the postings that satisfy the leaf: visit(first, last) of postings.offsets.
+template <typename Visit>
+void ForEachRun(const Leaf& leaf, const Postings& postings, Visit&& visit) {
+  if (leaf.mask == ~uint64_t{0}) {
+    for (const KeyRange& range : leaf.ranges) {
+      const uint32_t begin = postings.starts[postings.LowerBound(range.low)],
+                     end = postings.starts[postings.UpperBound(range.high)];
+      if (begin < end) visit(begin, end);
+    }
+    return;
+  }
+  for (uint32_t i = 0; i < postings.distinct; ++i) {
+    if (Contains(leaf.ranges, postings.Key(i) & leaf.mask)) visit(postings.starts[i], postings.starts[i + 1]);
+  }
+}
+
+// Whether the run is of several keys, so that its offsets don't ascend throughout.
+bool Ascends(const Postings& postings, uint32_t begin, uint32_t end) {
+  const uint32_t* after = std::upper_bound(postings.starts, postings.starts + postings.distinct + 1, begin);
+  return *after >= end;
+}
+
+void Set(std::vector<uint64_t>* bits, uint16_t offset) { (*bits)[offset / 64] |= uint64_t{1} << offset % 64; }
+bool Get(const std::vector<uint64_t>& bits, uint16_t offset) { return bits[offset / 64] >> offset % 64 & 1; }
+
+void BitsOf(const Leaf& leaf, const Postings& postings, std::vector<uint64_t>* bits) {
+  bits->assign(kBitWords, 0);
+  ForEachRun(leaf, postings, [&](uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < end; ++i) Set(bits, postings.offsets[i]);
+  });
+}
+
+void OffsetsOf(const std::vector<uint64_t>& bits, std::vector<uint16_t>* offsets) {
+  offsets->clear();
+  for (uint32_t word = 0; word < bits.size(); ++word) {
+    for (uint64_t rest = bits[word]; rest != 0; rest &= rest - 1)
+      offsets->push_back(static_cast<uint16_t>(word * 64 + static_cast<uint32_t>(__builtin_ctzll(rest))));
+  }
+}
+
+// Keeps of `offsets` what is in [begin, end), which ascends too: merged if they are of like length, else searched.
+void IntersectSorted(const uint16_t* begin, const uint16_t* end, std::vector<uint16_t>* offsets) {
+  size_t kept = 0;
+  const bool search = static_cast<size_t>(end - begin) > 16 * offsets->size();
+  for (const uint16_t offset : *offsets) {
+    if (search)
+      begin = std::lower_bound(begin, end, offset);
+    else
+      while (begin < end && *begin < offset) ++begin;
+    if (begin == end) break;
+    if (*begin == offset) (*offsets)[kept++] = offset;
+  }
+  offsets->resize(kept);
+}
+
+}  // namespace
+
+bool SameClauses(const std::vector<Clause>& a, const std::vector<Clause>& b) {
+  auto same = [](const Clause& x, const Clause& y) {
+    return x.size() == y.size() && std::all_of(x.begin(), x.end(), [&](const Leaf& leaf) {
+             return std::any_of(y.begin(), y.end(), [&](const Leaf& other) { return leaf.SameAs(other); });
+           });
+  };
+  return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const Clause& x) {
+           return std::any_of(b.begin(), b.end(), [&](const Clause& y) { return same(x, y); });
+         });
+}
+
+// If every clause limits the time, that of the plan is limited too, and zones can tell.
+static void NarrowTime(QueryPlan* plan) {
+  if (!plan->clauses) return;
+  uint64_t low = ~uint64_t{0}, high = 0;
+  for (const Clause& clause : *plan->clauses) {
+    const auto leaf = std::find_if(clause.begin(), clause.end(), [&](const Leaf& l) {
+      return l.kind == Leaf::Kind::kKeys && l.column == plan->schema.time() && l.mask == ~uint64_t{0};
+    });
+    if (leaf == clause.end()) return;
+    low = std::min(low, leaf->ranges.front().low);
+    high = std::max(high, leaf->ranges.back().high);
+  }
+  plan->time_low = std::max(plan->time_low, low);
+  plan->time_high = std::min(plan->time_high, high);
+}
+
+Result<std::shared_ptr<QueryPlan>> MakePlan(const Schema& schema, std::shared_ptr<const Expression> expression,
+                                            uint64_t time_low, uint64_t time_high, std::vector<Index> indexes,
+                                            Expression::Values values) {
+  if (time_low > time_high) return Status(Code::kInvalid, "the time ends before it begins");
+  auto plan = std::make_shared<QueryPlan>(schema);
+  plan->expression = std::move(expression);
+  plan->clauses = plan->expression->Dnf();
+  plan->time_low = time_low;
+  plan->time_high = time_high;
+  plan->indexes = std::move(indexes);
+  plan->values = std::move(values);
+  plan->program.Add(*plan->expression);
+  NarrowTime(plan.get());
+  return plan;
+}
+
+const Postings* SegmentMatcher::Usable(const Leaf& leaf, const Segment& segment) const {
+  if (leaf.kind != Leaf::Kind::kKeys) return nullptr;
+  for (const Index& index : plan_->indexes) {
+    if (index.column != leaf.column) continue;
+    const Postings* postings = segment.IndexOf(index.id);
+    if (postings != nullptr && !postings->sorted) return postings;
+  }
+  return nullptr;
+}
+
+// The clause's indexed leaves, fewest rows first. False if it has none.
+bool SegmentMatcher::Choose(const Clause& clause, const Segment& segment, std::vector<Choice>* choices) const {
+  choices->clear();
+  for (const Leaf& leaf : clause) {
+    const Postings* postings = Usable(leaf, segment);
+    if (postings == nullptr) continue;
+    uint64_t count = 0;
+    ForEachRun(leaf, *postings, [&](uint32_t begin, uint32_t end) { count += end - begin; });
+    choices->push_back({&leaf, postings, count});
+  }
+  std::sort(choices->begin(), choices->end(), [](const Choice& a, const Choice& b) { return a.count < b.count; });
+  // Where most rows would have to be looked at one by one anyway, a scan is faster.
+  return !choices->empty() && (choices->size() == clause.size() || choices->front().count <= segment.capacity() / 4);
+}
+
+SegmentMatcher::Way SegmentMatcher::Estimate(Segment* segment, uint32_t begin, uint32_t end, uint64_t* rows) const {
+  *rows = 0;
+  if (segment->greatest_time() < plan_->time_low || segment->least_time() > plan_->time_high) return Way::kSkip;
+  if (plan_->stored != nullptr) {
+    const FilterPostings* postings = segment->PostingsOf(plan_->stored->id);
+    if (postings != nullptr && postings->covered_from.load(std::memory_order_acquire) <= begin) {
+      *rows = postings->count.load(std::memory_order_acquire);
+      return Way::kStored;
+    }
+  }
+  bool indexed = plan_->clauses.has_value() && plan_->stored == nullptr;
+  std::vector<Choice> choices;
+  for (size_t i = 0; indexed && i < plan_->clauses->size(); ++i) {
+    indexed = Choose((*plan_->clauses)[i], *segment, &choices);
+    if (indexed) *rows += choices[0].count;
+  }
+  if (indexed) return *rows == 0 ? Way::kSkip : Way::kIndex;
+  *rows = end - begin;
+  return Way::kScan;
+}
+
+SegmentMatcher::Way SegmentMatcher::Match(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out,
+                                          const uint8_t** rows, std::shared_ptr<const uint8_t>* keep) {
+  out->clear();
+  uint64_t expected;
+  const Way way = Estimate(segment, begin, end, &expected);
+  if (way == Way::kSkip) return way;
+  *rows = segment->rows();
+  const bool archived = segment->source != nullptr;
+  if (way == Way::kIndex) {
+    // Candidates first: of an archived segment only their zones are brought.
+    if (!archived) {
+      ByIndex(*segment, out);
+    } else {
+      bits_.assign(kBitWords, 0);
+      std::vector<Choice> choices;
+      for (const Clause& clause : *plan_->clauses) {
+        Choose(clause, *segment, &choices);
+        ForEachRun(*choices[0].leaf, *choices[0].postings, [&](uint32_t first, uint32_t last) {
+          for (uint32_t i = first; i < last; ++i) Set(&bits_, choices[0].postings->offsets[i]);
+        });
+      }
+      OffsetsOf(bits_, out);
+      const uint64_t wanted = WantedZones(*segment, out, begin, end);
+      std::erase_if(*out, [&](uint16_t offset) { return (wanted >> offset / kChunkRows & 1) == 0; });
+      *keep = segment->source->Rows(wanted);
+      if (*keep == nullptr) return out->clear(), Way::kUnreadable;
+      *rows = keep->get();
+      std::erase_if(*out, [&](uint16_t offset) {
+        return !plan_->expression->Matches(*rows + size_t{offset} * segment->row_bytes(), plan_->schema, plan_->values);
+      });
+    }
+    std::erase_if(*out, [&](uint16_t offset) { return offset < begin || offset >= end; });
+  } else {
+    if (archived) {
+      *keep = segment->source->Rows(WantedZones(*segment, nullptr, begin, end));
+      if (*keep == nullptr) return Way::kUnreadable;
+      *rows = keep->get();
+    }
+    if (way == Way::kStored)
+      ByStored(segment, begin, end, out);
+    else
+      Scan(*segment, *rows, begin, end, out);
+  }
+  KeepWithinTime(*segment, *rows, out);
+  return way;
+}
+
+uint64_t SegmentMatcher::WantedZones(const Segment& segment, const std::vector<uint16_t>* offsets, uint32_t begin,
+                                     uint32_t end) const {
+  uint64_t wanted = 0;
+  if (offsets != nullptr) {
+    for (const uint16_t offset : *offsets) wanted |= uint64_t{1} << offset / kChunkRows;
+  } else {
+    for (uint32_t zone = begin / kChunkRows; zone < segment.zones() && zone * kChunkRows < end; ++zone)
+      wanted |= uint64_t{1} << zone;
+  }
+  for (uint32_t zone = 0; zone < segment.zones(); ++zone) {
+    if (segment.ZoneHigh(zone) < plan_->time_low || segment.ZoneLow(zone) > plan_->time_high)
+      wanted &= ~(uint64_t{1} << zone);
+  }
+  return wanted;
+}
+
+bool SegmentMatcher::ByStored(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out) {
+  const FilterPostings* postings = segment->PostingsOf(plan_->stored->id);
+  const uint32_t count = postings->count.load(std::memory_order_acquire);
+  const uint16_t* offsets = postings->offsets.load(std::memory_order_acquire);
+  const uint16_t* from = std::lower_bound(offsets, offsets + count, begin);
+  const uint16_t* to = end > 65535 ? offsets + count : std::lower_bound(from, offsets + count, end);
+  out->assign(from, to);
+  if (plan_->residual == nullptr) return true;
+  std::erase_if(*out, [&](uint16_t offset) {
+    return !plan_->residual->Matches(segment->row(offset), plan_->schema, plan_->values);
+  });
+  return true;
+}
+
+bool SegmentMatcher::ByIndex(const Segment& segment, std::vector<uint16_t>* out) {
+  std::vector<Choice> choices;
+  const std::vector<Clause>& clauses = *plan_->clauses;
+  if (clauses.size() == 1) {
+    Choose(clauses[0], segment, &choices);
+    ClauseOffsets(segment, clauses[0], &choices, out);
+    return true;
+  }
+  Bits all(kBitWords, 0);
+  for (const Clause& clause : clauses) {
+    Choose(clause, segment, &choices);
+    ClauseOffsets(segment, clause, &choices, &part_);
+    for (const uint16_t offset : part_) Set(&all, offset);
+  }
+  OffsetsOf(all, out);
+  return true;
+}
+
+void SegmentMatcher::ClauseOffsets(const Segment& segment, const Clause& clause, std::vector<Choice>* choices,
+                                   std::vector<uint16_t>* out) {
+  out->clear();
+  const Choice& driver = (*choices)[0];
+  if (driver.count == 0) return;
+  uint32_t runs = 0, first = 0, last = 0;
+  ForEachRun(*driver.leaf, *driver.postings, [&](uint32_t begin, uint32_t end) { first = begin, last = end, ++runs; });
+  if (runs == 1 && Ascends(*driver.postings, first, last)) {
+    out->assign(driver.postings->offsets + first, driver.postings->offsets + last);
+  } else {
+    BitsOf(*driver.leaf, *driver.postings, &bits_);
+    OffsetsOf(bits_, out);
+  }
+  std::vector<Choice> done{driver};
+  for (size_t i = 1; i < choices->size() && !out->empty(); ++i) {
+    // A list far longer than what is left costs more than looking at the rows.
+    if ((*choices)[i].count > 256 * out->size()) break;
+    IntersectWith((*choices)[i], out);
+    done.push_back((*choices)[i]);
+  }
+  if (done.size() < clause.size()) Verify(clause, done, segment.rows(), out);
+}
+
+void SegmentMatcher::IntersectWith(const Choice& other, std::vector<uint16_t>* offsets) {
+  uint32_t runs = 0, first = 0, last = 0;
+  ForEachRun(*other.leaf, *other.postings, [&](uint32_t begin, uint32_t end) { first = begin, last = end, ++runs; });
+  if (runs == 1 && Ascends(*other.postings, first, last))
+    return IntersectSorted(other.postings->offsets + first, other.postings->offsets + last, offsets);
+  BitsOf(*other.leaf, *other.postings, &other_bits_);
+  std::erase_if(*offsets, [&](uint16_t offset) { return !Get(other_bits_, offset); });
+}
+
+void SegmentMatcher::Verify(const Clause& clause, const std::vector<Choice>& done, const uint8_t* rows,
+                            std::vector<uint16_t>* offsets) const {
+  std::vector<const Leaf*> rest;
+  for (const Leaf& leaf : clause) {
+    if (std::none_of(done.begin(), done.end(), [&](const Choice& choice) { return choice.leaf == &leaf; }))
+      rest.push_back(&leaf);
+  }
+  const uint32_t row_bytes = plan_->schema.row_bytes();
+  size_t kept = 0;
+  for (size_t i = 0; i < offsets->size(); ++i) {
+    if (i + kPrefetchAhead < offsets->size())
+      PrefetchRow(rows + size_t{(*offsets)[i + kPrefetchAhead]} * row_bytes, row_bytes);
+    const uint8_t* row = rows + size_t{(*offsets)[i]} * row_bytes;
+    const bool all = std::all_of(rest.begin(), rest.end(), [&](const Leaf* leaf) {
+      return Evaluate(*leaf, row, plan_->schema, plan_->values) == Truth::kTrue;
+    });
+    (*offsets)[kept] = (*offsets)[i];
+    kept += all;
+  }
+  offsets->resize(kept);
+}
+
+void SegmentMatcher::Scan(const Segment& segment, const uint8_t* rows, uint32_t begin, uint32_t end,
+                          std::vector<uint16_t>* out) {
+  const uint32_t row_bytes = plan_->schema.row_bytes();
+  const bool verify = plan_->expression->depends_on_aggregate();
+  for (uint32_t at = begin; at < end;) {
+    const uint32_t zone = at / kChunkRows, next = std::min(end, (zone + 1) * kChunkRows);
+    if (segment.ZoneHigh(zone) >= plan_->time_low && segment.ZoneLow(zone) <= plan_->time_high) {
+      scratch_.Begin(plan_->program, rows + size_t{at} * row_bytes, row_bytes, next - at);
+      ChunkBits selected;
+      plan_->program.Select(0, &scratch_, &selected);
+      ForEachBit(selected, [&](uint32_t row) {
+        if (!verify || plan_->expression->Matches(scratch_.row(row), plan_->schema, plan_->values))
+          out->push_back(static_cast<uint16_t>(at + row));
+      });
+    }
+    at = next;
+  }
+}
+
+void SegmentMatcher::KeepWithinTime(const Segment& segment, const uint8_t* rows, std::vector<uint16_t>* offsets) const {
+  const uint64_t low = plan_->time_low, high = plan_->time_high;
+  if (segment.least_time() >= low && segment.greatest_time() <= high) return;
+  std::erase_if(*offsets, [&](uint16_t offset) {
+    const uint32_t zone = offset / kChunkRows;
+    if (segment.ZoneLow(zone) > high || segment.ZoneHigh(zone) < low) return true;
+    if (segment.ZoneLow(zone) >= low && segment.ZoneHigh(zone) <= high) return false;
+    const uint64_t time = TimeOf(plan_->schema, rows + size_t{offset} * segment.row_bytes());
+    return time < low || time > high;
+  });
+}
+
+Cursor::Cursor(Snapshot snapshot, std::shared_ptr<const QueryPlan> plan)
+    : snapshot_(std::move(snapshot)), plan_(plan), matcher_(std::move(plan)) {}
+
+void Cursor::Count(SegmentMatcher::Way way) {
+  ++statistics_.segments;
+  statistics_.skipped += way == SegmentMatcher::Way::kSkip;
+  statistics_.by_filter += way == SegmentMatcher::Way::kStored;
+  statistics_.by_index += way == SegmentMatcher::Way::kIndex;
+  statistics_.scanned += way == SegmentMatcher::Way::kScan;
+  statistics_.unreadable += way == SegmentMatcher::Way::kUnreadable;
+}
+
+bool Cursor::NextSegment() {
+  for (; view_ < snapshot_.views().size(); ++view_, in_view_ = false) {
+    const Snapshot::View& view = snapshot_.views()[view_];
+    writer_ = view.log->number();
+    if (!in_view_) {
+      position_ = view.first;
+      if (writer_ < plan_->from.size()) position_ = std::max(position_, plan_->from[writer_]);
+      in_view_ = true;
+    }
+    if (position_ >= view.tail) continue;
+    Segment* segment = view.log->SegmentAt(position_);
+    const uint32_t size = view.log->segment_rows();
+    segment_first_ = position_ / size * size;
+    const auto begin = static_cast<uint32_t>(position_ - segment_first_);
+    const auto end = static_cast<uint32_t>(std::min<uint64_t>(size, view.tail - segment_first_));
+    position_ = segment_first_ + end;
+    next_ = 0;
+    offsets_.clear();
+    Count(segment == nullptr ? SegmentMatcher::Way::kUnreadable
+                             : matcher_.Match(segment, begin, end, &offsets_, &rows_, &keep_));
+    return true;
+  }
+  return false;
+}
+
+std::span<const uint8_t* const> Cursor::Next() {
+  while (next_ >= offsets_.size()) {
+    if (!NextSegment()) return {};
+  }
+  batch_begin_ = next_;
+  const size_t count = std::min(kBatchRows, offsets_.size() - next_);
+  const uint32_t row_bytes = plan_->schema.row_bytes();
+  batch_.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    batch_[i] = rows_ + size_t{offsets_[next_ + i]} * row_bytes;
+    PrefetchRow(batch_[i], row_bytes);
+  }
+  next_ += count;
+  statistics_.rows += count;
+  return batch_;
+}
+
+std::string Explain(const Snapshot& snapshot, std::shared_ptr<const QueryPlan> plan) {
+  std::ostringstream out;
+  if (plan->stored != nullptr)
+    out << "stored filter " << plan->stored->name
+        << (plan->residual == nullptr ? "" : ", then " + plan->residual->text()) << '\n';
+  if (!plan->clauses) {
+    out << "more than 64 clauses: scan\n";
+  } else {
+    out << plan->clauses->size() << (plan->clauses->size() == 1 ? " clause" : " clauses, united") << '\n';
+    for (const Clause& clause : *plan->clauses) {
+      out << "  " << (clause.empty() ? "everything" : "");
+      for (size_t i = 0; i < clause.size(); ++i) {
+        const bool indexed = clause[i].kind == Leaf::Kind::kKeys &&
+                             std::any_of(plan->indexes.begin(), plan->indexes.end(),
+                                         [&](const Index& index) { return index.column == clause[i].column; });
+        out << (i > 0 ? " && " : "") << Describe(clause[i], plan->schema) << (indexed ? " [indexed]" : "");
+      }
+      out << '\n';
+    }
+  }
+  SegmentMatcher matcher(plan);
+  uint64_t counts[5] = {}, rows[5] = {}, total = 0;
+  for (const Snapshot::View& view : snapshot.views()) {
+    const uint32_t size = view.log->segment_rows();
+    for (uint64_t at = view.first; at < view.tail; at = (at / size + 1) * size) {
+      Segment* segment = view.log->SegmentAt(at);
+      const auto end = static_cast<uint32_t>(std::min<uint64_t>(size, view.tail - at / size * size));
+      uint64_t estimate = 0;
+      const auto way = segment == nullptr ? SegmentMatcher::Way::kUnreadable
+                                          : matcher.Estimate(segment, static_cast<uint32_t>(at % size), end, &estimate);
+      ++counts[static_cast<size_t>(way)];
+      rows[static_cast<size_t>(way)] += estimate;
+      ++total;
+    }
+  }
+  constexpr const char* kWays[] = {"skipped", "by stored filter", "by index", "scanned", "unreadable"};
+  out << total << " segments";
+  for (size_t i = 0; i < 5; ++i) {
+    if (counts[i] > 0) out << ", " << counts[i] << ' ' << kWays[i] << " (" << rows[i] << " rows looked at)";
+  }
+  out << '\n';
+  return out.str();
+}
+
+}  // namespace tapline::multilog

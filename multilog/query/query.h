@@ -1,0 +1,145 @@
+// Queries over a snapshot: which rows satisfy an expression, within a time, as a stream.
+//
+// Per segment, the cheapest of:
+//   stored   the postings of a stored filter that is part of the query
+//   index    for each clause of the disjunctive normal form: the indexed comparison with the fewest rows, intersected
+//   with the other
+//            indexed ones, the rest checked on the rows; clauses united as bits
+//   scan     1024 rows at a time, by columns (expr/chunk_program.h)
+//   skip     where the zones of time or an index say that nothing can match
+// Rows come by writer, then by position; the order between writers means nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "multilog/expr/chunk_program.h"
+#include "multilog/query/snapshot.h"
+
+namespace tapline::multilog {
+
+inline constexpr uint64_t kAllTime = ~uint64_t{0};
+
+// What to look for, compiled. Immutable. Where a stored filter's postings don't reach, rows are scanned for
+// `expression`, which says all of it.
+struct QueryPlan {
+  Schema schema;
+  std::shared_ptr<const Expression> expression;
+  // The filter whose postings are part of the answer, and what is to be checked on its rows besides (null: nothing).
+  std::shared_ptr<Filter> stored;
+  std::shared_ptr<const Expression> residual;
+  uint64_t time_low = 0, time_high = kAllTime;  // both inclusive
+  // Not if there are too many clauses.
+  std::optional<std::vector<Clause>> clauses;
+  std::vector<Index> indexes;
+  Expression::Values values;
+  ChunkProgram program;
+  // By writer number: only rows from here on. Empty: all.
+  std::vector<uint64_t> from;
+
+  explicit QueryPlan(const Schema& s) : schema(s), program(schema) {}
+};
+
+Result<std::shared_ptr<QueryPlan>> MakePlan(const Schema& schema, std::shared_ptr<const Expression> expression,
+                                            uint64_t time_low, uint64_t time_high, std::vector<Index> indexes,
+                                            Expression::Values values);
+// Whether two normal forms are the same.
+bool SameClauses(const std::vector<Clause>& a, const std::vector<Clause>& b);
+
+struct QueryStatistics {
+  uint64_t segments = 0, skipped = 0, by_filter = 0, by_index = 0, scanned = 0;
+  uint64_t rows = 0;
+  // Segments that can't be read: their rows are missing from the answer.
+  uint64_t unreadable = 0;
+};
+
+// The rows of one segment that match. One thread's.
+class SegmentMatcher {
+ public:
+  explicit SegmentMatcher(std::shared_ptr<const QueryPlan> plan) : plan_(std::move(plan)) {}
+
+  enum class Way : uint8_t { kSkip, kStored, kIndex, kScan, kUnreadable };
+  // Offsets of matching rows among [begin, end) of the segment, ascending, into `out` (cleared); `rows` is set to where
+  // the rows lie, which `keep` may own. `stored_from`: where the stored filter began to look, as an offset.
+  Way Match(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out, const uint8_t** rows,
+            std::shared_ptr<const uint8_t>* keep);
+  // What Match would do, and roughly how many rows it would look at.
+  Way Estimate(Segment* segment, uint32_t begin, uint32_t end, uint64_t* rows) const;
+
+ private:
+  struct Choice {
+    const Leaf* leaf;
+    const Postings* postings;
+    uint64_t count;
+  };
+  using Bits = std::vector<uint64_t>;
+
+  const Postings* Usable(const Leaf& leaf, const Segment& segment) const;
+  bool Choose(const Clause& clause, const Segment& segment, std::vector<Choice>* choices) const;
+  bool ByStored(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out);
+  bool ByIndex(const Segment& segment, std::vector<uint16_t>* out);
+  void ClauseOffsets(const Segment& segment, const Clause& clause, std::vector<Choice>* choices,
+                     std::vector<uint16_t>* out);
+  void IntersectWith(const Choice& other, std::vector<uint16_t>* offsets);
+  void Scan(const Segment& segment, const uint8_t* rows, uint32_t begin, uint32_t end, std::vector<uint16_t>* out);
+  void Verify(const Clause& clause, const std::vector<Choice>& done, const uint8_t* rows,
+              std::vector<uint16_t>* offsets) const;
+  void KeepWithinTime(const Segment& segment, const uint8_t* rows, std::vector<uint16_t>* offsets) const;
+  uint64_t WantedZones(const Segment& segment, const std::vector<uint16_t>* offsets, uint32_t begin,
+                       uint32_t end) const;
+  bool NeedsRows() const;
+
+  std::shared_ptr<const QueryPlan> plan_;
+  ChunkScratch scratch_;
+  Bits bits_, other_bits_;
+  std::vector<uint16_t> part_;
+  // Of the clause being worked on: leaves that are still to be checked on rows.
+  struct Pending {
+    const Clause* clause;
+    std::vector<Choice> done;
+  };
+};
+
+// A stream of matching rows.
+class Cursor {
+ public:
+  Cursor(Snapshot snapshot, std::shared_ptr<const QueryPlan> plan);
+
+  static constexpr size_t kBatchRows = 256;
+  // The next rows, at most kBatchRows, already on their way into the cache; empty at the end. Pointers are good until
+  // the next call; those into memory (not archived) as long as the cursor lives.
+  std::span<const uint8_t* const> Next();
+  // The position of the i-th row of the last batch in its writer's log.
+  uint32_t writer() const { return writer_; }
+  uint64_t position(size_t i) const { return segment_first_ + offsets_[batch_begin_ + i]; }
+
+  const QueryStatistics& statistics() const { return statistics_; }
+  const Snapshot& snapshot() const { return snapshot_; }
+
+ private:
+  bool NextSegment();
+  void Count(SegmentMatcher::Way way);
+
+  Snapshot snapshot_;
+  std::shared_ptr<const QueryPlan> plan_;
+  SegmentMatcher matcher_;
+  size_t view_ = 0;
+  uint64_t position_ = 0;
+  bool in_view_ = false;
+  std::vector<uint16_t> offsets_;
+  size_t next_ = 0, batch_begin_ = 0;
+  uint64_t segment_first_ = 0;
+  uint32_t writer_ = 0;
+  const uint8_t* rows_ = nullptr;
+  std::shared_ptr<const uint8_t> keep_;
+  std::vector<const uint8_t*> batch_;
+  QueryStatistics statistics_;
+};
+
+// The plan and what it would cost, for people.
+std::string Explain(const Snapshot& snapshot, std::shared_ptr<const QueryPlan> plan);
+
+}  // namespace tapline::multilog

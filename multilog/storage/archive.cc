@@ -1,0 +1,250 @@
+#include "multilog/storage/archive.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "multilog/storage/crc32c.h"
+
+namespace tapline::multilog {
+namespace {
+
+constexpr char kMagic[8] = {'T', 'L', 'M', 'L', 'S', 'E', 'G', '1'};
+
+struct Header {
+  char magic[8];
+  uint64_t first;
+  uint32_t rows, row_bytes, zones, indexes, schema_crc,
+      directory_crc;  // the last: of all up to the data, itself taken as 0
+};
+struct ZoneEntry {
+  uint64_t low, high, at;
+  uint32_t bytes, crc;
+};
+struct IndexEntry {
+  char field[72];
+  uint64_t keys_at, starts_at, offsets_at, end;
+  uint64_t min_key, max_key;
+  uint32_t key_bytes, distinct, rows, crc;
+};
+static_assert(sizeof(Header) == 40 && sizeof(ZoneEntry) == 32 && sizeof(IndexEntry) == 136);
+
+void Align(std::vector<uint8_t>* out) { out->resize((out->size() + 7) / 8 * 8); }
+
+uint64_t Put(std::vector<uint8_t>* out, const void* data, size_t bytes) {
+  Align(out);
+  const uint64_t at = out->size();
+  const auto* from = static_cast<const uint8_t*>(data);
+  out->insert(out->end(), from, from + bytes);
+  return at;
+}
+
+void Transpose(const uint8_t* rows, uint32_t count, uint32_t row_bytes, uint8_t* planes) {
+  for (uint32_t byte = 0; byte < row_bytes; ++byte) {
+    for (uint32_t i = 0; i < count; ++i) planes[size_t{byte} * count + i] = rows[size_t{i} * row_bytes + byte];
+  }
+}
+void TransposeBack(const uint8_t* planes, uint32_t count, uint32_t row_bytes, uint8_t* rows) {
+  for (uint32_t byte = 0; byte < row_bytes; ++byte) {
+    for (uint32_t i = 0; i < count; ++i) rows[size_t{i} * row_bytes + byte] = planes[size_t{byte} * count + i];
+  }
+}
+
+size_t DirectoryBytes(uint32_t zones, uint32_t indexes) {
+  return sizeof(Header) + zones * sizeof(ZoneEntry) + indexes * sizeof(IndexEntry);
+}
+
+uint32_t DirectoryCrc(std::span<const uint8_t> file, Header header) {
+  header.directory_crc = 0;
+  const uint32_t crc = Crc32c(&header, sizeof header);
+  return Crc32c(file.data() + sizeof header, DirectoryBytes(header.zones, header.indexes) - sizeof header, crc);
+}
+
+class ArchivedRows final : public Segment::RowSource {
+ public:
+  ArchivedRows(std::shared_ptr<const MappedFile> file, const Header& header, std::shared_ptr<ArchiveCache> cache,
+               std::shared_ptr<std::atomic<uint64_t>> unreadable)
+      : file_(std::move(file)), header_(header), cache_(std::move(cache)), unreadable_(std::move(unreadable)) {}
+  ~ArchivedRows() override { cache_->Drop(this); }
+
+  std::shared_ptr<const uint8_t> Rows(uint64_t wanted) override {
+    const auto entry = cache_->Get(this, size_t{header_.rows} * header_.row_bytes);
+    const std::lock_guard lock(entry->mutex);
+    for (uint32_t zone = 0; zone < header_.zones; ++zone) {
+      const uint64_t bit = uint64_t{1} << zone;
+      if (!(wanted & bit) || (entry->zones & bit)) continue;
+      if (!Decompress(zone, entry->rows.get())) {
+        unreadable_->fetch_add(1, std::memory_order_relaxed);
+        return nullptr;
+      }
+      entry->zones |= bit;
+    }
+    return {entry, entry->rows.get()};
+  }
+
+ private:
+  bool Decompress(uint32_t zone, uint8_t* rows) const {
+    const auto data = file_->data();
+    ZoneEntry entry;
+    std::memcpy(&entry, data.data() + sizeof(Header) + zone * sizeof entry, sizeof entry);
+    if (entry.at > data.size() || entry.bytes > data.size() - entry.at) return false;
+    if (Crc32c(data.data() + entry.at, entry.bytes) != entry.crc) return false;
+    const uint32_t count = std::min(kChunkRows, header_.rows - zone * kChunkRows);
+    std::vector<uint8_t> planes(size_t{count} * header_.row_bytes);
+    const size_t size = ZSTD_decompress(planes.data(), planes.size(), data.data() + entry.at, entry.bytes);
+    if (ZSTD_isError(size) || size != planes.size()) return false;
+    TransposeBack(planes.data(), count, header_.row_bytes, rows + size_t{zone} * kChunkRows * header_.row_bytes);
+    return true;
+  }
+
+  const std::shared_ptr<const MappedFile> file_;
+  const Header header_;
+  const std::shared_ptr<ArchiveCache> cache_;
+  const std::shared_ptr<std::atomic<uint64_t>> unreadable_;
+};
+
+// A segment that keeps its file mapped as long as its postings may be read.
+class ArchivedSegment final : public Segment {
+ public:
+  ArchivedSegment(std::shared_ptr<const MappedFile> file, const Header& header)
+      : Segment(header.first, header.rows, header.row_bytes, nullptr, 0, nullptr), file_(std::move(file)) {}
+
+ private:
+  const std::shared_ptr<const MappedFile> file_;
+};
+
+// Postings that point into the file, or nothing if they are not as written.
+bool LoadIndex(std::span<const uint8_t> file, const IndexEntry& entry, Postings* postings) {
+  const bool known_width = entry.key_bytes == 1 || entry.key_bytes == 2 || entry.key_bytes == 4 || entry.key_bytes == 8;
+  if (!known_width || entry.end > file.size() || entry.keys_at > entry.starts_at ||
+      entry.starts_at > entry.offsets_at || entry.offsets_at > entry.end || entry.keys_at % 8 != 0 ||
+      entry.starts_at % 8 != 0 || entry.offsets_at % 8 != 0)
+    return false;
+  if (uint64_t{entry.distinct} * entry.key_bytes > entry.starts_at - entry.keys_at ||
+      (uint64_t{entry.distinct} + 1) * 4 > entry.offsets_at - entry.starts_at ||
+      uint64_t{entry.rows} * 2 > entry.end - entry.offsets_at)
+    return false;
+  if (Crc32c(file.data() + entry.keys_at, entry.end - entry.keys_at) != entry.crc) return false;
+  postings->key_bytes = entry.key_bytes;
+  postings->distinct = entry.distinct;
+  postings->rows = entry.rows;
+  postings->keys = file.data() + entry.keys_at;
+  postings->starts = reinterpret_cast<const uint32_t*>(file.data() + entry.starts_at);
+  postings->offsets = reinterpret_cast<const uint16_t*>(file.data() + entry.offsets_at);
+  postings->min_key = entry.min_key;
+  postings->max_key = entry.max_key;
+  return true;
+}
+
+}  // namespace
+
+std::shared_ptr<ArchiveCache::Entry> ArchiveCache::Get(const void* owner, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = by_owner_.find(owner); found != by_owner_.end()) {
+    held_.splice(held_.begin(), held_, found->second);
+    return found->second->entry;
+  }
+  auto entry = std::make_shared<Entry>();
+  entry->rows = std::make_unique_for_overwrite<uint8_t[]>(bytes);
+  entry->bytes = bytes;
+  held_.push_front({owner, entry});
+  by_owner_[owner] = held_.begin();
+  bytes_ += bytes;
+  while (bytes_ > limit_ && held_.size() > 1) {
+    bytes_ -= held_.back().entry->bytes;
+    by_owner_.erase(held_.back().owner);
+    held_.pop_back();
+  }
+  return entry;
+}
+
+void ArchiveCache::Drop(const void* owner) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_owner_.find(owner);
+  if (found == by_owner_.end()) return;
+  bytes_ -= found->second->entry->bytes;
+  held_.erase(found->second);
+  by_owner_.erase(found);
+}
+
+std::vector<uint8_t> EncodeArchive(const Segment& segment, uint32_t schema_crc, int level,
+                                   const std::vector<std::pair<std::string, const Postings*>>& indexes) {
+  Header header{};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.first = segment.first();
+  header.rows = segment.capacity();
+  header.row_bytes = segment.row_bytes();
+  header.zones = segment.zones();
+  header.indexes = static_cast<uint32_t>(indexes.size());
+  header.schema_crc = schema_crc;
+  std::vector<uint8_t> out(DirectoryBytes(header.zones, header.indexes));
+  std::vector<uint8_t> planes, packed;
+  for (uint32_t zone = 0; zone < header.zones; ++zone) {
+    const uint32_t count = std::min(kChunkRows, header.rows - zone * kChunkRows);
+    planes.resize(size_t{count} * header.row_bytes);
+    Transpose(segment.row(zone * kChunkRows), count, header.row_bytes, planes.data());
+    packed.resize(ZSTD_compressBound(planes.size()));
+    const size_t bytes = ZSTD_compress(packed.data(), packed.size(), planes.data(), planes.size(), level);
+    const ZoneEntry entry{segment.ZoneLow(zone), segment.ZoneHigh(zone), Put(&out, packed.data(), bytes),
+                          static_cast<uint32_t>(bytes), Crc32c(packed.data(), bytes)};
+    std::memcpy(out.data() + sizeof header + zone * sizeof entry, &entry, sizeof entry);
+  }
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    const Postings& postings = *indexes[i].second;
+    IndexEntry entry{};
+    std::strncpy(entry.field, indexes[i].first.c_str(), sizeof entry.field - 1);
+    entry.key_bytes = postings.key_bytes;
+    entry.distinct = postings.distinct;
+    entry.rows = postings.rows;
+    entry.min_key = postings.min_key;
+    entry.max_key = postings.max_key;
+    entry.keys_at = Put(&out, postings.keys, size_t{postings.distinct} * postings.key_bytes);
+    entry.starts_at = Put(&out, postings.starts, (size_t{postings.distinct} + 1) * 4);
+    entry.offsets_at = Put(&out, postings.offsets, size_t{postings.rows} * 2);
+    entry.end = out.size();
+    entry.crc = Crc32c(out.data() + entry.keys_at, entry.end - entry.keys_at);
+    std::memcpy(out.data() + DirectoryBytes(header.zones, static_cast<uint32_t>(i)), &entry, sizeof entry);
+  }
+  std::memcpy(out.data(), &header, sizeof header);
+  header.directory_crc = DirectoryCrc(out, header);
+  std::memcpy(out.data(), &header, sizeof header);
+  return out;
+}
+
+Result<LoadedArchive> LoadArchive(std::shared_ptr<const MappedFile> file, const std::string& path, uint32_t schema_crc,
+                                  uint32_t row_bytes, std::shared_ptr<ArchiveCache> cache,
+                                  std::shared_ptr<std::atomic<uint64_t>> unreadable) {
+  const auto data = file->data();
+  Header header;
+  if (data.size() < sizeof header) return Status(Code::kCorrupt, path + " is too short");
+  std::memcpy(&header, data.data(), sizeof header);
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0)
+    return Status(Code::kCorrupt, path + " is no archived segment");
+  if (header.rows == 0 || header.rows > kMaxSegmentRows ||
+      header.zones != (header.rows + kChunkRows - 1) / kChunkRows || header.indexes > kMaxIndexes ||
+      DirectoryBytes(header.zones, header.indexes) > data.size() || DirectoryCrc(data, header) != header.directory_crc)
+    return Status(Code::kCorrupt, path + " has a damaged header");
+  if (header.schema_crc != schema_crc || header.row_bytes != row_bytes)
+    return Status(Code::kCorrupt, path + " is of another schema");
+  LoadedArchive loaded;
+  loaded.segment = std::make_unique<ArchivedSegment>(file, header);
+  for (uint32_t zone = 0; zone < header.zones; ++zone) {
+    ZoneEntry entry;
+    std::memcpy(&entry, data.data() + sizeof header + zone * sizeof entry, sizeof entry);
+    loaded.segment->WidenZones(zone * kChunkRows, 1, entry.low, entry.high);
+  }
+  for (uint32_t i = 0; i < header.indexes; ++i) {
+    IndexEntry entry;
+    std::memcpy(&entry, data.data() + DirectoryBytes(header.zones, i), sizeof entry);
+    entry.field[sizeof entry.field - 1] = '\0';
+    Postings postings;
+    if (LoadIndex(data, entry, &postings)) loaded.indexes.emplace_back(entry.field, postings);
+  }
+  loaded.segment->complete.store(true, std::memory_order_relaxed);
+  loaded.segment->source =
+      std::make_unique<ArchivedRows>(std::move(file), header, std::move(cache), std::move(unreadable));
+  return loaded;
+}
+
+}  // namespace tapline::multilog

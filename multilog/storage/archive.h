@@ -1,0 +1,65 @@
+// An archived segment: one file, compressed by zones of 1024 rows so that a query brings only those it needs, with the
+// postings of its indexes ready to be used where they are mapped.
+//
+//   | header | zone 0 … n-1 | index 0 … m-1 | crc of all this | compressed zones… | keys, starts, offsets of each
+//   index… |
+//
+// A zone is its rows transposed to byte planes (all first bytes, all second bytes, …), then zstd. Each part has a
+// CRC-32C of its own: one that is wrong makes its rows unreadable and nothing else. docs/reference/multilog-files.md
+// has the bytes.
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "multilog/log/segment.h"
+#include "multilog/storage/file_system.h"
+
+namespace tapline::multilog {
+
+// Rows of archived segments that were decompressed, the most recently used ones, up to a bound (what readers hold comes
+// on top).
+class ArchiveCache {
+ public:
+  explicit ArchiveCache(size_t bytes) : limit_(bytes) {}
+  struct Entry {
+    std::mutex mutex;
+    std::unique_ptr<uint8_t[]> rows;
+    size_t bytes = 0;
+    uint64_t zones = 0;  // which are there
+  };
+  // The entry of an owner, made if need be.
+  std::shared_ptr<Entry> Get(const void* owner, size_t bytes);
+  void Drop(const void* owner);
+
+ private:
+  struct Held {
+    const void* owner;
+    std::shared_ptr<Entry> entry;
+  };
+  const size_t limit_;
+  std::mutex mutex_;
+  std::list<Held> held_;  // most recently used first
+  std::unordered_map<const void*, std::list<Held>::iterator> by_owner_;
+  size_t bytes_ = 0;
+};
+
+// The file's bytes. `indexes` are those to be stored, with the names of their fields.
+std::vector<uint8_t> EncodeArchive(const Segment& segment, uint32_t schema_crc, int compression_level,
+                                   const std::vector<std::pair<std::string, const Postings*>>& indexes);
+
+struct LoadedArchive {
+  std::unique_ptr<Segment> segment;
+  std::vector<std::pair<std::string, Postings>> indexes;
+};
+// A segment that reads its rows from the file. kCorrupt if the header is not what was written; `unreadable`, shared
+// with the storage, counts zones that turn out so later.
+Result<LoadedArchive> LoadArchive(std::shared_ptr<const MappedFile> file, const std::string& path, uint32_t schema_crc,
+                                  uint32_t row_bytes, std::shared_ptr<ArchiveCache> cache,
+                                  std::shared_ptr<std::atomic<uint64_t>> unreadable);
+
+}  // namespace tapline::multilog

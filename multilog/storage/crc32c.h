@@ -1,0 +1,24 @@
+// CRC-32C (Castagnoli), by the instruction that x86-64-v2 has.
+#pragma once
+
+#include <nmmintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace tapline::multilog {
+
+inline uint32_t Crc32c(const void* data, size_t bytes, uint32_t seed = 0) {
+  const auto* at = static_cast<const uint8_t*>(data);
+  uint64_t crc = ~seed;
+  for (; bytes >= 8; bytes -= 8, at += 8) {
+    uint64_t word;
+    std::memcpy(&word, at, 8);
+    crc = _mm_crc32_u64(crc, word);
+  }
+  for (; bytes > 0; --bytes, ++at) crc = _mm_crc32_u8(static_cast<uint32_t>(crc), *at);
+  return ~static_cast<uint32_t>(crc);
+}
+
+}  // namespace tapline::multilog

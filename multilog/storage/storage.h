@@ -1,0 +1,120 @@
+// The disk side of a MultiLog: a journal of rows for durability, archived segments for space, and their loading.
+//
+//   schema, catalogue            what rows look like; what was defined (text)
+//   w3-00000012.wal              rows of segment 12 of writer 3, in frames: | magic | crc | first position | rows |
+//   bytes… | w3-00000011.seg              an archived segment (storage/archive.h); its journal is gone
+//
+// What each mode promises after SIGKILL or a power cut, besides a prefix of each writer's rows in order:
+//   memory       nothing but archived segments
+//   interval     every row published `interval_ns` (plus one sync) before
+//   group commit every row for which Commit returned ok; commits that wait at the same time share a sync
+// A journal is written under another name, synced, and only then put in its place, so at each moment one valid copy of
+// what was promised exists. After a failed sync the file is given up and written anew from memory.
+// Functions are called by one thread at a time (MultiLog's maintenance lock).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "multilog/log/pipeline.h"
+#include "multilog/log/writer_log.h"
+#include "multilog/storage/archive.h"
+#include "multilog/storage/file_system.h"
+
+namespace tapline::multilog {
+
+enum class Durability : uint8_t { kMemory, kInterval, kGroupCommit };
+
+struct StorageOptions {
+  std::string directory;
+  Durability durability = Durability::kInterval;
+  uint64_t interval_ns = 100000000;
+  // Archived segments beyond these are removed, oldest first; 0: no bound. Age is by event time, against the newest
+  // row.
+  uint64_t retain_bytes = 0;
+  uint64_t retain_ns = 0;
+  // Of archived segments: zstd's.
+  int compression_level = 1;
+  // Decompressed rows that are kept for further queries.
+  size_t cache_bytes = size_t{64} << 20;
+  FileSystem* files = nullptr;  // null: the real one
+};
+
+struct RecoveryReport {
+  uint64_t rows = 0, segments = 0;
+  uint64_t journal_rows = 0;
+  // Rows known to be lost to damage, by what is missing between positions.
+  uint64_t lost_rows = 0;
+  // One for each file or definition that could not be used; the rest was.
+  std::vector<Status> problems;
+};
+
+class Storage {
+ public:
+  Storage(const StorageOptions& options, const Schema& schema, uint32_t segment_rows);
+
+  // Makes the directory; checks that what is there has this schema.
+  Status Open();
+  Result<std::string> ReadCatalogue();
+  Status WriteCatalogue(const std::string& text);
+
+  struct Loader {
+    std::function<WriterLog*(uint32_t writer, uint64_t first)> add_log;
+    // Rows of the journal: through the writer's whole pipeline, so that filters and aggregates have them too.
+    std::function<Status(WriterLog* log, const uint8_t* rows, uint64_t count)> append;
+    std::function<std::vector<Index>()> indexes;
+  };
+  void Load(const Loader& loader, RecoveryReport* report);
+
+  // Makes durable what is published. On an error nothing that was durable is lost, and the next call tries again.
+  Status Flush(const WriterLog& log);
+  // Writes a complete segment's archive; then readers to come use it, and its memory is freed.
+  Status Archive(WriterLog* log, Segment* segment, const std::vector<Index>& indexes);
+  // Removes what is beyond the bounds of retention. How many rows.
+  Result<uint64_t> Retain(WriterLog* log, uint64_t newest_time, uint64_t total_bytes_over);
+  uint64_t archived_bytes() const { return archived_bytes_; }
+
+  uint64_t durable(uint32_t writer) const { return writers_[writer].durable.load(std::memory_order_acquire); }
+  uint64_t unreadable_zones() const { return unreadable_->load(std::memory_order_relaxed); }
+  const StorageOptions& options() const { return options_; }
+
+ private:
+  struct PerWriter {
+    std::atomic<uint64_t> durable{0};
+    std::unique_ptr<File> file;
+    uint64_t segment = 0;   // that the file is of
+    uint64_t written = 0;   // position up to which rows are in the file
+    bool in_place = false;  // the file has its final name
+    uint64_t archived_to = 0;
+    std::vector<std::pair<uint64_t, uint64_t>> archives;  // segment number, bytes; ascending
+  };
+  std::string Name(uint32_t writer, uint64_t segment, const char* suffix) const;
+  std::string Path(const std::string& name) const { return options_.directory + "/" + name; }
+  Status FlushSegment(const WriterLog& log, PerWriter* mine, uint64_t segment, uint64_t end);
+  Status StartFile(const WriterLog& log, PerWriter* mine, uint64_t segment, uint64_t first);
+  Status PutInPlace(const WriterLog& log, PerWriter* mine);
+  Status AppendFrames(const WriterLog& log, PerWriter* mine, uint64_t end);
+  void LoadWriter(uint32_t writer, const std::vector<uint64_t>& archives, const std::vector<uint64_t>& journals,
+                  const Loader& loader, RecoveryReport* report);
+  bool LoadSegment(WriterLog* log, uint64_t segment, const Loader& loader, RecoveryReport* report);
+  // Rows taken from the journal of a segment that continue at `position`.
+  uint64_t LoadJournal(WriterLog* log, uint64_t segment, uint64_t position, const Loader& loader,
+                       RecoveryReport* report);
+  static void SetIndexes(LoadedArchive* loaded, const std::vector<Index>& indexes);
+
+  StorageOptions options_;
+  const Schema schema_;
+  const uint32_t segment_rows_;
+  uint32_t schema_crc_;
+  FileSystem* files_;
+  std::array<PerWriter, kMaxWriters> writers_;
+  uint64_t archived_bytes_ = 0;
+  std::shared_ptr<ArchiveCache> cache_;
+  std::shared_ptr<std::atomic<uint64_t>> unreadable_ = std::make_shared<std::atomic<uint64_t>>(0);
+};
+
+}  // namespace tapline::multilog

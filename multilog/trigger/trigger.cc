@@ -1,0 +1,351 @@
+#include "multilog/trigger/trigger.h"
+
+#include <algorithm>
+
+namespace tapline::multilog {
+namespace {
+
+// Windows that are folded from the log at one evaluation of a trigger; the rest wait.
+constexpr int kOldWindows = 32;
+constexpr size_t kRememberedAlerts = 64;
+
+Schema EmptySchema() { return *Schema::Make({{.name = "time_of_no_row", .type = FieldType::kTime}}); }
+
+// One output against a constant: nearly every condition, and worth not going through the tree.
+struct SimpleCondition {
+  bool simple = false;
+  uint32_t output = 0;
+  Compare compare = Compare::kGreater;
+  Number against;
+};
+
+SimpleCondition Simplified(const Expression& condition) {
+  if (condition.root().kind != Node::Kind::kLeaf) return {};
+  const Leaf& leaf = condition.leaves()[0];
+  if (leaf.kind != Leaf::Kind::kLinear || leaf.negated || leaf.terms.size() != 1 || leaf.terms[0].sign != 1) return {};
+  const Number negative =
+      leaf.constant.is_float ? Number::Real(-leaf.constant.real) : Number::Whole(-leaf.constant.whole);
+  return {true, leaf.terms[0].aggregate->output, leaf.compare, negative};
+}
+
+int Order(const Number& a, const Number& b) {
+  if (!a.is_float && !b.is_float) return (a.whole > b.whole) - (a.whole < b.whole);
+  const double x = a.AsDouble(), y = b.AsDouble();
+  return (x > y) - (x < y);
+}
+
+bool HoldsSimply(const SimpleCondition& condition, const std::vector<Number>& outputs) {
+  const Number& value = outputs[condition.output];
+  if (!value.present) return false;
+  const int order = Order(value, condition.against);
+  switch (condition.compare) {
+    case Compare::kEqual:
+      return order == 0;
+    case Compare::kNotEqual:
+      return order != 0;
+    case Compare::kLess:
+      return order < 0;
+    case Compare::kLessEqual:
+      return order <= 0;
+    case Compare::kGreater:
+      return order > 0;
+    default:
+      return order >= 0;
+  }
+}
+
+bool OnlyGrows(const Expression& condition) {
+  return std::all_of(condition.leaves().begin(), condition.leaves().end(), [](const Leaf& leaf) {
+    return leaf.kind == Leaf::Kind::kLinear && !leaf.negated &&
+           (leaf.compare == Compare::kGreater || leaf.compare == Compare::kGreaterEqual) &&
+           std::all_of(leaf.terms.begin(), leaf.terms.end(), [](const Term& term) { return term.sign > 0; });
+  });
+}
+
+}  // namespace
+
+std::string_view NameOf(Severity severity) {
+  constexpr std::string_view kNames[] = {"info", "warning", "critical"};
+  return kNames[static_cast<size_t>(severity)];
+}
+
+struct TriggerEngine::Trigger {
+  TriggerSpec spec;
+  Expression condition;
+  SimpleCondition simple;
+  bool early = false;
+  uint32_t buckets = 1;
+  uint64_t cooldown_ns = 0;
+  uint64_t due_ns = 0;
+  // Buckets touched that are yet to be looked at, and those whose windows event time has passed.
+  Pending pending, old;
+  uint64_t completed = 0;  // windows that end in buckets below this were tested after their end
+  struct Remembered {
+    uint64_t end;
+    std::vector<uint64_t> group;
+  };
+  std::vector<Remembered> alerted;
+  size_t next_alerted = 0;
+};
+
+struct TriggerEngine::Window {
+  uint64_t end = 0;  // its last bucket
+  uint32_t buckets = 0;
+  bool known = false;  // else the writer runs ahead: later
+  std::vector<Number> outputs;
+  std::vector<Group> groups;
+};
+
+struct TriggerEngine::Watch {
+  std::shared_ptr<Aggregate> aggregate;
+  std::vector<std::unique_ptr<Trigger>> triggers;
+  std::vector<Window> cache;  // of one evaluation
+  uint64_t newest = 0;        // bucket of the newest time seen by any writer of the snapshot, plus 1
+};
+
+TriggerEngine::TriggerEngine(Log log, std::function<void(const Alert&)> push)
+    : log_(std::move(log)), push_(std::move(push)) {}
+TriggerEngine::~TriggerEngine() = default;
+
+Status TriggerEngine::Add(const TriggerSpec& spec, std::shared_ptr<Aggregate> aggregate) {
+  auto trigger = std::make_unique<Trigger>();
+  const auto resolve = [&](std::string_view name) -> std::optional<AggregateRef> {
+    for (uint32_t i = 0; i < aggregate->outputs.size(); ++i) {
+      if (aggregate->outputs[i] == name || (i == 0 && (name == aggregate->name || name == "value")))
+        return AggregateRef{0, i};
+    }
+    return std::nullopt;
+  };
+  Result<Expression> condition = Expression::Compile(spec.condition, EmptySchema(), resolve);
+  if (!condition.ok()) return condition.status();
+  if (condition->leaves().empty()) return {Code::kInvalid, "a trigger needs a condition", 0};
+  if (spec.period_ns == 0) return {Code::kInvalid, "a trigger's period is at least 1 ns"};
+  const uint64_t buckets = spec.window_ns == 0 ? 1 : (spec.window_ns + aggregate->bucket_ns - 1) / aggregate->bucket_ns;
+  if (buckets > aggregate->slots)
+    return {Code::kInvalid, "the window has " + std::to_string(buckets) + " buckets, the aggregate keeps " +
+                                std::to_string(aggregate->slots)};
+  trigger->spec = spec;
+  trigger->buckets = static_cast<uint32_t>(buckets);
+  trigger->cooldown_ns = spec.cooldown_ns != 0 ? spec.cooldown_ns : buckets * aggregate->bucket_ns;
+  trigger->condition = std::move(*condition);
+  trigger->simple = Simplified(trigger->condition);
+  trigger->early = OnlyGrows(trigger->condition);
+  const std::lock_guard lock(mutex_);
+  for (const auto& watch : watches_) {
+    for (const auto& present : watch->triggers) {
+      if (present->spec.name == spec.name) return {Code::kExists, "there is a trigger " + spec.name};
+    }
+  }
+  next_due_ = 0;
+  for (const auto& watch : watches_) {
+    if (watch->aggregate == aggregate) return watch->triggers.push_back(std::move(trigger)), Status();
+  }
+  auto watch = std::make_unique<Watch>();
+  watch->aggregate = std::move(aggregate);
+  watch->triggers.push_back(std::move(trigger));
+  watches_.push_back(std::move(watch));
+  return {};
+}
+
+Status TriggerEngine::Remove(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  for (auto& watch : watches_) {
+    if (std::erase_if(watch->triggers, [&](const auto& trigger) { return trigger->spec.name == name; }) == 0) continue;
+    std::erase_if(watches_, [](const auto& w) { return w->triggers.empty(); });
+    return {};
+  }
+  return {Code::kNotFound, "no trigger " + name};
+}
+
+bool TriggerEngine::Uses(const std::string& aggregate) {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(watches_.begin(), watches_.end(),
+                     [&](const auto& watch) { return watch->aggregate->name == aggregate; });
+}
+
+std::vector<TriggerSpec> TriggerEngine::List() {
+  const std::lock_guard lock(mutex_);
+  std::vector<TriggerSpec> specs;
+  for (const auto& watch : watches_) {
+    for (const auto& trigger : watch->triggers) specs.push_back(trigger->spec);
+  }
+  return specs;
+}
+
+TriggerStatistics TriggerEngine::statistics() {
+  const std::lock_guard lock(mutex_);
+  return statistics_;
+}
+
+uint64_t TriggerEngine::Evaluate(uint64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  if (now_ns < next_due_ || watches_.empty()) return next_due_ = watches_.empty() ? ~uint64_t{0} : next_due_;
+  // Touched buckets are taken before the snapshot, so that what it lacks is known to be yet to come.
+  for (auto& watch : watches_) Collect(watch.get());
+  const Snapshot snapshot = log_.snapshot();
+  uint64_t newest_time = 0;
+  for (const Snapshot::View& view : snapshot.views())
+    newest_time = std::max(newest_time, view.tail > 0 ? view.log->newest_time() : 0);
+  next_due_ = ~uint64_t{0};
+  for (auto& watch : watches_) {
+    watch->cache.clear();
+    watch->newest = newest_time / watch->aggregate->bucket_ns + (newest_time > 0);
+    for (auto& trigger : watch->triggers) {
+      if (now_ns >= trigger->due_ns) {
+        EvaluateTrigger(snapshot, watch.get(), trigger.get());
+        // Periods are counted from multiples of themselves, so that a late look doesn't shift the next.
+        trigger->due_ns = (now_ns / trigger->spec.period_ns + 1) * trigger->spec.period_ns;
+      }
+      next_due_ = std::min(next_due_, trigger->due_ns);
+    }
+  }
+  return next_due_;
+}
+
+void TriggerEngine::Collect(Watch* watch) {
+  for (const auto& writer : watch->aggregate->per_writer) {
+    const Aggregate::PerWriter* mine = writer.load(std::memory_order_acquire);
+    uint64_t low, high;
+    if (mine == nullptr || !mine->buckets->TakeTouched(&low, &high)) continue;
+    // What has left the ring is looked up in the log.
+    const uint64_t newest = mine->buckets->newest(), slots = mine->buckets->slots();
+    const uint64_t kept = newest > slots ? newest - slots : 0;
+    for (auto& trigger : watch->triggers) {
+      if (low < kept) trigger->old.Add(low, std::min(high, kept - 1));
+      if (high >= kept) trigger->pending.Add(std::max(low, kept), high);
+    }
+  }
+}
+
+void TriggerEngine::EvaluateTrigger(const Snapshot& snapshot, Watch* watch, Trigger* trigger) {
+  ++statistics_.evaluations;
+  if (watch->newest > 0) EvaluateRecent(snapshot, watch, trigger, watch->newest - 1);
+  if (!trigger->old.empty()) EvaluateOld(snapshot, watch, trigger);
+}
+
+// `frontier`: the bucket that event time has reached.
+void TriggerEngine::EvaluateRecent(const Snapshot& snapshot, Watch* watch, Trigger* trigger, uint64_t frontier) {
+  Pending todo = trigger->pending;
+  trigger->pending = {};
+  if (!todo.empty()) todo.high = std::min(todo.high + trigger->buckets - 1, frontier);
+  if (!trigger->early) {
+    if (frontier == 0) return;
+    const uint64_t slots = watch->aggregate->slots, kept = frontier > slots ? frontier - slots : 0;
+    const uint64_t from = trigger->completed != 0 ? std::max(trigger->completed, kept)
+                          : todo.empty()          ? frontier
+                                                  : todo.low;
+    if (from < frontier) todo.Add(from, frontier - 1);
+    todo.high = std::min(todo.high, frontier - 1);
+    trigger->completed = frontier;
+  }
+  for (uint64_t end = todo.low; !todo.empty() && end <= todo.high; ++end) {
+    const Window* window = Value(snapshot, watch, end, trigger->buckets, false);
+    if (window->known)
+      Test(*watch, trigger, *window);
+    else
+      trigger->pending.Add(end, end);
+  }
+}
+
+void TriggerEngine::EvaluateOld(const Snapshot& snapshot, Watch* watch, Trigger* trigger) {
+  const uint64_t width = watch->aggregate->bucket_ns;
+  uint64_t bucket = trigger->old.low;
+  for (int i = 0; i < kOldWindows && bucket <= trigger->old.high; ++i) {
+    bucket = std::max(bucket, log_.next_time(snapshot, bucket * width) / width);
+    if (bucket > trigger->old.high) break;
+    for (uint64_t end = bucket; end < bucket + trigger->buckets; ++end)
+      Test(*watch, trigger, *Value(snapshot, watch, end, trigger->buckets, true));
+    ++bucket;
+  }
+  trigger->old.low = bucket;
+  if (trigger->old.low > trigger->old.high) trigger->old = {};
+}
+
+// Merges the buckets of all writers. False if a writer runs ahead of the snapshot; `gone` if a bucket has left the
+// ring.
+bool TriggerEngine::MergeBuckets(const Snapshot& snapshot, const Watch& watch, uint64_t begin, uint64_t end,
+                                 Window* window, bool* gone) {
+  const Aggregate& aggregate = *watch.aggregate;
+  std::vector<uint64_t> state(aggregate.function->words());
+  Buckets::Copy copy;
+  for (const Snapshot::View& view : snapshot.views()) {
+    const Aggregate::PerWriter* mine = aggregate.per_writer[view.log->number()].load(std::memory_order_acquire);
+    if (mine == nullptr) continue;
+    for (uint64_t bucket = begin; bucket <= end; ++bucket) {
+      if (!mine->buckets->Read(mine->buckets->SlotOf(bucket), &copy)) return false;
+      if (!copy.used || copy.bucket < bucket) continue;
+      if (copy.bucket > bucket) return *gone = true, true;
+      if (copy.version > view.tail) return false;
+      aggregate.function->Merge(Cells(state.data()), Cells(copy.state.data()));
+    }
+  }
+  window->outputs = aggregate.function->Outputs(Cells(state.data()));
+  if (aggregate.grouped != nullptr) window->groups = aggregate.grouped->Groups(Cells(state.data()));
+  return true;
+}
+
+const TriggerEngine::Window* TriggerEngine::Value(const Snapshot& snapshot, Watch* watch, uint64_t end,
+                                                  uint32_t buckets, bool fold) {
+  for (const Window& window : watch->cache) {
+    if (window.end == end && window.buckets == buckets) return &window;
+  }
+  ++statistics_.windows;
+  Window window{end, buckets, true, {}, {}};
+  const uint64_t begin = end + 1 >= buckets ? end + 1 - buckets : 0;
+  bool gone = fold;
+  if (!fold) window.known = MergeBuckets(snapshot, *watch, begin, end, &window, &gone);
+  if (gone) {
+    const Aggregate& aggregate = *watch->aggregate;
+    std::vector<uint64_t> state =
+        log_.fold(snapshot, aggregate, begin * aggregate.bucket_ns, (end + 1) * aggregate.bucket_ns);
+    window.outputs = aggregate.function->Outputs(Cells(state.data()));
+    if (aggregate.grouped != nullptr) window.groups = aggregate.grouped->Groups(Cells(state.data()));
+  }
+  watch->cache.push_back(std::move(window));
+  return &watch->cache.back();
+}
+
+void TriggerEngine::Test(const Watch& watch, Trigger* trigger, const Window& window) {
+  auto holds = [&](const std::vector<Number>& outputs) {
+    if (trigger->simple.simple) return HoldsSimply(trigger->simple, outputs);
+    static const Schema schema = EmptySchema();
+    const uint8_t no_row[8] = {};
+    return trigger->condition.Matches(no_row, schema,
+                                      [&](const AggregateRef& reference) { return outputs[reference.output]; });
+  };
+  if (watch.aggregate->grouped == nullptr) {
+    if (holds(window.outputs)) Raise(watch, trigger, window, window.outputs, {});
+    return;
+  }
+  for (const Group& group : window.groups) {
+    if (!group.is_rest && holds(group.outputs)) Raise(watch, trigger, window, group.outputs, group.keys);
+  }
+}
+
+void TriggerEngine::Raise(const Watch& watch, Trigger* trigger, const Window& window, const std::vector<Number>& values,
+                          const std::vector<uint64_t>& group) {
+  const uint64_t width = watch.aggregate->bucket_ns, end_ns = (window.end + 1) * width;
+  for (const auto& remembered : trigger->alerted) {
+    const uint64_t distance = remembered.end > end_ns ? remembered.end - end_ns : end_ns - remembered.end;
+    if (remembered.group == group && distance < trigger->cooldown_ns) {
+      ++statistics_.suppressed;
+      return;
+    }
+  }
+  if (trigger->alerted.size() < kRememberedAlerts)
+    trigger->alerted.push_back({end_ns, group});
+  else
+    trigger->alerted[trigger->next_alerted++ % kRememberedAlerts] = {end_ns, group};
+  ++statistics_.alerts;
+  const uint64_t length_ns = window.buckets * width;
+  Alert alert{trigger->spec.name,
+              trigger->spec.severity,
+              end_ns > length_ns ? end_ns - length_ns : 0,
+              end_ns,
+              values,
+              group,
+              watch.newest > window.end + 1 + trigger->buckets};
+  push_(alert);
+}
+
+}  // namespace tapline::multilog

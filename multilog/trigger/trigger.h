@@ -1,0 +1,113 @@
+// Triggers: conditions on the value of an aggregate over a window of event time.
+//
+// A window is a whole number of the aggregate's buckets and slides by one bucket. How often a trigger is looked at (its
+// period, wall clock) says nothing about the window. Conditions that can only become truer while a window fills (> and
+// >=) are tested as rows arrive; others (< <= == !=) once event time has passed the window's end. Rows that come late,
+// or are replayed, make their windows be tested again, however old: from the buckets, or, where those have gone, from
+// the log.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "multilog/log/pipeline.h"
+#include "multilog/query/snapshot.h"
+
+namespace tapline::multilog {
+
+enum class Severity : uint8_t { kInfo, kWarning, kCritical };
+std::string_view NameOf(Severity severity);
+
+struct TriggerSpec {
+  std::string name;
+  std::string aggregate;
+  // Over the aggregate's outputs: "SUM > 1GB", "P99 >= 10ms && COUNT > 5".
+  std::string condition;
+  // 0: one bucket. Rounded up to buckets.
+  uint64_t window_ns = 0;
+  uint64_t period_ns = 1000000;
+  Severity severity = Severity::kWarning;
+  // No second alert (of the same group) for windows that end nearer than this, in event time, to one that alerted; 0: a
+  // window.
+  uint64_t cooldown_ns = 0;
+};
+
+struct Alert {
+  std::string trigger;
+  Severity severity = Severity::kWarning;
+  // Event time, [begin, end).
+  uint64_t window_begin_ns = 0, window_end_ns = 0;
+  // The aggregate's outputs, and the group's keys where it has groups.
+  std::vector<Number> values;
+  std::vector<uint64_t> group;
+  // Event time had passed the window by more than a window when it was found.
+  bool late = false;
+};
+
+struct TriggerStatistics {
+  uint64_t evaluations = 0;  // times a trigger was looked at
+  uint64_t windows = 0;
+  uint64_t alerts = 0;
+  uint64_t suppressed = 0;  // by cooldown
+};
+
+// One thread evaluates; any thread adds, removes and reads statistics.
+class TriggerEngine {
+ public:
+  struct Log {
+    std::function<Snapshot()> snapshot;
+    // The state of an aggregate over [begin, end) of event time, from the rows of the snapshot.
+    std::function<std::vector<uint64_t>(const Snapshot&, const Aggregate&, uint64_t begin, uint64_t end)> fold;
+    // The least time, at least `time`, that a row may have.
+    std::function<uint64_t(const Snapshot&, uint64_t time)> next_time;
+  };
+  TriggerEngine(Log log, std::function<void(const Alert&)> push);
+  ~TriggerEngine();
+
+  Status Add(const TriggerSpec& spec, std::shared_ptr<Aggregate> aggregate);
+  Status Remove(const std::string& name);
+  bool Uses(const std::string& aggregate);
+  std::vector<TriggerSpec> List();
+  // Looks at every trigger that is due at `now_ns` (wall clock). Returns when the next is due.
+  uint64_t Evaluate(uint64_t now_ns);
+  TriggerStatistics statistics();
+
+ private:
+  struct Trigger;
+  struct Watch;
+  struct Window;
+  struct Pending {
+    uint64_t low = ~uint64_t{0}, high = 0;  // buckets; empty if low > high
+    bool empty() const { return low > high; }
+    void Add(uint64_t from, uint64_t to) {
+      low = std::min(low, from);
+      high = std::max(high, to);
+    }
+  };
+  void Collect(Watch* watch);
+  void EvaluateTrigger(const Snapshot& snapshot, Watch* watch, Trigger* trigger);
+  void EvaluateRecent(const Snapshot& snapshot, Watch* watch, Trigger* trigger, uint64_t frontier);
+  void EvaluateOld(const Snapshot& snapshot, Watch* watch, Trigger* trigger);
+  const Window* Value(const Snapshot& snapshot, Watch* watch, uint64_t end, uint32_t buckets, bool fold);
+  bool MergeBuckets(const Snapshot& snapshot, const Watch& watch, uint64_t begin, uint64_t end, Window* window,
+                    bool* gone);
+  void Test(const Watch& watch, Trigger* trigger, const Window& window);
+  void Raise(const Watch& watch, Trigger* trigger, const Window& window, const std::vector<Number>& values,
+             const std::vector<uint64_t>& group);
+
+  const Log log_;
+  const std::function<void(const Alert&)> push_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Watch>> watches_;
+  TriggerStatistics statistics_;
+  uint64_t next_due_ = 0;
+};
+
+}  // namespace tapline::multilog
