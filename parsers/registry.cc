@@ -7,6 +7,7 @@
 #define TAPLINE_PARSERS(PARSER) \
   PARSER(dns_query)             \
   PARSER(http_get)              \
+  PARSER(icmp)                  \
   PARSER(memcached_get)         \
   PARSER(monitor_stats)         \
   PARSER(sample)                \

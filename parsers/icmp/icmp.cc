@@ -1,0 +1,155 @@
+#include <arpa/inet.h>
+
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "parsers/api/parser.h"
+#include "parsers/icmp/echoes.h"
+
+namespace tapline {
+namespace {
+
+using icmp::EchoReply;
+using icmp::EchoRequest;
+using icmp::Kind;
+using icmp::Message;
+
+// "10.0.0.1:53", "[2001:db8::1]:53", "10.0.0.1" without a port.
+class EndpointText {
+ public:
+  EndpointText(const IpAddress& ip, uint16_t port) {
+    const bool brackets = port != 0 && !ip.is_v4();
+    if (brackets) add('[');
+    if (inet_ntop(ip.is_v4() ? AF_INET : AF_INET6, ip.bytes().data(), text_ + size_, INET6_ADDRSTRLEN) != nullptr) {
+      size_ += std::string_view(text_ + size_).size();
+    }
+    if (brackets) add(']');
+    if (port == 0) return;
+    add(':');
+    size_ = static_cast<size_t>(std::to_chars(text_ + size_, text_ + sizeof text_, port).ptr - text_);
+  }
+  std::string_view view() const { return {text_, size_}; }
+
+ private:
+  void add(char c) { text_[size_++] = c; }
+
+  char text_[INET6_ADDRSTRLEN + 8];
+  size_t size_ = 0;
+};
+
+// ICMP messages of both versions: echoes paired, errors with what they are about.
+class Icmp final : public TransactionParser<icmp::Echoes> {
+ public:
+  const Schema& schema() const override;
+  Needs needs() const override {
+    Needs needs = TransactionParser::needs();
+    needs.packets = needs.datagrams = true;
+    needs.streams = needs.every_packet = false;
+    return needs;
+  }
+
+  void process(std::span<const Packet> burst, Emitter& out) override {
+    for (const Packet& packet : burst) {
+      if (packet.is_icmp() && packet.connection != nullptr) message(packet, out);
+    }
+  }
+
+ protected:
+  void tell(const TupleHeader& header, const EchoRequest* request, const EchoReply* response, Emitter& out) override {
+    // Either host may ask the other: the source is the one that does.
+    TupleHeader turned = header;
+    if ((request != nullptr ? request->asker : response->asker) != turned.src_ip) turn(&turned);
+    const Message& message = request != nullptr ? request->message : response->message;
+    emit(turned, message, since_request(request, response, &ResponseHalf::last_ns).as_i64(),
+         request != nullptr ? request->bytes : response->bytes, partial_of(request, response), out);
+  }
+
+ private:
+  void message(const Packet& packet, Emitter& out) {
+    Message message;
+    if (!icmp::read(packet.payload(), packet.protocol == protocol::kIcmpV6, &message)) return;
+    if (message.kind == Kind::kEchoRequest || message.kind == Kind::kEchoReply) {
+      Connection& flow = *packet.connection;
+      // There are no ports, by which Connection::side_of() would do.
+      const Side side = packet.src_ip == flow.ip[0] ? Side{0} : Side{1};
+      with_exchange(flow, out, [&](icmp::Echoes& echoes, icmp::Echoes::Sink& sink) {
+        const IpAddress& asker = message.kind == Kind::kEchoRequest ? packet.src_ip : packet.dst_ip;
+        echoes.message(side, asker, message, packet.payload_bytes, packet.time_ns, sink);
+        return ExchangeVerdict::kFine;
+      });
+      return;
+    }
+    TupleHeader header = out.header_of(packet);
+    if (header.src_ip != packet.src_ip) turn(&header);
+    emit(header, message, 0, packet.payload_bytes, "", out);
+  }
+
+  static void turn(TupleHeader* header) {
+    std::swap(header->src_ip, header->dst_ip);
+    std::swap(header->src_port, header->dst_port);
+  }
+
+  static void emit(const TupleHeader& header, const Message& message, int64_t rtt_ns, uint32_t bytes,
+                   std::string_view partial, Emitter& out);
+};
+
+std::string_view name_of_protocol(uint8_t number, char (&scratch)[4]) {
+  switch (number) {
+    case protocol::kTcp:
+      return "tcp";
+    case protocol::kUdp:
+      return "udp";
+    case protocol::kIcmp:
+    case protocol::kIcmpV6:
+      return "icmp";
+    default:
+      return {scratch, static_cast<size_t>(std::to_chars(scratch, scratch + sizeof scratch, number).ptr - scratch)};
+  }
+}
+
+void Icmp::emit(const TupleHeader& header, const Message& message, int64_t rtt_ns, uint32_t bytes,
+                std::string_view partial, Emitter& out) {
+  const icmp::Quoted& quoted = message.quoted;
+  const EndpointText src(quoted.src_ip, quoted.src_port), dst(quoted.dst_ip, quoted.dst_port);
+  char scratch[4];
+  const auto if_quoted = [&](std::string_view text) { return Value::string(quoted.present ? text : ""); };
+  out.emit(header, {Value::string(message.name), Value::string(message.reason), Value::u64(message.type),
+                    Value::u64(message.code), Value::i64(rtt_ns), Value::u64(message.id), Value::u64(message.sequence),
+                    Value::u64(bytes), Value::u64(message.mtu), if_quoted(name_of_protocol(quoted.protocol, scratch)),
+                    if_quoted(src.view()), if_quoted(dst.view()), Value::string(partial)});
+}
+
+const Schema& Icmp::schema() const {
+  static const Schema schema = {
+      .name = "icmp",
+      .description = "ICMP and ICMPv6: echoes paired with their replies, errors with the packet that they are about",
+      .layer = Layer::kNetwork,
+      .fields = {{"message", FieldType::kString, "",
+                  "echo, unreachable, time-exceeded, redirect, …; empty for other types"},
+                 {"reason", FieldType::kString, "",
+                  "Of unreachable and time-exceeded: port, host, denied, in-transit, …"},
+                 {"type", FieldType::kU64, "", "As in the message; of an echo that of the request, if it was seen"},
+                 {"code", FieldType::kU64, "", "Likewise"},
+                 {"rtt_ns", FieldType::kI64, "ns", "Echo request to its reply"},
+                 {"id", FieldType::kU64, "", "Of echoes"},
+                 {"sequence", FieldType::kU64, "", "Of echoes"},
+                 {"bytes", FieldType::kU64, "bytes", "The message, without IP header", true},
+                 {"mtu", FieldType::kU64, "bytes", "Of the link that a packet was too big for"},
+                 {"quoted_protocol", FieldType::kString, "",
+                  "Of the packet that an error is about: tcp, udp, icmp or a number"},
+                 {"quoted_src", FieldType::kString, "", "Its source, address and port"},
+                 {"quoted_dst", FieldType::kString, "", "Its destination, address and port"},
+                 {"partial", FieldType::kString, "", "request = no reply was seen, response = no request was seen"}},
+      .main_fields = {"message"},
+      .value_field = "rtt_ns",
+      .duration = {.field = "rtt_ns"},
+  };
+  return schema;
+}
+
+}  // namespace
+
+std::unique_ptr<Parser> make_icmp() { return std::make_unique<Icmp>(); }
+
+}  // namespace tapline

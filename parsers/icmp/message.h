@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "parsers/api/address.h"
+
+namespace tapline::icmp {
+
+enum class Kind : uint8_t { kEchoRequest, kEchoReply, kError, kOther };
+
+// The packet that an error is about, as far as it is quoted.
+struct Quoted {
+  bool present = false;
+  uint8_t protocol = 0;
+  IpAddress src_ip, dst_ip;
+  uint16_t src_port = 0, dst_port = 0;  // of TCP and UDP, 0 where they were not quoted
+};
+
+// One ICMP message (RFC 792, RFC 4443).
+struct Message {
+  Kind kind = Kind::kOther;
+  uint8_t type = 0, code = 0;
+  std::string_view name;          // "echo", "unreachable", …; "" for types without a name here
+  std::string_view reason;        // of errors: "port", "host", …; "" for codes without a name here
+  uint16_t id = 0, sequence = 0;  // of echoes
+  uint32_t mtu = 0;               // of the link that the packet was too big for
+  Quoted quoted;                  // of errors
+};
+
+// `bytes` begin with the message's type. False if there are too few of them to be one.
+bool read(std::span<const uint8_t> bytes, bool v6, Message* message);
+
+}  // namespace tapline::icmp
