@@ -373,7 +373,7 @@ void Exchange::on_too_long(Side /*side*/) { sink_->on_loss(LossReason::kHeadTooL
 bool Exchange::may_be_datagram(std::string_view payload) {
   if (payload.size() < kDatagramHead + 3) return false;
   const DatagramHead head = head_of(payload);
-  if (head.reserved != 0 || head.total == 0 || head.number != 0) return false;
+  if (head.total == 0 || head.number != 0) return false;
   const std::string_view message = payload.substr(kDatagramHead);
   if (may_be_binary(message)) {
     BinaryHead binary;
@@ -381,7 +381,7 @@ bool Exchange::may_be_datagram(std::string_view payload) {
            (binary.magic == BinaryHead::kAnswerMagic || binary.bytes() == message.size());
   }
   const size_t end = message.find('\n');
-  if (end == std::string_view::npos) return false;
+  if (end == std::string_view::npos || head.reserved != 0) return false;
   const std::string_view line = message.substr(0, end + 1);
   const TextRequest request = parse_request(line);
   if (request.command == nullptr) return parse_answer(line).kind != Answer::kNone;
@@ -393,6 +393,7 @@ void Exchange::datagram(Side side, std::string_view payload, int64_t time_ns, Si
   if (payload.size() < kDatagramHead) return;
   Filter filter(*this, sink);
   sink_ = &filter;
+  middle_[0] = middle_[1] = false;
   datagrams_.give_up_before(time_ns - kDatagramPatienceNs, filter);
   const DatagramHead head = head_of(payload);
   const std::string_view message = payload.substr(kDatagramHead);
