@@ -18,6 +18,7 @@ struct RequestHalf {
   int64_t first_ns = 0;
   uint64_t begin = 0;         // offsets are of the requests' stream
   uint64_t end = 0;           // of what was read so far
+  uint64_t peer_offset = 0;   // how much of the responses the client had received when it sent it; 0 = unknown
   bool complete = false;      // end is where it ends
   bool after_hidden = false;  // requests may lie unseen between it and the one before
   std::string text = {};      // what is kept of it, one piece after the other; grows by keep_text() alone

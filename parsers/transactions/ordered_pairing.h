@@ -44,6 +44,7 @@ class OrderedPairing {
     request.number = reading_ = next_number_++;
     request.first_ns = first.time_ns;
     request.begin = request.end = first.offset;
+    request.peer_offset = first.peer_offset_known ? first.peer_offset : 0;
     request.complete = false;
     request.after_hidden = std::exchange(requests_hidden_, false);
     hidden_requests_ += request.after_hidden;
@@ -200,6 +201,7 @@ class OrderedPairing {
       if (may_come(response) && !closing) return false;
       if (!resynchronise(response, sink)) return false;
     }
+    note_previous(response);
     hidden_requests_ -= requests_.front().after_hidden;
     std::swap(*taken, requests_.front());
     requests_.pop_front();
@@ -251,17 +253,28 @@ class OrderedPairing {
     return request.number + 1 == next_number_ && !requests_hidden_;
   }
 
-  // The only one of the first requests that the response does not contradict.
+  // The only one of the batch up to `last` that the response does not contradict: earlier batches were answered, since
+  // the client waited for that.
   size_t only_candidate(size_t last, const Response& response) const {
     if (overlapping_) return kNone;
     size_t found = kNone;
-    for (size_t i = 0; i <= last; ++i) {
+    for (size_t i = last + 1; i-- > 0 && requests_[i].peer_offset == requests_[last].peer_offset;) {
+      const bool fits = !requests_[i].contradicts(response);
+      if (fits && found != kNone) return kNone;
+      if (fits) found = i;
+      if (begins_batch(requests_[i])) break;
       if (requests_[i].after_hidden) return kNone;
-      if (requests_[i].contradicts(response)) continue;
-      if (found != kNone) return kNone;
-      found = i;
     }
     return found;
+  }
+
+  // An answer that the client had before shows that nothing before this request was on its way with it.
+  bool begins_batch(const Request& request) const {
+    return previous_acked_ >= request.begin && previous_begin_ < request.peer_offset;
+  }
+  void note_previous(const Response& response) {
+    previous_begin_ = response.begin;
+    previous_acked_ = response.acked_known ? response.acked : 0;
   }
 
   void forget(const Request& request) { text_bytes_ -= request.text.size(); }
@@ -288,6 +301,7 @@ class OrderedPairing {
         forget(settled_);
       } else {
         if (may_come(response) && !closing) return;
+        note_previous(response);
         sink.on_transaction(nullptr, &response);
       }
       waiting_.pop_front();
@@ -308,6 +322,8 @@ class OrderedPairing {
   // stay single, too.
   uint64_t abandoned_until_ = 0;
   uint64_t latest_response_end_ = 0;
+  uint64_t previous_begin_ = 0;                  // of the response before the one asked about
+  uint64_t previous_acked_ = 0;                  // and how much of the requests that acknowledged
   int64_t latest_ns_ = INT64_MIN / 2;            // of the latest message
   int64_t slowest_ns_ = 0;                       // of the pairs
   std::optional<uint64_t> request_peer_offset_;  // what the client had received when it sent the latest request

@@ -108,9 +108,7 @@ class TransactionParser : public StreamParser {
     tell(header, &request, nullptr, out);
   }
 
-  bool has_exchange(const Connection& connection) const {
-    return this->template state_of<State>(connection).slot != 0;
-  }
+  bool has_exchange(const Connection& connection) const { return this->template state_of<State>(connection).slot != 0; }
 
   // Calls `use(exchange, sink)` with the connection's exchange, made now if need be, and keeps account of its memory.
   template <typename Use>
