@@ -10,6 +10,7 @@
   PARSER(icmp)                  \
   PARSER(memcached_get)         \
   PARSER(monitor_stats)         \
+  PARSER(mysql_query)           \
   PARSER(sample)                \
   PARSER(tcp_conn_time)         \
   PARSER(tcp_flow_key)          \

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "parsers/mysql_query/packet_reader.h"
+#include "parsers/mysql_query/response.h"
+#include "parsers/transactions/halves.h"
+
+namespace tapline::mysql {
+
+namespace code {
+inline constexpr uint8_t kNone = 0x00, kQuit = 0x01, kInitDb = 0x02, kQuery = 0x03, kFieldList = 0x04, kCreateDb = 0x05,
+                         kDropDb = 0x06, kStatistics = 0x09, kConnect = 0x0b, kChangeUser = 0x11, kBinlogDump = 0x12,
+                         kTableDump = 0x13, kPrepare = 0x16, kExecute = 0x17, kLongData = 0x18, kClose = 0x19,
+                         kFetch = 0x1c, kBinlogDumpGtid = 0x1e, kResetConnection = 0x1f, kBulkExecute = 0xfa;
+}  // namespace code
+
+// Bits of what client and server are capable of, as far as they change how packets are read.
+namespace capability {
+inline constexpr uint32_t kCompress = 1 << 5, kProtocol41 = 1 << 9, kTls = 1 << 11, kZstd = 1 << 26,
+                          kQueryAttributes = 1 << 27, kDeprecateEof = 1 << 24;
+}  // namespace capability
+
+// Longer texts are cut: what a tuple's string may hold.
+inline constexpr uint32_t kMaxStatementBytes = 32 << 10;
+// The last statement prepared, to servers that take an execute before they have answered the prepare.
+inline constexpr uint32_t kLatestStatement = 0xffffffff;
+
+// As in the field `kind`; empty for no command.
+std::string_view kind_of(uint8_t command);
+bool has_text(uint8_t command);         // its payload is the statement, or a name
+bool is_answered(uint8_t command);      // by the server
+bool names_statement(uint8_t command);  // by its id
+bool runs_statement(uint8_t command);   // or goes on with it
+// How much of a client's packet is kept, told by its first byte.
+uint32_t kept_of_command(uint8_t first);
+
+// What a client asked for.
+struct Command : RequestHalf {
+  uint8_t code = 0;
+  uint8_t sequence = 0;  // of its first packet
+  uint8_t parts = 1;     // packets, 255: or more
+  bool cut = false;      // its text goes on
+  uint32_t statement_id = 0;
+  uint64_t more_bytes = 0;  // that the client sent for it later: a file, or what it knows of a password
+
+  uint64_t bytes() const { return end - begin + more_bytes; }
+  // Sequence numbers count on from the command to the response.
+  bool contradicts(const Response& response) const {
+    return response.sequence != static_cast<uint8_t>(sequence + parts) && parts < UINT8_MAX;
+  }
+};
+
+// Fills in the command's own fields, and in *text the statement without what may be a password. Query attributes stand
+// before the text if the capabilities say so, or if these are unknown and the text begins like some.
+void read_command(const Packet& packet, uint32_t capabilities, bool capabilities_known, Command* command,
+                  std::string* text);
+
+// The capabilities in a client's first packet; false if it is no such packet. Nothing else is taken from it: what
+// follows them is a name and a password.
+bool read_login(const Packet& packet, uint32_t* capabilities);
+// Whether it is only the beginning of one, and the rest comes encrypted.
+bool is_tls_request(const Packet& packet);
+
+// Whether the bytes begin with a command that ends where they do, goes on behind their end, or is followed by another.
+// `strong`: nothing else looks like it.
+bool looks_like_command(Bytes bytes, bool* strong);
+
+}  // namespace tapline::mysql

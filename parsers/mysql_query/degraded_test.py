@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""What mysql_query makes of captures as mirrors deliver them: the damaged files made of the beginning of mysql_mix.
+
+The truth is told by a plain evaluator that has whole streams in memory and knows nothing of result sets: a command is a client's packet
+with sequence number 0, and its response begins with the server's first segment that acknowledges all of it. A pair that the monitor tells
+is right if such a pair has its statement, its two times and its client; its heads are present if the frames with the first bytes of both
+are in the damaged file (under a snap length: with their first bytes).
+
+usage: degraded_test.py [MONITOR]
+"""
+
+import collections
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+import oracle  # noqa: E402
+
+DAMAGED_FRAMES = 12_000
+DAMAGES = ("drop", "dup", "reorder", "flip", "midstream", "oneway", "snap96", "cut")
+ALLOWED = {"flip": 0.02}  # a changed length or sequence number takes what surrounds it along
+DEFAULT_ALLOWED = 0.001
+TEXT_COMMANDS = {3: "query", 22: "prepare"}
+UNANSWERED = {1: "quit", 24: "long_data", 25: "close"}
+KINDS = {**TEXT_COMMANDS, **UNANSWERED, 2: "init_db", 14: "ping", 23: "execute"}
+KEPT_TEXT_BYTES = 32 << 10
+
+Frame = collections.namedtuple("Frame", "number time_us client to_server seq ack syn payload")
+# The last three are frames: the command's, the response's, and those of the statement that it names.
+Pair = collections.namedtuple("Pair", "client kind statement request response prepared")
+
+
+def frames_of(capture, limit):
+    """TCP over IPv4 frames of a classic capture, as far as they can be read."""
+    data = subprocess.run(["zstd", "-dc", "--long=27", str(capture)], capture_output=True, check=True).stdout
+    at, number, frames = 24, 0, []
+    while at + 16 <= len(data) and number < limit:
+        seconds, micros, captured, _ = struct.unpack_from("<IIII", data, at)
+        frame = data[at + 16:at + 16 + captured]
+        at, number = at + 16 + captured, number + 1
+        ip = frame[14:]
+        tcp = ip[(ip[0] & 15) * 4:struct.unpack_from(">H", ip, 2)[0]]
+        source, destination, seq, ack, offset, flags = struct.unpack_from(">HHIIBB", tcp)
+        to_server = destination == 3306
+        address = ".".join(map(str, ip[12:16] if to_server else ip[16:20]))
+        client = f"{address}:{source if to_server else destination}"
+        frames.append(Frame(number - 1, seconds * 1_000_000 + micros, client, to_server, seq, ack, bool(flags & 2),
+                            tcp[(offset >> 4) * 4:]))
+    return frames
+
+
+def packets(stream):
+    """(offset, sequence number, payload) of each MySQL packet in a whole stream."""
+    at = 0
+    while at + 4 <= len(stream):
+        length = int.from_bytes(stream[at:at + 3], "little")
+        if at + 4 + length > len(stream):
+            return
+        yield at, stream[at + 3], stream[at + 4:at + 4 + length]
+        at += 4 + length
+
+
+def pairs_of(frames):
+    """The pairs of one connection, the response None where nobody answers."""
+    base = {f.to_server: f.seq + 1 for f in frames if f.syn}
+    stream, first_frame = bytearray(), {}
+    for frame in frames:
+        offset = frame.seq - base[frame.to_server] if frame.to_server in base else -1
+        if frame.to_server and frame.payload and offset == len(stream):
+            first_frame.update({at: frame for at in range(offset, offset + len(frame.payload))})
+            stream += frame.payload
+    statements, pairs = {}, []
+    commands = [(at, payload) for at, sequence, payload in packets(stream) if sequence == 0]
+    answers = (f for f in frames if not f.to_server and f.payload)
+    answer = next(answers, None)
+    for at, payload in commands:
+        end = base[True] + at + 4 + len(payload)
+        if payload[0] in UNANSWERED:
+            pairs.append(Pair(first_frame[at].client, KINDS[payload[0]], b"", first_frame[at], None, ()))
+            continue
+        while answer is not None and answer.ack < end:
+            answer = next(answers, None)
+        text, by = b"", ()
+        if payload[0] in TEXT_COMMANDS or payload[0] == 2:
+            text = payload[1:1 + KEPT_TEXT_BYTES]
+        elif payload[0] == 23:
+            text, by = statements.get(struct.unpack_from("<I", payload, 1)[0], (b"", ()))
+        if payload[0] == 22 and answer is not None:
+            statements[struct.unpack_from("<I", answer.payload, 5)[0]] = (text, (first_frame[at], answer))
+        pairs.append(Pair(first_frame[at].client, KINDS.get(payload[0], "?"), text, first_frame[at], answer, by))
+    return pairs
+
+
+def truth_of(frames):
+    connections = collections.defaultdict(list)
+    for frame in frames:
+        connections[frame.client].append(frame)
+    return [pair for each in connections.values() for pair in pairs_of(each)]
+
+
+def times_in(damage, notes, frames):
+    """Of each original frame: its time in the damaged file, in microseconds; None: it is not there."""
+    times = [f.time_us for f in frames]
+    if damage == "drop":
+        for note in notes:
+            times[note["lost"]] = None
+    elif damage == "reorder":
+        order = list(range(len(frames)))
+        for note in notes:
+            order.insert(note["pos"] + note["moved_back"], order.pop(note["pos"]))
+        times = [None] * len(frames)
+        for position, number in enumerate(order):
+            times[number] = frames[position].time_us
+    elif damage == "midstream":
+        begin = int(len(frames) * 0.3)
+        times = [None] * begin + times[begin:]
+    elif damage == "oneway":
+        times = [t if f.to_server else None for t, f in zip(times, frames)]
+    elif damage == "cut":
+        times = times[:499] + [None] * (len(times) - 499)
+    return times
+
+
+def key_of(client, kind, statement, first_byte_us):
+    return (client, kind, statement, max(first_byte_us, 0))
+
+
+def truth_keys(truth, times):
+    """Pairs whose heads are present; an execute has a text if those of its statement are, too."""
+    keys = collections.Counter()
+    for pair in truth:
+        if pair.response is None or times[pair.request.number] is None or times[pair.response.number] is None:
+            continue
+        named = all(times[frame.number] is not None for frame in pair.prepared)
+        text = pair.statement.decode(errors="replace") if named else ""
+        keys[key_of(pair.client, pair.kind, text, times[pair.response.number] - times[pair.request.number])] += 1
+    return keys
+
+
+def without_texts(keys):
+    result = collections.Counter()
+    for (client, kind, _, first_byte_us), times in keys.items():
+        result[client, kind, first_byte_us] += times
+    return result
+
+
+def check(damage, monitor, folder, frames, truth):
+    notes_file = folder / f"mysql_mix_{damage}.damage.jsonl"
+    notes = [json.loads(line) for line in notes_file.read_text().splitlines()] if notes_file.exists() else []
+    times = times_in(damage, notes, frames)
+    possible = truth_keys(truth, times)
+    flipped = {note["flip"] for note in notes if "flip" in note}
+    present = truth_keys(truth, [None if number in flipped else time for number, time in enumerate(times)])
+    told, halves = collections.Counter(), collections.Counter()
+    for t in oracle.tuples(monitor, "mysql_query", folder / f"mysql_mix_{damage}.pcap.zst"):
+        if t["partial"] or t["kind"] in UNANSWERED.values():
+            halves[t["partial"] or "unanswered"] += 1
+        elif t["kind"] != "connect":
+            client = f"{t['src_ip']}:{t['src_port']}"
+            told[key_of(client, t["kind"], t["statement"], t["first_byte_ns"] // 1000)] += 1
+    if damage == "snap96":  # and with it texts
+        present, possible, told = map(without_texts, (present, possible, told))
+    wrong, missing = told - possible, present - told
+    if damage == "flip":  # a text that was changed is told as it is
+        wrong = without_texts(told) - without_texts(possible)
+    eligible, lost = sum(present.values()), sum(missing.values())
+    print(f"{damage:<10} {eligible:>6} pairs, {eligible - lost:>6} right, {sum(wrong.values())} wrong; {dict(halves)}")
+    for title, keys in (("wrong", wrong), ("missing", missing)):
+        for key in list(keys)[:5 if "-v" in sys.argv else 0]:
+            print(f"    {title} {key}")
+    return not wrong and lost <= eligible * ALLOWED.get(damage, DEFAULT_ALLOWED)
+
+
+def main():
+    captures, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
+    frames = frames_of(captures / "generated" / "mysql_mix.pcap.zst", DAMAGED_FRAMES)
+    truth = truth_of(frames)
+    answered = sum(pair.response is not None for pair in truth)
+    print(f"{len(frames)} frames, {len(truth)} commands, {answered} answered")
+    results = [check(damage, monitor, captures / "generated" / "damaged", frames, truth) for damage in DAMAGES]
+    return 0 if answered > 3000 and all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,389 @@
+#include "parsers/mysql_query/response.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "parsers/mysql_query/command.h"
+
+namespace tapline::mysql {
+namespace {
+
+constexpr uint8_t kOkHeader = 0x00, kMoreDataHeader = 0x01, kFileHeader = 0xfb, kEofHeader = 0xfe, kErrorHeader = 0xff;
+constexpr uint16_t kMoreResults = 0x0008, kCursorExists = 0x0040;
+constexpr uint32_t kMaxColumns = 4096;        // of any table or select
+constexpr uint32_t kProgressReport = 0xffff;  // MariaDB's: an error packet that is none
+constexpr size_t kHeaderBytes = 4;
+constexpr size_t kLeastOkBytes = 7;
+constexpr size_t kMaxEofBytes = 9;
+constexpr size_t kMaxCountBytes = 4;  // of columns, and whether they follow
+constexpr size_t kPreparedBytes = 12;
+constexpr uint16_t kLeastErrorCode = 1000;
+
+uint8_t header_of(const Packet& packet) { return packet.payload.empty() ? 0 : packet.payload[0]; }
+
+bool is_error(const Packet& packet) { return header_of(packet) == kErrorHeader && packet.length >= 3; }
+
+// | 00 or fe | affected rows | last id | status (2) | warnings (2) | … |
+struct Ok {
+  uint64_t affected_rows;
+  uint16_t server_status;
+};
+Ok read_ok(Bytes payload) {
+  Cursor cursor(payload);
+  cursor.skip(1);
+  Ok result = {};
+  result.affected_rows = cursor.length_encoded();
+  cursor.length_encoded();
+  result.server_status = cursor.u16();
+  return result;
+}
+
+bool is_ok_shape(Bytes payload) {
+  Cursor cursor(payload);
+  cursor.skip(1);
+  cursor.length_encoded();
+  cursor.length_encoded();
+  const uint16_t server_status = cursor.u16();
+  const uint16_t warnings = cursor.u16();
+  return cursor.ok() && server_status < 0x8000 && warnings < 0x1000;
+}
+
+// Whether packet follows on packet, numbered one after the other, as far as the bytes go.
+bool is_chain(Bytes bytes) {
+  for (uint8_t sequence = bytes[3]; bytes.size() >= kHeaderBytes; ++sequence) {
+    if (bytes[3] != sequence) return false;
+    const size_t length = Cursor(bytes).number(3);
+    bytes = bytes.subspan(std::min(kHeaderBytes + length, bytes.size()));
+  }
+  return true;
+}
+
+// | 00 | id (4) | columns (2) | parameters (2) | 00 | warnings (2) | [metadata follows] |
+bool is_prepared_shape(const Packet& packet) {
+  if (packet.length < kPreparedBytes || packet.length > kPreparedBytes + 1 || packet.payload.size() < kPreparedBytes)
+    return false;
+  Cursor cursor(packet.payload.subspan(1));
+  const uint32_t id = cursor.u32();
+  const uint16_t columns = cursor.u16();
+  cursor.skip(2);
+  return cursor.u8() == 0 && id != 0 && columns <= kMaxColumns;
+}
+
+// Of an OK of this length, what follows the warnings is readable text; of a prepared statement it is numbers.
+bool is_ok_rather(const Packet& packet) {
+  Cursor cursor(packet.payload.subspan(1));
+  cursor.length_encoded();
+  cursor.length_encoded();
+  cursor.skip(4);
+  const Bytes info = cursor.rest();
+  return cursor.ok() && std::none_of(info.begin(), info.end(), [](uint8_t byte) { return byte == 0; });
+}
+
+bool is_column_definition(Bytes payload) {
+  return payload.size() >= 4 && payload[0] == 3 && text_of(payload.subspan(1, 3)) == "def";
+}
+
+bool is_readable(Bytes text) {
+  constexpr size_t kLeastTextBytes = 6;
+  return text.size() >= kLeastTextBytes && std::all_of(text.begin(), text.end(), [](uint8_t c) { return c >= 0x20; });
+}
+
+bool is_error_shape(Bytes payload) {
+  Cursor cursor(payload);
+  cursor.skip(1);
+  const uint16_t error_code = cursor.u16();
+  if (error_code < kLeastErrorCode || !cursor.ok() || cursor.rest().size() < 6 || cursor.rest()[0] != '#') return false;
+  const Bytes state = cursor.rest().subspan(1, 5);
+  return std::all_of(state.begin(), state.end(),
+                     [](uint8_t c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); });
+}
+
+}  // namespace
+
+Expected expected_of(uint8_t command) {
+  switch (command) {
+    case code::kPrepare:
+      return Expected::kPrepared;
+    case code::kFetch:
+    case code::kBinlogDump:
+    case code::kBinlogDumpGtid:
+    case code::kTableDump:
+      return Expected::kRows;
+    case code::kFieldList:
+      return Expected::kFields;
+    case code::kStatistics:
+      return Expected::kText;
+    case code::kConnect:
+    case code::kChangeUser:
+      return Expected::kLogin;
+    default:
+      return Expected::kResult;
+  }
+}
+
+bool is_eof_packet(const Packet& packet) {
+  return header_of(packet) == kEofHeader && (packet.length == 5 || packet.length == 1);
+}
+
+void ResponseReader::begin(Expected expected) {
+  expected_ = expected;
+  const bool headless = expected == Expected::kRows || expected == Expected::kFields;
+  step_ = headless ? Step::kRows : Step::kHead;
+  client_speaks_ = expected == Expected::kLogin;
+  takes_file_ = false;
+}
+
+ResponseReader::Progress ResponseReader::read(const Packet& packet, Response* response) {
+  switch (step_) {
+    case Step::kHead:
+      return head(packet, response);
+    case Step::kColumns:
+      return column(packet, response);
+    case Step::kColumnsEnd:
+      return columns_end(packet, response);
+    case Step::kRows:
+      return row(packet, response);
+    case Step::kDefinitions:
+      return is_error(packet) ? error(packet, response) : definition(packet);
+    case Step::kDefinitionsEnd:
+      return definitions_end(packet);
+  }
+  return Progress::kNot;
+}
+
+ResponseReader::Progress ResponseReader::head(const Packet& packet, Response* response) {
+  if (packet.length == 0) return Progress::kNot;
+  if (packet.payload.empty()) {
+    // The first byte was not captured.
+    response->cut = true;
+    return Progress::kNot;
+  }
+  if (is_error(packet)) return error(packet, response);
+  if (expected_ == Expected::kLogin) return login(packet, response);
+  if (expected_ == Expected::kText) return result_done(0, response);
+  takes_file_ = client_speaks_ = false;
+  const bool may_be_prepared = expected_ == Expected::kPrepared || expected_ == Expected::kUnknown;
+  switch (header_of(packet)) {
+    case kOkHeader:
+      if (may_be_prepared && is_prepared_shape(packet) && (expected_ == Expected::kPrepared || !is_ok_rather(packet)))
+        return prepared(packet, response);
+      if (packet.length > 2) return ok(packet, response);
+      return column_count(packet);
+    case kFileHeader:
+      takes_file_ = client_speaks_ = true;
+      return Progress::kMore;
+    case kEofHeader:
+      return eof(packet, response);
+    default:
+      return column_count(packet);
+  }
+}
+
+// Requests to go on with another way, or more of the same: the client answers, and then the server.
+ResponseReader::Progress ResponseReader::login(const Packet& packet, Response* response) {
+  switch (header_of(packet)) {
+    case kOkHeader:
+      return ok(packet, response);
+    case kEofHeader:
+    case kMoreDataHeader:
+      return Progress::kMore;
+    default:
+      return Progress::kNot;
+  }
+}
+
+ResponseReader::Progress ResponseReader::error(const Packet& packet, Response* response) {
+  Cursor cursor(packet.payload);
+  cursor.skip(1);
+  const uint32_t error_code = cursor.u16();
+  if (error_code == kProgressReport) return Progress::kMore;
+  response->status = Status::kError;
+  response->error_code = error_code;
+  return Progress::kDone;
+}
+
+ResponseReader::Progress ResponseReader::ok(const Packet& packet, Response* response) {
+  const Ok values = read_ok(packet.payload);
+  response->affected_rows += values.affected_rows;
+  return result_done(values.server_status, response);
+}
+
+// | fe | warnings (2) | status (2) |, or like OK
+ResponseReader::Progress ResponseReader::eof(const Packet& packet, Response* response) {
+  uint16_t server_status = 0;
+  if (is_eof_packet(packet)) {
+    Cursor cursor(packet.payload);
+    cursor.skip(3);
+    server_status = cursor.u16();
+  } else {
+    server_status = read_ok(packet.payload).server_status;
+  }
+  return result_done(server_status, response);
+}
+
+ResponseReader::Progress ResponseReader::result_done(uint16_t server_status, Response* response) {
+  response->status = Status::kOk;
+  if (expected_ != Expected::kLogin) ++response->results;
+  if ((server_status & kMoreResults) == 0) return Progress::kDone;
+  step_ = Step::kHead;
+  return Progress::kMore;
+}
+
+// The count, and from some servers whether columns follow at all: | [follow] | count | or | count | [follow] |.
+ResponseReader::Progress ResponseReader::column_count(const Packet& packet) {
+  Cursor cursor(packet.payload);
+  uint64_t count = cursor.length_encoded();
+  bool follow = true;
+  if (packet.length >= 2 && cursor.ok() && !cursor.rest().empty()) {
+    const uint64_t second = cursor.length_encoded();
+    if (count == 0 || (count == 1 && second > 1)) {
+      follow = count != 0;
+      count = second;
+    } else {
+      follow = second != 0;
+    }
+  }
+  if (!cursor.ok() || !cursor.rest().empty() || count == 0 || count > kMaxColumns) return Progress::kNot;
+  definitions_ = static_cast<uint32_t>(count);
+  step_ = follow ? Step::kColumns : Step::kColumnsEnd;
+  return Progress::kMore;
+}
+
+ResponseReader::Progress ResponseReader::column(const Packet& packet, Response* response) {
+  if (is_error(packet)) return error(packet, response);
+  if (--definitions_ == 0) step_ = Step::kColumnsEnd;
+  return Progress::kMore;
+}
+
+// A result's end that is like OK has more than 5 bytes: what has 5 here ends the columns.
+ResponseReader::Progress ResponseReader::columns_end(const Packet& packet, Response* response) {
+  step_ = Step::kRows;
+  if (!is_eof_packet(packet)) {
+    eof_packets_ = EofPackets::kNotSent;
+    return row(packet, response);
+  }
+  eof_packets_ = EofPackets::kSent;
+  Cursor cursor(packet.payload);
+  cursor.skip(3);
+  const uint16_t server_status = cursor.u16();
+  // The rows of a cursor are fetched by other commands.
+  if ((server_status & kCursorExists) != 0) return result_done(server_status, response);
+  return Progress::kMore;
+}
+
+// A row's first byte is 00, or the length of a value: fe only in rows of 16 MiB, ff never.
+ResponseReader::Progress ResponseReader::row(const Packet& packet, Response* response) {
+  if (is_error(packet)) return error(packet, response);
+  if (header_of(packet) == kEofHeader && packet.length < PacketReader::kMaxPartBytes) return eof(packet, response);
+  if (packet.payload.empty() && packet.cut) {
+    // Short as it is, it may have been the end.
+    response->cut = true;
+    if (packet.length <= kMaxEofBytes) return Progress::kMore;
+  }
+  if (expected_ == Expected::kFields) return Progress::kMore;
+  ++response->rows;
+  if (response->first_row_ns == 0) response->first_row_ns = packet.first.time_ns;
+  response->last_row_ns = packet.last_ns;
+  return Progress::kMore;
+}
+
+ResponseReader::Progress ResponseReader::prepared(const Packet& packet, Response* response) {
+  Cursor cursor(packet.payload.subspan(1));
+  response->prepared = true;
+  response->statement_id = cursor.u32();
+  response->status = Status::kOk;
+  next_definitions_ = cursor.u16();
+  definitions_ = cursor.u16();
+  const bool none_follow = packet.length == kPreparedBytes + 1 && packet.payload.size() > kPreparedBytes &&
+                           packet.payload[kPreparedBytes] == 0;
+  if (none_follow) definitions_ = next_definitions_ = 0;
+  if (definitions_ == 0) definitions_ = std::exchange(next_definitions_, 0);
+  step_ = Step::kDefinitions;
+  return definitions_ == 0 ? Progress::kDone : Progress::kMore;
+}
+
+ResponseReader::Progress ResponseReader::definition(const Packet& packet) {
+  if (is_eof_packet(packet)) return Progress::kNot;
+  if (--definitions_ > 0) return Progress::kMore;
+  switch (eof_packets_) {
+    case EofPackets::kSent:
+      step_ = Step::kDefinitionsEnd;
+      return Progress::kMore;
+    case EofPackets::kNotSent:
+      return next_definitions();
+    case EofPackets::kUnknown:
+      step_ = Step::kDefinitionsEnd;
+      return next_definitions_ == 0 ? Progress::kMaybeDone : Progress::kMore;
+  }
+  return Progress::kNot;
+}
+
+ResponseReader::Progress ResponseReader::next_definitions() {
+  definitions_ = std::exchange(next_definitions_, 0);
+  step_ = Step::kDefinitions;
+  return definitions_ == 0 ? Progress::kDone : Progress::kMore;
+}
+
+ResponseReader::Progress ResponseReader::definitions_end(const Packet& packet) {
+  if (is_eof_packet(packet)) {
+    eof_packets_ = EofPackets::kSent;
+    return next_definitions();
+  }
+  if (eof_packets_ == EofPackets::kSent) return Progress::kNot;
+  eof_packets_ = EofPackets::kNotSent;
+  if (next_definitions() == Progress::kDone) return Progress::kNot;
+  return definition(packet);
+}
+
+bool looks_like_response(Bytes bytes, uint8_t sequence, bool* strong) {
+  *strong = false;
+  if (bytes.size() <= kHeaderBytes || bytes[3] != sequence || !is_chain(bytes)) return false;
+  const size_t length = Cursor(bytes).number(3);
+  if (length == 0) return false;
+  const Bytes payload = bytes.subspan(kHeaderBytes, std::min(length, bytes.size() - kHeaderBytes));
+  const Bytes next = bytes.subspan(kHeaderBytes + payload.size());
+  const bool column_follows = next.size() > kHeaderBytes && is_column_definition(next.subspan(kHeaderBytes));
+  switch (payload[0]) {
+    case kErrorHeader:
+      *strong = is_error_shape(payload);
+      return *strong;
+    case kOkHeader:
+      *strong = column_follows && (length == kPreparedBytes || length == kPreparedBytes + 1);
+      return *strong || (length >= kLeastOkBytes && next.empty() && is_ok_shape(payload));
+    case kEofHeader:
+      return length == 5 || length >= kLeastOkBytes;
+    default:
+      *strong = column_follows && length <= kMaxCountBytes;
+      return *strong || (length <= kMaxCountBytes && !next.empty());
+  }
+}
+
+// | 10 | version, ends by 0 | thread (4) | scramble (8) | 0 | capabilities (2) | set (1) | status (2) | more (2) | …
+bool read_greeting(const Packet& packet, uint32_t* capabilities) {
+  constexpr uint8_t kProtocolVersion = 10;
+  constexpr size_t kMaxVersionBytes = 128;
+  *capabilities = 0;
+  if (packet.sequence != 0 || packet.payload.empty()) return false;
+  if (is_error(packet)) {
+    Cursor cursor(packet.payload);
+    cursor.skip(1);
+    const uint16_t error_code = cursor.u16();
+    return error_code >= kLeastErrorCode && error_code < 10 * kLeastErrorCode && is_readable(cursor.rest());
+  }
+  if (packet.payload[0] != kProtocolVersion) return false;
+  const std::string_view text = text_of(packet.payload.subspan(1));
+  const std::string_view version = text.substr(0, text.substr(0, kMaxVersionBytes).find('\0'));
+  if (version.empty() || !std::all_of(version.begin(), version.end(), [](char c) { return c > 0x20 && c < 0x7f; }))
+    return false;
+  if (packet.cut) return true;
+  Cursor cursor(packet.payload.subspan(1));
+  cursor.skip(version.size() + 1 + 4 + 8);
+  if (cursor.u8() != 0) return false;
+  *capabilities = cursor.u16();
+  if (!cursor.ok()) return false;
+  cursor.skip(3);
+  *capabilities |= static_cast<uint32_t>(cursor.u16()) << 16;
+  return true;
+}
+
+}  // namespace tapline::mysql

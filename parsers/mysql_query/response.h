@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+
+#include "parsers/mysql_query/packet_reader.h"
+#include "parsers/transactions/halves.h"
+
+namespace tapline::mysql {
+
+enum class Status : uint8_t { kNone, kOk, kError, kTls, kCompressed };
+
+// What the server answered to one command.
+struct Response : ResponseHalf {
+  Status status = Status::kNone;
+  bool greeting = false;  // instead of it: the server refuses the connection
+  bool cut = false;       // part of it was not captured: more rows, results or an error may be in it
+  bool prepared = false;  // a statement, which is called statement_id from now on
+  uint8_t sequence = 0;   // of its first packet
+  uint32_t statement_id = 0;
+  uint32_t error_code = 0;
+  uint32_t results = 0;  // result sets and counts of affected rows
+  uint64_t rows = 0;
+  uint64_t affected_rows = 0;
+  int64_t first_row_ns = 0;  // 0: no row
+  int64_t last_row_ns = 0;
+};
+
+// Whether the server ends lists of columns, and rows, by an EOF packet (as all did) or not (DEPRECATE_EOF).
+enum class EofPackets : uint8_t { kUnknown, kSent, kNotSent };
+
+// How the answer to a command is read.
+enum class Expected : uint8_t {
+  kUnknown,  // the command was not seen
+  kResult,   // OK, an error, or result sets
+  kPrepared,
+  kRows,    // without a head: what was fetched, a replica's events
+  kFields,  // columns without a head
+  kText,    // one packet
+  kLogin,   // what both sides say until the server agrees, or not
+};
+Expected expected_of(uint8_t command);
+
+// Follows one response, packet by packet, up to its last one.
+//
+//   head ─▶ columns ─▶ [EOF] ─▶ rows ─▶ EOF or OK: more results follow ─▶ head …
+//   head ─▶ parameters ─▶ [EOF] ─▶ columns ─▶ [EOF]                  (a statement was prepared)
+//   head ─▶ what the client sends of a file ─▶ head                  (LOAD DATA LOCAL)
+class ResponseReader {
+ public:
+  enum class Progress : uint8_t {
+    kMore,
+    kDone,
+    kMaybeDone,  // an EOF packet may follow that belongs to it
+    kNot,        // no server says that here
+  };
+
+  void begin(Expected expected);
+  Progress read(const Packet& packet, Response* response);
+
+  bool in_rows() const { return step_ == Step::kRows; }
+  // The client has to send something before the server goes on: sequence numbers jump.
+  bool client_speaks() const { return client_speaks_; }
+  bool takes_file() const { return takes_file_; }
+
+  EofPackets eof_packets() const { return eof_packets_; }
+  void set_eof_packets(EofPackets eof_packets) { eof_packets_ = eof_packets; }
+
+ private:
+  enum class Step : uint8_t { kHead, kColumns, kColumnsEnd, kRows, kDefinitions, kDefinitionsEnd };
+
+  Progress head(const Packet& packet, Response* response);
+  Progress login(const Packet& packet, Response* response);
+  Progress error(const Packet& packet, Response* response);
+  Progress ok(const Packet& packet, Response* response);
+  Progress eof(const Packet& packet, Response* response);
+  Progress prepared(const Packet& packet, Response* response);
+  Progress column_count(const Packet& packet);
+  Progress column(const Packet& packet, Response* response);
+  Progress columns_end(const Packet& packet, Response* response);
+  Progress row(const Packet& packet, Response* response);
+  Progress definition(const Packet& packet);
+  Progress next_definitions();
+  Progress definitions_end(const Packet& packet);
+  Progress result_done(uint16_t server_status, Response* response);
+
+  Step step_ = Step::kHead;
+  Expected expected_ = Expected::kUnknown;
+  EofPackets eof_packets_ = EofPackets::kUnknown;
+  bool client_speaks_ = false;
+  bool takes_file_ = false;
+  uint32_t definitions_ = 0;       // columns or parameters still to come
+  uint32_t next_definitions_ = 0;  // columns, after the parameters
+};
+
+// An EOF packet as sent after columns and rows, 5 bytes, or 1 by servers older than 4.1.
+bool is_eof_packet(const Packet& packet);
+
+// Whether a server's stream may be read from here on, where what came before was lost: the bytes begin with the first
+// packet of a response, which has this sequence number. `strong`: nothing else looks like it.
+bool looks_like_response(Bytes bytes, uint8_t sequence, bool* strong);
+
+// A server's first packet. False if it is none; its capabilities else, 0 where the connection is refused.
+bool read_greeting(const Packet& packet, uint32_t* capabilities);
+
+}  // namespace tapline::mysql

@@ -1,0 +1,45 @@
+#include "parsers/mysql_query/statement_table.h"
+
+#include <utility>
+
+namespace tapline::mysql {
+
+const StatementTable::Statement* StatementTable::find(uint32_t id) const {
+  if (places_.empty()) return nullptr;
+  const Statement& place = places_[id & (places_.size() - 1)];
+  return place.used && place.id == id ? &place : nullptr;
+}
+
+void StatementTable::put(uint32_t id, std::string_view text, bool cut) {
+  if (places_.empty()) grow();
+  while (place_of(id).used && place_of(id).id != id && places_.size() < kMaxPlaces) grow();
+  Statement& place = place_of(id);
+  text_bytes_ += text.size() - place.text.size();
+  place.id = id;
+  place.used = true;
+  place.cut = cut;
+  place.text.assign(text);
+}
+
+void StatementTable::forget(uint32_t id) {
+  if (find(id) == nullptr) return;
+  Statement& place = place_of(id);
+  text_bytes_ -= place.text.size();
+  place = Statement();
+}
+
+void StatementTable::clear() {
+  places_ = {};
+  text_bytes_ = 0;
+}
+
+// Two ids that differ share no place any more once there are enough of them, and none that were apart come together.
+void StatementTable::grow() {
+  std::vector<Statement> wider(places_.empty() ? 4 : places_.size() * 2);
+  for (Statement& each : places_) {
+    if (each.used) wider[each.id & (wider.size() - 1)] = std::move(each);
+  }
+  places_.swap(wider);
+}
+
+}  // namespace tapline::mysql

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tapline::mysql {
+
+// The texts of a connection's prepared statements, by the ids that the server gave them. Servers count ids up, so a
+// place by the id's lowest bits is nearly always free; where it isn't, the table doubles until it has kMaxPlaces, and
+// then the newer statement takes the place. Not thread-safe.
+class StatementTable {
+ public:
+  static constexpr size_t kMaxPlaces = 1024;
+
+  struct Statement {
+    uint32_t id = 0;
+    bool used = false;
+    bool cut = false;
+    std::string text = {};
+  };
+
+  // Null if there is none: it was prepared before the capture began, or had to give way.
+  const Statement* find(uint32_t id) const;
+  void put(uint32_t id, std::string_view text, bool cut);
+  void forget(uint32_t id);
+  void clear();
+
+  size_t text_bytes() const { return text_bytes_; }
+  size_t memory_bytes() const { return text_bytes_ + places_.capacity() * sizeof(Statement); }
+
+ private:
+  Statement& place_of(uint32_t id) { return places_[id & (places_.size() - 1)]; }
+  void grow();
+
+  std::vector<Statement> places_;  // a power of two, or none
+  size_t text_bytes_ = 0;
+};
+
+}  // namespace tapline::mysql

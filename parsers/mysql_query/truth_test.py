@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Compares mysql_query with what servers, clients and tshark say of the reference captures, and looks for it where there is no MySQL.
+
+1. mysql_mix: each statement and command of the server's general log, text by text; what clients logged of rows and errors; the
+   times that tshark measured. 2. mysql/ and three_tier: each command that tshark sees. What differs must be a row of
+   docs/reference/mysql-differences.md with its reason, and every row there must still differ. 3. Captures of other protocols: silence.
+
+usage: truth_test.py [MONITOR [--print]]      --print writes the differences as rows of that table
+"""
+
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+import oracle  # noqa: E402
+
+TABLE = oracle.ROOT / "docs" / "reference" / "mysql-differences.md"
+KEPT_TEXT_BYTES = 32 << 10
+LOGGED = {"query": "Query", "prepare": "Prepare", "execute": "Execute", "close": "Close stmt", "quit": "Quit", "init_db": "Init DB",
+          "connect": "Connect"}
+COMMANDS = {1: "quit", 2: "init_db", 3: "query", 4: "field_list", 9: "statistics", 10: "process_info", 14: "ping", 17: "change_user",
+            22: "prepare", 23: "execute", 24: "long_data", 25: "close", 26: "reset_statement", 27: "set_option", 28: "fetch"}
+# Captures in which somebody speaks MySQL, outside of mysql/.
+WITH_MYSQL = {"evasion/arkime__no-syn-ack.pcap", "generated/mysql_mix.pcap.zst", "generated/three_tier.pcap.zst",
+              "tcp/pcpp__one_tcp_stream_fin_rst_close_packet.pcap"}
+
+Difference = collections.namedtuple("Difference", "capture who kind statement times")
+
+
+def zst_text(path):
+    return subprocess.run(["zstd", "-dc", "--long=27", str(path)], capture_output=True, check=True).stdout.decode(errors="replace")
+
+
+def cell(value):
+    """One cell of the table: long values are shortened, what Markdown would read is escaped."""
+    text = "".join(c if c.isprintable() and c != "\ufffd" else "?" for c in str(value)).replace("|", "\\|").strip()
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def differences(capture, other, theirs, ours):
+    """What one has more often than the other, of (kind, statement)."""
+    result = []
+    for who, more, fewer in ((other, theirs, ours), ("ours", ours, theirs)):
+        shown = collections.Counter()
+        for (kind, statement), times in (more - fewer).items():
+            shown[kind, cell(statement)] += times
+        result += [Difference(capture, who, kind, statement, str(times)) for (kind, statement), times in sorted(shown.items())]
+    return result
+
+
+# The server's log
+
+def logged_commands(path):
+    """(command, text) of each entry of MariaDB's general log."""
+    entries = []
+    for line in zst_text(path).split("\n")[3:]:
+        match = re.match(r"(?:\d{6}\s+[\d:]+)?\s+\d+ (Connect|Query|Prepare|Execute|Close stmt|Quit|Init DB)(?:\s(.*))?$", line)
+        if match:
+            entries.append([match[1], match[2] or ""])
+        elif entries:
+            entries[-1][1] += "\n" + line
+    entries[-1][1] = entries[-1][1].rstrip("\n")
+    return entries
+
+
+def without_literals(text):
+    """An execute is logged with the values of its parameters."""
+    text = re.sub(r"\b\d+(\.\d+)?\b", "?", re.sub(r"'(?:[^'\\]|\\.|'')*'", "?", text))
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def comparable(command, text):
+    if command == "Execute":
+        return command, without_literals(text)
+    # A text that is cut shows U+FFFD where the cut goes through a character.
+    return command, text.encode()[:KEPT_TEXT_BYTES].decode(errors="ignore") if command in ("Query", "Prepare") else ""
+
+
+def compare_with_log(folder, tuples):
+    log = collections.Counter(comparable(*entry) for entry in logged_commands(folder / "mysql_mix.server_general.log.zst"))
+    ours = collections.Counter(comparable(LOGGED[t["kind"]], t["statement"]) for t in tuples if t["kind"] in LOGGED)
+    print(f"mysql_mix: {sum(log.values())} entries of the general log, {log_total(log, 'Execute')} executes; "
+          f"{sum(ours.values())} of ours, {log_total(ours, 'Execute')} executes")
+    return differences("generated/mysql_mix.pcap.zst", "log", log, ours)
+
+
+def log_total(counter, command):
+    return sum(times for (each, _), times in counter.items() if each == command)
+
+
+# The clients' log
+
+def compare_with_clients(folder, tuples):
+    """How many operations of clients were told with another result than theirs."""
+    ours = collections.defaultdict(list)
+    for t in tuples:
+        if t["src_ip"] == "10.2.0.11" and t["kind"] in ("query", "ping") and not t["statement"].startswith("SET AUTOCOMMIT"):
+            ours[t["src_port"]].append(t)
+    operations, wrong = 0, 0
+    for line in zst_text(folder / "mysql_mix.client_ops.jsonl.zst").splitlines():
+        operation = json.loads(line)
+        queue = ours[operation["cport"]]
+        if not queue:
+            print(f"not told: {operation}")
+            wrong += 1
+            continue
+        seen = queue.pop(0)
+        operations += 1
+        if not same_operation(operation, seen):
+            print(f"told otherwise: {operation} {seen}")
+            wrong += 1
+    left = sum(map(len, ours.values()))
+    print(f"mysql_mix: {operations} operations that clients logged, {wrong} told otherwise, {left} told beyond them")
+    return wrong + left
+
+
+def same_operation(operation, seen):
+    text = operation["sql"] or ""
+    same_text = seen["statement"].startswith(text[:80]) if "...(" in text else seen["statement"] == text
+    # The client counts rows of the first result only, and its latency holds its own time too.
+    rows = seen["rows"] if seen["rows"] else seen["affected_rows"]
+    same_rows = operation["err"] is not None or seen["results"] > 1 or operation["sql"] is None or rows == operation["rows"]
+    same_error = seen["error_code"] == (operation["err"] or 0)
+    return same_text and same_rows and same_error and seen["response_time_ns"] <= operation["latency"] * 1e9 + 1000
+
+
+# tshark
+
+def compare_times(records, tuples):
+    """How many times to the first byte of a response differ from tshark's by more than the capture's clock."""
+    commands = {}
+    for record in records:
+        if record["kind"] == "mysql_cmd":
+            commands[record["stream"], record["frame"]] = record
+    theirs = collections.Counter()
+    for record in records:
+        command = commands.get((record.get("stream"), record.get("request_in")))
+        if record["kind"] == "mysql_resp" and command is not None and "ts_first" not in command:
+            theirs[command["src"], COMMANDS.get(command["command"]), round(float(record["time_since_request"]) * 1e6)] += 1
+    ours = collections.Counter((f"{t['src_ip']}:{t['src_port']}", t["kind"], t["first_byte_ns"] // 1000) for t in tuples)
+    other = theirs - ours
+    print(f"mysql_mix: {sum(theirs.values())} times of tshark, {sum(other.values())} otherwise")
+    for key in list(other)[:5]:
+        print(f"    {key}")
+    return sum(other.values()), sum(theirs.values())
+
+
+def tshark_commands(records):
+    commands = collections.Counter()
+    for record in records:
+        if record["kind"] == "mysql_login":
+            commands["connect", ""] += 1
+        elif record["kind"] == "mysql_cmd":
+            kind = COMMANDS.get(record["command"], f"command {record['command']}")
+            commands[kind, cell(record.get("query") or "") if kind in ("query", "prepare") else ""] += 1
+    return commands
+
+
+def our_commands(tuples):
+    return collections.Counter((t["kind"], cell(t["statement"]) if t["kind"] in ("query", "prepare") else "") for t in tuples if t["kind"])
+
+
+def truth_of(folder, capture):
+    return oracle.json_lines(folder / "truth" / (capture.removesuffix(".zst") + ".jsonl"))
+
+
+def compare_with_tshark(folder, monitor):
+    found, total = [], 0
+    captures = sorted(f"mysql/{path.name}" for path in (folder / "mysql").iterdir()) + ["generated/three_tier.pcap.zst"]
+    for capture in captures:
+        theirs = tshark_commands(truth_of(folder, capture))
+        found += differences(capture, "tshark", theirs, our_commands(oracle.tuples(monitor, "mysql_query", folder / capture)))
+        total += sum(theirs.values())
+    print(f"{len(captures)} captures, {total} commands that tshark sees, {len(found)} differences")
+    return found
+
+
+# The table
+
+def table_rows():
+    """Rows of the documented table -> reason."""
+    rows = {}
+    for line in TABLE.read_text(encoding="utf-8").splitlines():
+        cells = [c.strip().strip("`") for c in line.replace("\\|", "\0").strip("|").split("|")]
+        cells = [c.replace("\0", "\\|") for c in cells]
+        if line.startswith("| `") and len(cells) == 6:
+            rows[Difference(*cells[:5])] = cells[5]
+    return rows
+
+
+def check_table(found):
+    known = table_rows()
+    faults = [("not in the table", row) for row in found if row not in known]
+    faults += [("in the table, but not so", row) for row in known if row not in found]
+    faults += [("without a reason", row) for row, reason in known.items() if not reason]
+    for title, row in faults:
+        print(f"{title}: {' | '.join(row)}")
+    print(f"{len(found)} differences, {len(known)} in the table")
+    return len(faults)
+
+
+def check_silence(folder, monitor):
+    captures = [path for area in sorted(folder.iterdir()) if area.is_dir() and area.name not in ("mysql", "truth", "generate")
+                for path in sorted(area.iterdir()) if ".pcap" in path.name]
+    captures = [path for path in captures if f"{path.parent.name}/{path.name}" not in WITH_MYSQL]
+    noisy = 0
+    for path in captures:
+        try:
+            tuples = oracle.tuples(monitor, "mysql_query", path)
+        except RuntimeError:
+            continue  # no capture
+        if tuples:
+            noisy += 1
+            print(f"{path.parent.name}/{path.name}: {len(tuples)} tuples where nobody speaks MySQL")
+    print(f"{len(captures)} captures of other protocols, {noisy} with tuples")
+    return noisy + (len(captures) == 0)
+
+
+def main():
+    folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
+    generated = folder / "generated"
+    tuples = oracle.tuples(monitor, "mysql_query", generated / "mysql_mix.pcap.zst")
+    found = compare_with_log(generated, tuples) + compare_with_tshark(folder, monitor)
+    if "--print" in sys.argv:
+        for row in found:
+            print("| `" + row[0] + "` | " + " | ".join(row[1:]) + " |  |")
+        return 0
+    faults = compare_with_clients(generated, tuples)
+    otherwise, times = compare_times(truth_of(folder, "generated/mysql_mix.pcap.zst"), tuples)
+    faults += otherwise > times / 1000 or times < 70_000
+    faults += check_table(found)
+    faults += check_silence(folder, monitor)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tapline::sql {
+
+// Whether a statement may hold a password: it says so in one of the words that introduce or name one (IDENTIFIED,
+// PASSWORD, MASTER_PASSWORD, passwd, …), in any case, wherever it stands.
+bool may_hold_secret(std::string_view statement);
+
+// If the statement may hold a password, everything from its first quote to its last one becomes '***'; to its end, if
+// it was cut short. Which quotes open and which close depends on the server's mode (backslashes, nested dollar quotes),
+// and a guess that is wrong would show the password, so nothing between them is kept. `quotes` are the characters that
+// may begin a string.
+void hide_secrets(std::string& statement, std::string_view quotes, bool cut);
+
+}  // namespace tapline::sql
