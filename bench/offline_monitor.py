@@ -5,7 +5,7 @@ The two run in turn (A B A B ...), so that a drift of the machine's speed meets 
 The start-up of each program (its run over a capture of one packet) is taken off.
 Workloads: the HTTP capture http_zipf (260,001 packets, keep-alive, 1,000 URLs), repeated with later times and other
 addresses until it has LEAST_PACKETS, with each parser and with all together. Output null is batches that are encoded and
-go nowhere."""
+go nowhere. Other parsers are measured on captures of their own: --parser NAME --capture FILE, as often as wanted."""
 import argparse
 import json
 import os
@@ -99,6 +99,7 @@ def compare(parser, output, capture, one, pairs):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--pairs", type=int, default=7, help="runs of each program (7)")
+    arguments.add_argument("--parser", action="append", help="measure this one, or several with commas between, only")
     arguments.add_argument("--capture", help="a .pcap or .pcap.zst file (http_zipf of TAPLINE_CAPTURES)")
     arguments.add_argument("--json", metavar="FILE", help="write the results there too")
     arguments = arguments.parse_args()
@@ -118,7 +119,7 @@ def main():
         first_packet(capture, one)
         print(f"{'parser':<60}{'output':<8}{'monitor s':>10}{'tcpdump s':>11}{'ratio':>8}")
         rows = []
-        for parser in WORKLOADS:
+        for parser in arguments.parser or WORKLOADS:
             for output in ("null", "json"):
                 row = compare(parser, output, capture, one, arguments.pairs)
                 rows.append(row)
