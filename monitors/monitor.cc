@@ -191,6 +191,7 @@ EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing, Uni
   EngineOptions options;
   options.live_flows = page == nullptr ? nullptr : page->live_flows.data();
   options.max_connections = std::max(1u, config.max_connections / sharing);
+  options.idle_timeout_ns = config.idle_timeout_s * int64_t{1'000'000'000};
   options.max_reassembly_bytes = (uint64_t{config.max_reassembly_mib} << 20) / sharing;
   return options;
 }

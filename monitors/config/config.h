@@ -53,6 +53,7 @@ struct MonitorConfig {
   std::string hugepages = "auto";
   uint32_t memory_mib = 256;
   uint32_t max_connections = 1'048'576;
+  uint32_t idle_timeout_s = 300;
   uint32_t max_reassembly_mib = 64;
 
   bool operator==(const MonitorConfig&) const = default;

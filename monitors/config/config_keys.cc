@@ -110,7 +110,7 @@ ConfigKey CheckedKey(std::string_view name, std::string_view argument, std::stri
 using C = MonitorConfig;
 using Text = const std::string&;
 
-std::array<ConfigKey, 32> MakeKeys() {
+std::array<ConfigKey, 33> MakeKeys() {
   return {{
       ListKey<&C::pcap>("pcap", "FILE", "capture file (.pcap, .pcapng, each also .zst); several are merged by time",
                         false),
@@ -175,6 +175,8 @@ std::array<ConfigKey, 32> MakeKeys() {
                                 }),
       NumberKey<&C::memory_mib, 64, 1048576>("memory_mib", "MiB that DPDK may take for packet buffers"),
       NumberKey<&C::max_connections, 1024, 67108864>("max_connections", "most connections followed at a time"),
+      NumberKey<&C::idle_timeout_s, 1, 604800>("idle_timeout_s",
+                                               "a connection without packets for this long is over"),
       NumberKey<&C::max_reassembly_mib, 1, 65536>("max_reassembly_mib", "most MiB of stream data out of order"),
   }};
 }

@@ -48,6 +48,7 @@ const std::map<std::string, KeyCase> kCases = {
     {"hugepages", {"\"auto\"", "never", "always"}},
     {"memory_mib", {"256", "512", "1"}},
     {"max_connections", {"1048576", "2048", "5"}},
+    {"idle_timeout_s", {"300", "60", "0"}},
     {"max_reassembly_mib", {"64", "1", "70000"}},
 };
 
