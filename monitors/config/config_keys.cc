@@ -175,8 +175,7 @@ std::array<ConfigKey, 33> MakeKeys() {
                                 }),
       NumberKey<&C::memory_mib, 64, 1048576>("memory_mib", "MiB that DPDK may take for packet buffers"),
       NumberKey<&C::max_connections, 1024, 67108864>("max_connections", "most connections followed at a time"),
-      NumberKey<&C::idle_timeout_s, 1, 604800>("idle_timeout_s",
-                                               "a connection without packets for this long is over"),
+      NumberKey<&C::idle_timeout_s, 1, 604800>("idle_timeout_s", "a connection without packets for this long is over"),
       NumberKey<&C::max_reassembly_mib, 1, 65536>("max_reassembly_mib", "most MiB of stream data out of order"),
   }};
 }

@@ -13,8 +13,8 @@
 namespace tapline::http {
 
 // A request that waits for its response. Offsets are of the requests' stream. As long as two cache lines, unless its
-// text is long: where many connections wait, each request is a cache miss on its way in and another on its way out. (Not
-// aligned to them: glibc's memory of aligned objects that come and go is full of holes.)
+// text is long: where many connections wait, each request is a cache miss on its way in and another on its way out.
+// (Not aligned to them: glibc's memory of aligned objects that come and go is full of holes.)
 struct Request {
   int64_t first_ns = 0;
   uint64_t begin = 0;
