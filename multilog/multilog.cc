@@ -723,6 +723,7 @@ Result<AggregateValue> MultiLog::ReadAggregate(const std::string& name, const Sn
   return value;
 }
 
+// Zones say where there may be one; those that reach across `time` are looked through, unless they are archived.
 uint64_t MultiLog::NextTime(const Snapshot& snapshot, uint64_t time) const {
   uint64_t next = kAllTime;
   for (const Snapshot::View& view : snapshot.views()) {
@@ -730,9 +731,17 @@ uint64_t MultiLog::NextTime(const Snapshot& snapshot, uint64_t time) const {
     for (uint64_t at = view.first; at < view.tail; at = (at / size + 1) * size) {
       const Segment* segment = view.log->SegmentAt(at);
       if (segment == nullptr || segment->greatest_time() < time || segment->least_time() >= next) continue;
-      for (uint32_t zone = 0; zone < segment->zones(); ++zone) {
-        if (segment->ZoneHigh(zone) >= time && segment->ZoneLow(zone) <= segment->ZoneHigh(zone))
-          next = std::min(next, std::max(time, segment->ZoneLow(zone)));
+      const auto end = static_cast<uint32_t>(std::min<uint64_t>(size, view.tail - segment->first()));
+      for (uint32_t zone = 0; zone * kChunkRows < end; ++zone) {
+        if (segment->ZoneHigh(zone) < time || segment->ZoneLow(zone) >= next) continue;
+        if (segment->ZoneLow(zone) >= time || segment->source != nullptr) {
+          next = std::max(time, segment->ZoneLow(zone));
+          continue;
+        }
+        for (uint32_t row = zone * kChunkRows; row < std::min(end, (zone + 1) * kChunkRows); ++row) {
+          const uint64_t of_row = TimeOf(options_.schema, segment->row(row));
+          if (of_row >= time && of_row < next) next = of_row;
+        }
       }
     }
   }

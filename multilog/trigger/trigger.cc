@@ -72,20 +72,27 @@ std::string_view NameOf(Severity severity) {
 struct TriggerEngine::Trigger {
   TriggerSpec spec;
   Expression condition;
-  SimpleCondition simple;
-  bool early = false;
-  uint32_t buckets = 1;
   uint64_t cooldown_ns = 0;
-  uint64_t due_ns = 0;
-  // Buckets touched that are yet to be looked at, and those whose windows event time has passed.
-  Pending pending, old;
-  uint64_t completed = 0;  // windows that end in buckets below this were tested after their end
   struct Remembered {
     uint64_t end;
-    std::vector<uint64_t> group;
+    std::vector<uint64_t> keys;
   };
   std::vector<Remembered> alerted;
   size_t next_alerted = 0;
+};
+
+// Triggers on one aggregate with the same window and period: what is to be looked at is worked out once for all, and a
+// test reads only its entry of `conditions`, which lie together, for a thousand objects on the heap would each be a
+// cache miss every millisecond.
+struct TriggerEngine::Group {
+  uint32_t buckets = 1;
+  bool early = false;
+  uint64_t period_ns = 0, due_ns = 0;
+  // Buckets touched that are yet to be looked at; those that have left the ring.
+  Pending pending, old;
+  uint64_t completed = 0;  // windows that end in buckets below this were tested after their end; 0: none yet
+  std::vector<SimpleCondition> conditions;
+  std::vector<std::unique_ptr<Trigger>> triggers;  // alongside
 };
 
 struct TriggerEngine::Window {
@@ -93,12 +100,12 @@ struct TriggerEngine::Window {
   uint32_t buckets = 0;
   bool known = false;  // else the writer runs ahead: later
   std::vector<Number> outputs;
-  std::vector<Group> groups;
+  std::vector<tapline::multilog::Group> groups;
 };
 
 struct TriggerEngine::Watch {
   std::shared_ptr<Aggregate> aggregate;
-  std::vector<std::unique_ptr<Trigger>> triggers;
+  std::vector<Group> groups;
   std::vector<Window> cache;  // of one evaluation
   uint64_t newest = 0;        // bucket of the newest time seen by any writer of the snapshot, plus 1
 };
@@ -125,34 +132,54 @@ Status TriggerEngine::Add(const TriggerSpec& spec, std::shared_ptr<Aggregate> ag
     return {Code::kInvalid, "the window has " + std::to_string(buckets) + " buckets, the aggregate keeps " +
                                 std::to_string(aggregate->slots)};
   trigger->spec = spec;
-  trigger->buckets = static_cast<uint32_t>(buckets);
   trigger->cooldown_ns = spec.cooldown_ns != 0 ? spec.cooldown_ns : buckets * aggregate->bucket_ns;
   trigger->condition = std::move(*condition);
-  trigger->simple = Simplified(trigger->condition);
-  trigger->early = OnlyGrows(trigger->condition);
+  const SimpleCondition simple = Simplified(trigger->condition);
+  const bool early = OnlyGrows(trigger->condition);
   const std::lock_guard lock(mutex_);
-  for (const auto& watch : watches_) {
-    for (const auto& present : watch->triggers) {
-      if (present->spec.name == spec.name) return {Code::kExists, "there is a trigger " + spec.name};
+  Watch* watch = nullptr;
+  for (const auto& present : watches_) {
+    if (present->aggregate == aggregate) watch = present.get();
+    for (const Group& group : present->groups) {
+      for (const auto& other : group.triggers) {
+        if (other->spec.name == spec.name) return {Code::kExists, "there is a trigger " + spec.name};
+      }
     }
   }
-  next_due_ = 0;
-  for (const auto& watch : watches_) {
-    if (watch->aggregate == aggregate) return watch->triggers.push_back(std::move(trigger)), Status();
+  if (watch == nullptr) {
+    watches_.push_back(std::make_unique<Watch>());
+    watch = watches_.back().get();
+    watch->aggregate = std::move(aggregate);
   }
-  auto watch = std::make_unique<Watch>();
-  watch->aggregate = std::move(aggregate);
-  watch->triggers.push_back(std::move(trigger));
-  watches_.push_back(std::move(watch));
+  next_due_ = 0;
+  auto group = std::find_if(watch->groups.begin(), watch->groups.end(), [&](const Group& g) {
+    return g.buckets == buckets && g.early == early && g.period_ns == spec.period_ns;
+  });
+  if (group == watch->groups.end()) {
+    watch->groups.emplace_back();
+    group = std::prev(watch->groups.end());
+    group->buckets = static_cast<uint32_t>(buckets);
+    group->early = early;
+    group->period_ns = spec.period_ns;
+  }
+  group->conditions.push_back(simple);
+  group->triggers.push_back(std::move(trigger));
   return {};
 }
 
 Status TriggerEngine::Remove(const std::string& name) {
   const std::lock_guard lock(mutex_);
   for (auto& watch : watches_) {
-    if (std::erase_if(watch->triggers, [&](const auto& trigger) { return trigger->spec.name == name; }) == 0) continue;
-    std::erase_if(watches_, [](const auto& w) { return w->triggers.empty(); });
-    return {};
+    for (Group& group : watch->groups) {
+      for (size_t i = 0; i < group.triggers.size(); ++i) {
+        if (group.triggers[i]->spec.name != name) continue;
+        group.triggers.erase(group.triggers.begin() + static_cast<ptrdiff_t>(i));
+        group.conditions.erase(group.conditions.begin() + static_cast<ptrdiff_t>(i));
+        std::erase_if(watch->groups, [](const Group& g) { return g.triggers.empty(); });
+        std::erase_if(watches_, [](const auto& w) { return w->groups.empty(); });
+        return {};
+      }
+    }
   }
   return {Code::kNotFound, "no trigger " + name};
 }
@@ -167,7 +194,9 @@ std::vector<TriggerSpec> TriggerEngine::List() {
   const std::lock_guard lock(mutex_);
   std::vector<TriggerSpec> specs;
   for (const auto& watch : watches_) {
-    for (const auto& trigger : watch->triggers) specs.push_back(trigger->spec);
+    for (const Group& group : watch->groups) {
+      for (const auto& trigger : group.triggers) specs.push_back(trigger->spec);
+    }
   }
   return specs;
 }
@@ -190,13 +219,13 @@ uint64_t TriggerEngine::Evaluate(uint64_t now_ns) {
   for (auto& watch : watches_) {
     watch->cache.clear();
     watch->newest = newest_time / watch->aggregate->bucket_ns + (newest_time > 0);
-    for (auto& trigger : watch->triggers) {
-      if (now_ns >= trigger->due_ns) {
-        EvaluateTrigger(snapshot, watch.get(), trigger.get());
+    for (Group& group : watch->groups) {
+      if (now_ns >= group.due_ns) {
+        EvaluateGroup(snapshot, watch.get(), &group);
         // Periods are counted from multiples of themselves, so that a late look doesn't shift the next.
-        trigger->due_ns = (now_ns / trigger->spec.period_ns + 1) * trigger->spec.period_ns;
+        group.due_ns = (now_ns / group.period_ns + 1) * group.period_ns;
       }
-      next_due_ = std::min(next_due_, trigger->due_ns);
+      next_due_ = std::min(next_due_, group.due_ns);
     }
   }
   return next_due_;
@@ -210,55 +239,53 @@ void TriggerEngine::Collect(Watch* watch) {
     // What has left the ring is looked up in the log.
     const uint64_t newest = mine->buckets->newest(), slots = mine->buckets->slots();
     const uint64_t kept = newest > slots ? newest - slots : 0;
-    for (auto& trigger : watch->triggers) {
-      if (low < kept) trigger->old.Add(low, std::min(high, kept - 1));
-      if (high >= kept) trigger->pending.Add(std::max(low, kept), high);
+    for (Group& group : watch->groups) {
+      if (low < kept) group.old.Add(low, std::min(high, kept - 1));
+      if (high >= kept) group.pending.Add(std::max(low, kept), high);
     }
   }
 }
 
-void TriggerEngine::EvaluateTrigger(const Snapshot& snapshot, Watch* watch, Trigger* trigger) {
-  ++statistics_.evaluations;
-  if (watch->newest > 0) EvaluateRecent(snapshot, watch, trigger, watch->newest - 1);
-  if (!trigger->old.empty()) EvaluateOld(snapshot, watch, trigger);
+void TriggerEngine::EvaluateGroup(const Snapshot& snapshot, Watch* watch, Group* group) {
+  statistics_.evaluations += group->triggers.size();
+  if (watch->newest > 0) EvaluateRecent(snapshot, watch, group, watch->newest - 1);
+  if (!group->old.empty()) EvaluateOld(snapshot, watch, group);
 }
 
 // `frontier`: the bucket that event time has reached.
-void TriggerEngine::EvaluateRecent(const Snapshot& snapshot, Watch* watch, Trigger* trigger, uint64_t frontier) {
-  Pending todo = trigger->pending;
-  trigger->pending = {};
-  if (!todo.empty()) todo.high = std::min(todo.high + trigger->buckets - 1, frontier);
-  if (!trigger->early) {
+void TriggerEngine::EvaluateRecent(const Snapshot& snapshot, Watch* watch, Group* group, uint64_t frontier) {
+  Pending todo = group->pending;
+  group->pending = {};
+  if (!todo.empty()) todo.high = std::min(todo.high + group->buckets - 1, frontier);
+  if (!group->early) {
     if (frontier == 0) return;
     const uint64_t slots = watch->aggregate->slots, kept = frontier > slots ? frontier - slots : 0;
-    const uint64_t from = trigger->completed != 0 ? std::max(trigger->completed, kept)
-                          : todo.empty()          ? frontier
-                                                  : todo.low;
+    const uint64_t from = group->completed != 0 ? std::max(group->completed, kept) : todo.empty() ? frontier : todo.low;
     if (from < frontier) todo.Add(from, frontier - 1);
     todo.high = std::min(todo.high, frontier - 1);
-    trigger->completed = frontier;
+    group->completed = frontier;
   }
   for (uint64_t end = todo.low; !todo.empty() && end <= todo.high; ++end) {
-    const Window* window = Value(snapshot, watch, end, trigger->buckets, false);
+    const Window* window = Value(snapshot, watch, end, group->buckets, false);
     if (window->known)
-      Test(*watch, trigger, *window);
+      Test(*watch, group, *window);
     else
-      trigger->pending.Add(end, end);
+      group->pending.Add(end, end);
   }
 }
 
-void TriggerEngine::EvaluateOld(const Snapshot& snapshot, Watch* watch, Trigger* trigger) {
+void TriggerEngine::EvaluateOld(const Snapshot& snapshot, Watch* watch, Group* group) {
   const uint64_t width = watch->aggregate->bucket_ns;
-  uint64_t bucket = trigger->old.low;
-  for (int i = 0; i < kOldWindows && bucket <= trigger->old.high; ++i) {
+  uint64_t bucket = group->old.low;
+  for (int i = 0; i < kOldWindows && bucket <= group->old.high; ++i) {
     bucket = std::max(bucket, log_.next_time(snapshot, bucket * width) / width);
-    if (bucket > trigger->old.high) break;
-    for (uint64_t end = bucket; end < bucket + trigger->buckets; ++end)
-      Test(*watch, trigger, *Value(snapshot, watch, end, trigger->buckets, true));
+    if (bucket > group->old.high) break;
+    for (uint64_t end = bucket; end < bucket + group->buckets; ++end)
+      Test(*watch, group, *Value(snapshot, watch, end, group->buckets, true));
     ++bucket;
   }
-  trigger->old.low = bucket;
-  if (trigger->old.low > trigger->old.high) trigger->old = {};
+  group->old.low = bucket;
+  if (group->old.low > group->old.high) group->old = {};
 }
 
 // Merges the buckets of all writers. False if a writer runs ahead of the snapshot; `gone` if a bucket has left the
@@ -305,37 +332,40 @@ const TriggerEngine::Window* TriggerEngine::Value(const Snapshot& snapshot, Watc
   return &watch->cache.back();
 }
 
-void TriggerEngine::Test(const Watch& watch, Trigger* trigger, const Window& window) {
-  auto holds = [&](const std::vector<Number>& outputs) {
-    if (trigger->simple.simple) return HoldsSimply(trigger->simple, outputs);
-    static const Schema schema = EmptySchema();
+void TriggerEngine::Test(const Watch& watch, Group* group, const Window& window) {
+  static const Schema schema = EmptySchema();
+  auto holds = [&](size_t i, const std::vector<Number>& outputs) {
+    if (group->conditions[i].simple) return HoldsSimply(group->conditions[i], outputs);
     const uint8_t no_row[8] = {};
-    return trigger->condition.Matches(no_row, schema,
-                                      [&](const AggregateRef& reference) { return outputs[reference.output]; });
+    return group->triggers[i]->condition.Matches(
+        no_row, schema, [&](const AggregateRef& reference) { return outputs[reference.output]; });
   };
-  if (watch.aggregate->grouped == nullptr) {
-    if (holds(window.outputs)) Raise(watch, trigger, window, window.outputs, {});
-    return;
-  }
-  for (const Group& group : window.groups) {
-    if (!group.is_rest && holds(group.outputs)) Raise(watch, trigger, window, group.outputs, group.keys);
+  for (size_t i = 0; i < group->triggers.size(); ++i) {
+    if (watch.aggregate->grouped == nullptr) {
+      if (holds(i, window.outputs)) Raise(watch, group->triggers[i].get(), window, window.outputs, {});
+      continue;
+    }
+    for (const auto& part : window.groups) {
+      if (!part.is_rest && holds(i, part.outputs))
+        Raise(watch, group->triggers[i].get(), window, part.outputs, part.keys);
+    }
   }
 }
 
 void TriggerEngine::Raise(const Watch& watch, Trigger* trigger, const Window& window, const std::vector<Number>& values,
-                          const std::vector<uint64_t>& group) {
+                          const std::vector<uint64_t>& keys) {
   const uint64_t width = watch.aggregate->bucket_ns, end_ns = (window.end + 1) * width;
   for (const auto& remembered : trigger->alerted) {
     const uint64_t distance = remembered.end > end_ns ? remembered.end - end_ns : end_ns - remembered.end;
-    if (remembered.group == group && distance < trigger->cooldown_ns) {
+    if (remembered.keys == keys && distance < trigger->cooldown_ns) {
       ++statistics_.suppressed;
       return;
     }
   }
   if (trigger->alerted.size() < kRememberedAlerts)
-    trigger->alerted.push_back({end_ns, group});
+    trigger->alerted.push_back({end_ns, keys});
   else
-    trigger->alerted[trigger->next_alerted++ % kRememberedAlerts] = {end_ns, group};
+    trigger->alerted[trigger->next_alerted++ % kRememberedAlerts] = {end_ns, keys};
   ++statistics_.alerts;
   const uint64_t length_ns = window.buckets * width;
   Alert alert{trigger->spec.name,
@@ -343,8 +373,8 @@ void TriggerEngine::Raise(const Watch& watch, Trigger* trigger, const Window& wi
               end_ns > length_ns ? end_ns - length_ns : 0,
               end_ns,
               values,
-              group,
-              watch.newest > window.end + 1 + trigger->buckets};
+              keys,
+              watch.newest > window.end + 1 + window.buckets};
   push_(alert);
 }
 

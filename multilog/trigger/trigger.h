@@ -81,6 +81,7 @@ class TriggerEngine {
 
  private:
   struct Trigger;
+  struct Group;
   struct Watch;
   struct Window;
   struct Pending {
@@ -91,16 +92,16 @@ class TriggerEngine {
       high = std::max(high, to);
     }
   };
-  void Collect(Watch* watch);
-  void EvaluateTrigger(const Snapshot& snapshot, Watch* watch, Trigger* trigger);
-  void EvaluateRecent(const Snapshot& snapshot, Watch* watch, Trigger* trigger, uint64_t frontier);
-  void EvaluateOld(const Snapshot& snapshot, Watch* watch, Trigger* trigger);
+  static void Collect(Watch* watch);
+  void EvaluateGroup(const Snapshot& snapshot, Watch* watch, Group* group);
+  void EvaluateRecent(const Snapshot& snapshot, Watch* watch, Group* group, uint64_t frontier);
+  void EvaluateOld(const Snapshot& snapshot, Watch* watch, Group* group);
   const Window* Value(const Snapshot& snapshot, Watch* watch, uint64_t end, uint32_t buckets, bool fold);
   bool MergeBuckets(const Snapshot& snapshot, const Watch& watch, uint64_t begin, uint64_t end, Window* window,
                     bool* gone);
-  void Test(const Watch& watch, Trigger* trigger, const Window& window);
+  void Test(const Watch& watch, Group* group, const Window& window);
   void Raise(const Watch& watch, Trigger* trigger, const Window& window, const std::vector<Number>& values,
-             const std::vector<uint64_t>& group);
+             const std::vector<uint64_t>& keys);
 
   const Log log_;
   const std::function<void(const Alert&)> push_;

@@ -1,0 +1,496 @@
+// bench_multilog: how fast a MultiLog takes records, on the paper's workload (Confluo §5.1): 54-byte records, addresses
+// of a /24, ten ports, batches of 1024; beside a baseline of the same run that copies the same records into memory that
+// was touched before.
+//
+//   ingest (the default)  --writers W --indexes I --filters F --aggregates A --triggers T --records N
+//   --queries             the same records with 4 indexes, then notes of each query: rows, time; and ingest while they
+//   run
+//   --rate R              R records a second are offered instead of as many as possible: CPU use of the writers
+//   --layout              what the choices of the layout rest on: copies, columns, building postings, fetching rows
+//
+// Filters are `src_ip == … && dst_port == …` (each matches 1 record in 2560); aggregates SUM(bytes) of filters, 1 ms
+// buckets; triggers `SUM > …` on them, each looked at every millisecond. Time is that of the clock, per batch.
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "multilog/log/arena_pool.h"
+#include "multilog/log/copy_rows.h"
+#include "multilog/log/postings.h"
+#include "multilog/multilog.h"
+#include "multilog/testing/paper_records.h"
+
+namespace tapline::multilog {
+namespace {
+
+constexpr uint64_t kBatch = 1024;
+constexpr size_t kRowBytes = sizeof(PaperRow);
+// Batches that are offered in turn, so that records come from the second-level cache, as from a NIC with DDIO.
+constexpr size_t kBatches = 16;
+
+struct Arguments {
+  uint64_t writers = 1, indexes = 0, filters = 0, aggregates = 0, triggers = 0, records = 20000000, batch = kBatch;
+  double rate = 0;
+  bool json = false, queries = false, layout = false, group = false;
+};
+
+uint64_t Now(clockid_t id = CLOCK_MONOTONIC) {
+  timespec now;
+  clock_gettime(id, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+std::vector<PaperRow> MakeRows(uint64_t seed) {
+  std::vector<PaperRow> rows;
+  for (uint64_t i = 0; i < kBatch * kBatches; ++i) rows.push_back(MakePaperRow(i, 0, seed));
+  return rows;
+}
+
+struct Line {
+  std::string text;
+  void Add(const char* name, double value) {
+    char buffer[96];
+    std::snprintf(buffer, sizeof buffer, "%s\"%s\": %.6g", text.empty() ? "" : ", ", name, value);
+    text += buffer;
+  }
+};
+
+// Records a second of copying, with the same stamping of time, into touched huge pages; one thread per writer.
+double CopyBaseline(const Arguments& arguments, bool streaming) {
+  const size_t bytes = std::min<size_t>(arguments.records, 20000000) / arguments.writers * kRowBytes;
+  std::vector<uint8_t*> memory;
+  std::vector<std::unique_ptr<ArenaPool>> pools;
+  for (uint64_t i = 0; i < arguments.writers; ++i) {
+    pools.push_back(std::make_unique<ArenaPool>(bytes, 1));
+    memory.push_back(pools.back()->Take());
+  }
+  std::atomic<uint64_t> ready{0};
+  std::vector<uint64_t> took(arguments.writers);
+  std::vector<std::thread> threads;
+  for (uint64_t i = 0; i < arguments.writers; ++i) {
+    threads.emplace_back([&, i] {
+      std::vector<PaperRow> rows = MakeRows(i);
+      ready.fetch_add(1);
+      while (ready.load() < arguments.writers) {
+      }
+      const uint64_t begin = Now();
+      size_t turn = 0;
+      for (size_t at = 0; at + kBatch * kRowBytes <= bytes; at += kBatch * kRowBytes, ++turn) {
+        PaperRow* batch = rows.data() + turn % kBatches * kBatch;
+        const uint64_t now = Now(CLOCK_REALTIME);
+        for (uint64_t j = 0; j < kBatch; ++j) batch[j].time_ns = now;
+        if (streaming)
+          CopyRows(memory[i] + at, Bytes(batch), kBatch * kRowBytes);
+        else
+          std::memcpy(memory[i] + at, batch, kBatch * kRowBytes);
+      }
+      took[i] = Now() - begin;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  return static_cast<double>(bytes / (kBatch * kRowBytes) * kBatch * arguments.writers) * 1e9 /
+         static_cast<double>(*std::max_element(took.begin(), took.end()));
+}
+
+// The share of turns of a thread that only sleeps for a millisecond that come more than 100 us late.
+class BareTimer {
+ public:
+  void Start() {
+    thread_ = std::thread([this] {
+      uint64_t next = Now() / 1000000 * 1000000;
+      while (!stop_.load()) {
+        next += 1000000;
+        const timespec until{static_cast<time_t>(next / 1000000000), static_cast<long>(next % 1000000000)};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+        ++turns_;
+        const uint64_t now = Now();
+        late_ += now > next + 100000;
+        if (now > next + 1000000) next = now / 1000000 * 1000000;
+      }
+    });
+  }
+  double Stop() {
+    stop_.store(true);
+    thread_.join();
+    return turns_ == 0 ? 0 : static_cast<double>(late_) / static_cast<double>(turns_);
+  }
+
+ private:
+  std::thread thread_;
+  std::atomic<bool> stop_{false};
+  uint64_t turns_ = 0, late_ = 0;
+};
+
+void Check(const Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "error: %s\n", status.ToString().c_str());
+  std::exit(1);
+}
+
+std::unique_ptr<MultiLog> OpenFor(const Arguments& arguments, uint64_t records) {
+  Options options(PaperSchema());
+  const size_t segments = records / kMaxSegmentRows + 4 * arguments.writers + 4;
+  options.memory_bytes = segments * (size_t{6} << 20) / 7 * 8 + (size_t{64} << 20);
+  options.preallocate_bytes = segments * (size_t{6} << 20);
+  options.when_full = Options::WhenFull::kRefuse;
+  options.aggregate_bytes = size_t{2} << 30;
+  auto log = MultiLog::Open(std::move(options));
+  Check(log.status());
+  return std::move(*log);
+}
+
+void Define(MultiLog* log, const Arguments& arguments) {
+  constexpr const char* kIndexes[] = {"src_ip", "dst_ip", "src_port", "dst_port", "time_ns"};
+  for (uint64_t i = 0; i < std::min<uint64_t>(arguments.indexes, 5); ++i) Check(log->AddIndex(kIndexes[i]));
+  for (uint64_t i = 0; i < arguments.filters; ++i) {
+    Check(log->AddFilter("f" + std::to_string(i), "src_ip == 10.0.1." + std::to_string(i * 37 % 256) +
+                                                      " && dst_port == " + std::to_string(kPaperPorts[i % 10])));
+  }
+  for (uint64_t i = 0; i < arguments.aggregates; ++i) {
+    AggregateSpec spec{.name = "a" + std::to_string(i), .function = {.function = "SUM", .field = "bytes"}};
+    if (arguments.filters > 0) spec.filter = "f" + std::to_string(i % arguments.filters);
+    Check(log->AddAggregate(spec));
+  }
+  for (uint64_t i = 0; i < arguments.triggers && arguments.aggregates > 0; ++i) {
+    Check(log->AddTrigger({.name = "t" + std::to_string(i),
+                           .aggregate = "a" + std::to_string(i % arguments.aggregates),
+                           .condition = "SUM > 100GB"}));
+  }
+}
+
+struct Ingested {
+  double wall_s = 0, cpu_s = 0, rate = 0;
+  uint64_t longest_append_ns = 0, dropped = 0;
+};
+
+// Offers `records` by each writer's thread; as fast as it goes, or `rate` a second in all.
+Ingested Ingest(MultiLog* log, const Arguments& arguments, uint64_t records, const std::atomic<bool>* stop = nullptr) {
+  std::vector<std::thread> threads;
+  std::vector<Ingested> each(arguments.writers);
+  std::atomic<uint64_t> ready{0};
+  std::vector<Writer*> writers;
+  for (uint64_t i = 0; i < arguments.writers; ++i)
+    writers.push_back(log->writer(static_cast<uint32_t>(i)) != nullptr ? log->writer(static_cast<uint32_t>(i))
+                                                                       : *log->AddWriter());
+  for (uint64_t i = 0; i < arguments.writers; ++i) {
+    threads.emplace_back([&, i] {
+      std::vector<PaperRow> rows = MakeRows(i);
+      const uint64_t mine = records / arguments.writers;
+      ready.fetch_add(1);
+      while (ready.load() < arguments.writers) {
+      }
+      const uint64_t begin = Now(), cpu = Now(CLOCK_THREAD_CPUTIME_ID);
+      uint64_t done = 0, spun = 0;
+      for (size_t turn = 0; done < mine && (stop == nullptr || !stop->load(std::memory_order_relaxed));
+           ++turn, done += arguments.batch) {
+        if (arguments.rate > 0) {
+          const uint64_t due = begin + static_cast<uint64_t>(static_cast<double>(done) * 1e9 *
+                                                             static_cast<double>(arguments.writers) / arguments.rate);
+          const uint64_t wait = Now();
+          if (due > wait) {
+            const timespec until{static_cast<time_t>(due / 1000000000), static_cast<long>(due % 1000000000)};
+            clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+          }
+        }
+        PaperRow* batch = rows.data() + turn % kBatches * kBatch;
+        const uint64_t now = Now(CLOCK_REALTIME);
+        for (uint64_t j = 0; j < arguments.batch; ++j) batch[j].time_ns = now;
+        const AppendResult result = writers[i]->Append(Bytes(batch), arguments.batch);
+        each[i].dropped += result.dropped;
+        each[i].longest_append_ns = std::max(each[i].longest_append_ns, Now(CLOCK_REALTIME) - now);
+      }
+      each[i].wall_s = static_cast<double>(Now() - begin) / 1e9;
+      each[i].cpu_s = static_cast<double>(Now(CLOCK_THREAD_CPUTIME_ID) - cpu - spun) / 1e9;
+      each[i].rate = static_cast<double>(done) / each[i].wall_s;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  Ingested all;
+  for (const Ingested& one : each) {
+    all.wall_s = std::max(all.wall_s, one.wall_s);
+    all.cpu_s += one.cpu_s;
+    all.rate += one.rate;
+    all.dropped += one.dropped;
+    all.longest_append_ns = std::max(all.longest_append_ns, one.longest_append_ns);
+  }
+  return all;
+}
+
+void RunIngest(const Arguments& arguments) {
+  const double copy = CopyBaseline(arguments, false), stream = CopyBaseline(arguments, true);
+  const auto log = OpenFor(arguments, arguments.records);
+  for (uint64_t i = 0; i < arguments.writers; ++i) (void)log->AddWriter().ok();
+  Define(log.get(), arguments);
+  BareTimer bare;
+  bare.Start();
+  const auto before = log->statistics();
+  const auto triggers_before = log->trigger_statistics();
+  const Ingested ingested = Ingest(log.get(), arguments, arguments.records);
+  const auto after = log->statistics();
+  const auto triggers = log->trigger_statistics();
+  const double bare_late = bare.Stop();
+  Line line;
+  line.Add("writers", static_cast<double>(arguments.writers));
+  line.Add("indexes", static_cast<double>(arguments.indexes));
+  line.Add("filters", static_cast<double>(arguments.filters));
+  line.Add("aggregates", static_cast<double>(arguments.aggregates));
+  line.Add("triggers", static_cast<double>(arguments.triggers));
+  line.Add("batch", static_cast<double>(arguments.batch));
+  line.Add("million_records_per_s", ingested.rate / 1e6);
+  line.Add("million_records_per_cpu_s", static_cast<double>(arguments.records) / ingested.cpu_s / 1e6);
+  line.Add("copy_million_records_per_s", copy / 1e6);
+  line.Add("streaming_copy_million_records_per_s", stream / 1e6);
+  line.Add("of_copy", ingested.rate / copy);
+  line.Add("wall_s", ingested.wall_s);
+  line.Add("writer_cpu", ingested.cpu_s / ingested.wall_s);
+  line.Add("longest_append_us", static_cast<double>(ingested.longest_append_ns) / 1e3);
+  line.Add("dropped", static_cast<double>(ingested.dropped));
+  if (arguments.triggers > 0) {
+    const double turns = static_cast<double>(std::max<uint64_t>(1, after.wakeups - before.wakeups));
+    const double cpu = static_cast<double>(after.trigger_cpu_ns - before.trigger_cpu_ns);
+    const double evaluations = static_cast<double>(triggers.evaluations - triggers_before.evaluations);
+    line.Add("trigger_turns", turns);
+    line.Add("trigger_us_per_turn", cpu / turns / 1e3);
+    line.Add("trigger_ns_per_evaluation", cpu / std::max(1.0, evaluations));
+    line.Add("trigger_cpu", cpu / 1e9 / ingested.wall_s);
+    line.Add("late_share", static_cast<double>(after.late_wakeups - before.late_wakeups) / turns);
+    line.Add("bare_timer_late_share", bare_late);
+  }
+  std::printf("{%s}\n", line.text.c_str());
+}
+
+struct QueryCase {
+  const char* name;
+  QuerySpec spec;
+};
+
+std::vector<QueryCase> Queries() {
+  return {{"one field", {.expression = "src_ip == 10.0.1.7"}},
+          {"two fields", {.expression = "src_ip == 10.0.1.7 && dst_ip in 10.0.1.8/30"}},
+          {"two fields, many", {.expression = "src_port == 80 && dst_port == 443"}},
+          {"or", {.expression = "src_ip == 10.0.1.7 || dst_ip == 10.0.1.9"}},
+          {"two unindexed", {.expression = "ttl == 9 && flags == 3"}},
+          {"no match", {.expression = "src_ip == 10.9.9.9"}},
+          {"stored filter", {.filter = "f0"}},
+          {"q1", {.expression = "src_ip == 10.0.1.7 && dst_ip == 10.0.1.9"}},
+          {"q2", {.expression = "dst_ip == 10.0.1.7"}},
+          {"q3", {.expression = "src_ip == 10.0.1.7 && dst_port == 443"}},
+          {"q4", {.expression = "src_ip == 10.0.1.7 && src_port == 80 && dst_ip == 10.0.1.9 && dst_port == 443"}},
+          {"q5", {.expression = "src_ip == 10.0.1.7 || dst_ip == 10.0.1.7"}}};
+}
+
+uint64_t FetchAll(const MultiLog& log, const QuerySpec& spec, uint64_t* sum) {
+  auto cursor = log.Query(spec);
+  Check(cursor.status());
+  for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next()) {
+    for (const uint8_t* row : rows) *sum += LoadAs<uint64_t>(row) + LoadAs<uint64_t>(row + kRowBytes - 8);
+  }
+  return cursor->statistics().rows;
+}
+
+void RunQueries(Arguments arguments) {
+  arguments.indexes = 4;
+  arguments.filters = std::max<uint64_t>(arguments.filters, 1);
+  const double seconds_while = 2;
+  const uint64_t more = static_cast<uint64_t>(seconds_while * 40e6);
+  const auto log = OpenFor(arguments, arguments.records + more);
+  for (uint64_t i = 0; i < arguments.writers; ++i) (void)log->AddWriter().ok();
+  Define(log.get(), arguments);
+  Ingest(log.get(), arguments, arguments.records);
+  uint64_t sum = 0;
+  for (const QueryCase& query : Queries()) {
+    std::vector<double> times;
+    uint64_t rows = 0;
+    for (int i = 0; i < 7; ++i) {
+      const uint64_t begin = Now();
+      rows = FetchAll(*log, query.spec, &sum);
+      times.push_back(static_cast<double>(Now() - begin) / 1e6);
+    }
+    std::sort(times.begin(), times.end());
+    std::printf("{\"query\": \"%s\", \"records\": %llu, \"rows\": %llu, \"ms\": %.4g, \"least_ms\": %.4g}\n",
+                query.name, static_cast<unsigned long long>(arguments.records), static_cast<unsigned long long>(rows),
+                times[3], times[0]);
+  }
+  // Ingest alone, then while one thread asks one query after another on the other core.
+  const Ingested alone = Ingest(log.get(), arguments, more / 2);
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> asked{0};
+  std::thread asking([&] {
+    uint64_t other = 0;
+    while (!stop.load()) {
+      for (const QueryCase& query : Queries()) {
+        if (std::string(query.name) == "two unindexed" || stop.load()) continue;
+        FetchAll(*log, query.spec, &other);
+        asked.fetch_add(1);
+      }
+    }
+    sum += other;
+  });
+  const Ingested with = Ingest(log.get(), arguments, more / 2);
+  stop.store(true);
+  asking.join();
+  std::printf(
+      "{\"ingest_alone\": %.4g, \"ingest_with_queries\": %.4g, \"lost\": %.4g, \"queries_meanwhile\": %llu, "
+      "\"checksum\": %llu}\n",
+      alone.rate / 1e6, with.rate / 1e6, 1 - with.rate / alone.rate, static_cast<unsigned long long>(asked.load()),
+      static_cast<unsigned long long>(sum % 1000));
+}
+
+// ns a row of the building blocks, least of several rounds.
+void RunLayout() {
+  constexpr size_t kRows = 4 * kMaxSegmentRows;
+  const std::vector<PaperRow> rows = MakeRows(1);
+  ArenaPool pool(kRows * 64, 2);
+  uint8_t* to = pool.Take();
+  const Schema schema = PaperSchema();
+  auto measure = [](const char* name, size_t count, auto&& run) {
+    uint64_t least = ~uint64_t{0};
+    for (int i = 0; i < 9; ++i) {
+      const uint64_t begin = Now();
+      run();
+      least = std::min(least, Now() - begin);
+    }
+    std::printf("{\"step\": \"%s\", \"ns_per_row\": %.3f}\n", name,
+                static_cast<double>(least) / static_cast<double>(count));
+  };
+  auto batches = [&](auto&& copy) {
+    for (size_t at = 0; at < kRows; at += kBatch) copy(at, Bytes(rows.data() + at % (kBatch * kBatches)));
+  };
+  measure("copy rows, memcpy", kRows, [&] {
+    batches([&](size_t at, const uint8_t* from) { std::memcpy(to + at * kRowBytes, from, kBatch * kRowBytes); });
+  });
+  measure("copy rows, past the cache", kRows, [&] {
+    batches([&](size_t at, const uint8_t* from) { CopyRows(to + at * kRowBytes, from, kBatch * kRowBytes); });
+  });
+  measure("all columns apart", kRows, [&] {
+    batches([&](size_t at, const uint8_t* from) {
+      for (const Field& field : schema.fields()) {
+        uint8_t* column = to + field.column.offset * kRows + at * field.column.bytes;
+        switch (field.column.bytes) {
+          case 1:
+            for (size_t i = 0; i < kBatch; ++i) column[i] = from[i * kRowBytes + field.column.offset];
+            break;
+          case 2:
+            for (size_t i = 0; i < kBatch; ++i)
+              std::memcpy(column + 2 * i, from + i * kRowBytes + field.column.offset, 2);
+            break;
+          case 4:
+            for (size_t i = 0; i < kBatch; ++i)
+              std::memcpy(column + 4 * i, from + i * kRowBytes + field.column.offset, 4);
+            break;
+          case 8:
+            for (size_t i = 0; i < kBatch; ++i)
+              std::memcpy(column + 8 * i, from + i * kRowBytes + field.column.offset, 8);
+            break;
+          default:
+            for (size_t i = 0; i < kBatch; ++i)
+              std::memcpy(column + 20 * i, from + i * kRowBytes + field.column.offset, 20);
+            break;
+        }
+      }
+    });
+  });
+  std::vector<uint8_t> keys(kRows * 8);
+  measure("one column of 4 bytes", kRows, [&] {
+    batches([&](size_t at, const uint8_t* from) {
+      ExtractKeys(schema.Find("src_ip")->column, from, kRowBytes, kBatch, keys.data() + at * 4);
+    });
+  });
+  for (const simd::Kernels* kernels : simd::Available()) {
+    uint64_t bits[kBatch / 64];
+    measure((std::string("compare 4-byte keys, ") + kernels->name).c_str(), kRows, [&] {
+      batches([&](size_t at, const uint8_t*) {
+        kernels->range32(keys.data() + at * 4, kBatch, ~uint64_t{0}, kPaperNet + 7, 0, bits);
+      });
+    });
+  }
+  PostingsBuilder builder;
+  std::vector<std::vector<uint8_t>> blocks;
+  auto build = [&](const char* name, const char* field) {
+    const Column& column = schema.Find(field)->column;
+    std::vector<uint8_t> all(size_t{kMaxSegmentRows} * column.key_bytes());
+    for (size_t at = 0; at < kMaxSegmentRows; at += kBatch)
+      ExtractKeys(column, Bytes(rows.data() + at % (kBatch * kBatches)), kRowBytes, kBatch,
+                  all.data() + at * column.key_bytes());
+    measure(name, kMaxSegmentRows, [&] {
+      size_t next = 0;
+      builder.Build(all.data(), column.key_bytes(), kMaxSegmentRows, nullptr, [&](size_t bytes) {
+        if (blocks.size() <= next) blocks.emplace_back(size_t{1} << 20);
+        return blocks[next].resize(std::max(bytes, blocks[next].size())), blocks[next++].data();
+      });
+    });
+  };
+  build("postings, 10 ports", "dst_port");
+  build("postings, addresses of a /24", "src_ip");
+  build("postings, random 32 bits", "ack");
+}
+
+Arguments Parse(int count, char** values) {
+  Arguments arguments;
+  for (int i = 1; i < count; ++i) {
+    const std::string name = values[i];
+    auto value = [&]() -> const char* {
+      if (i + 1 < count) return values[++i];
+      std::fprintf(stderr, "error: %s needs a value\n", name.c_str());
+      std::exit(2);
+    };
+    if (name == "--writers")
+      arguments.writers = std::strtoull(value(), nullptr, 10);
+    else if (name == "--indexes")
+      arguments.indexes = std::strtoull(value(), nullptr, 10);
+    else if (name == "--filters")
+      arguments.filters = std::strtoull(value(), nullptr, 10);
+    else if (name == "--aggregates")
+      arguments.aggregates = std::strtoull(value(), nullptr, 10);
+    else if (name == "--triggers")
+      arguments.triggers = std::strtoull(value(), nullptr, 10);
+    else if (name == "--records")
+      arguments.records = std::strtoull(value(), nullptr, 10);
+    else if (name == "--batch")
+      arguments.batch = std::strtoull(value(), nullptr, 10);
+    else if (name == "--rate")
+      arguments.rate = std::strtod(value(), nullptr);
+    else if (name == "--json")
+      arguments.json = true;
+    else if (name == "--queries")
+      arguments.queries = true;
+    else if (name == "--layout")
+      arguments.layout = true;
+    else {
+      std::fprintf(stderr,
+                   "usage: bench_multilog [--writers W] [--indexes 0-5] [--filters F] [--aggregates A] [--triggers T] "
+                   "[--records N]\n"
+                   "                      [--batch 1-1024] [--rate RECORDS_PER_S] [--queries | --layout] "
+                   "[--json]\nprints JSON lines\n");
+      std::exit(name == "--help" ? 0 : 2);
+    }
+  }
+  if (arguments.writers < 1 || arguments.writers > 16 || arguments.batch < 1 || arguments.batch > kBatch ||
+      arguments.indexes > 5 || arguments.records < kBatch) {
+    std::fprintf(stderr, "error: 1 to 16 writers, 0 to 5 indexes, batches of 1 to 1024, at least 1024 records\n");
+    std::exit(2);
+  }
+  return arguments;
+}
+
+}  // namespace
+}  // namespace tapline::multilog
+
+int main(int count, char** values) {
+  using namespace tapline::multilog;
+  const Arguments arguments = Parse(count, values);
+  if (arguments.layout)
+    RunLayout();
+  else if (arguments.queries)
+    RunQueries(arguments);
+  else
+    RunIngest(arguments);
+}

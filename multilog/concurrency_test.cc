@@ -1,0 +1,248 @@
+// Threads against threads, for ThreadSanitizer and for the listed outcomes. Rows carry their writer and number, so that
+// each reader can tell a prefix when it sees one.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+#include <thread>
+
+#include "multilog/multilog.h"
+#include "multilog/testing/paper_records.h"
+
+namespace tapline::multilog {
+namespace {
+
+constexpr uint64_t kBucketNs = 1000000;
+
+std::unique_ptr<MultiLog> Opened(size_t memory_bytes, bool threads, uint32_t segment_rows = 1024) {
+  Options options(PaperSchema());
+  options.segment_rows = segment_rows;
+  options.memory_bytes = memory_bytes;
+  options.background_threads = threads;
+  auto opened = MultiLog::Open(std::move(options));
+  EXPECT_TRUE(opened.ok());
+  return std::move(*opened);
+}
+
+// ack: the writer; seq: the number of the row; bytes: always 100, of flags 1 for every fourth row.
+PaperRow NumberedRow(uint32_t writer, uint64_t number) {
+  PaperRow row = MakePaperRow(number, 1000000000 + number * 10000);
+  row.ack = writer;
+  row.seq = static_cast<uint32_t>(number);
+  row.bytes = 100;
+  row.flags = number % 4 == 0;
+  return row;
+}
+
+void AppendNumbered(Writer* writer, uint64_t* next, uint64_t count) {
+  std::vector<PaperRow> rows;
+  for (uint64_t i = 0; i < count; ++i) rows.push_back(NumberedRow(writer->number(), (*next)++));
+  const AppendResult result = writer->Append(Bytes(rows.data()), rows.size());
+  EXPECT_EQ(result.dropped, 0u);
+}
+
+// All that one snapshot shows must be the same rows: raw, by filter, by index, by aggregate.
+void CheckSnapshot(const MultiLog& log) {
+  const Snapshot snapshot = log.TakeSnapshot();
+  uint64_t expected = 0, expected_quarter = 0;
+  for (const auto& view : snapshot.views()) {
+    expected += view.tail;
+    expected_quarter += (view.tail + 3) / 4;
+    EXPECT_EQ(view.first, 0u);
+  }
+  const auto sum = log.ReadAggregate("sum", snapshot);
+  ASSERT_TRUE(sum.ok());
+  EXPECT_EQ(static_cast<uint64_t>(sum->values[0].whole), expected_quarter * 100);
+  const auto count_of = [&](const QuerySpec& spec) {
+    Snapshot again = log.TakeSnapshot();
+    auto cursor = log.Query(spec, std::move(again));
+    uint64_t count = 0, wanted = 0;
+    for (const auto& view : cursor->snapshot().views())
+      wanted += spec.filter.empty() && spec.expression == "ack < 100" ? view.tail : (view.tail + 3) / 4;
+    std::vector<uint64_t> next(8, 0);
+    for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next()) {
+      for (size_t i = 0; i < rows.size(); ++i, ++count) {
+        const PaperRow row = RowAt(rows[i]);
+        // In order, without holes, and whole.
+        EXPECT_EQ(row.seq, next[row.ack]);
+        EXPECT_EQ(std::memcmp(rows[i] + 34, NumberedRow(row.ack, row.seq).rest, 20), 0);
+        next[row.ack] += spec.expression == "ack < 100" ? 1 : 4;
+      }
+    }
+    EXPECT_EQ(count, wanted);
+  };
+  count_of({.expression = "ack < 100"});
+  count_of({.filter = "quarter"});
+  count_of({.expression = "flags == 1"});
+}
+
+TEST(Concurrency, EveryReadSeesAPrefixOfEachWriter) {
+  const auto log = Opened(size_t{96} << 20, true);
+  std::vector<Writer*> writers{*log->AddWriter(), *log->AddWriter()};
+  ASSERT_TRUE(log->AddFilter("quarter", "flags == 1").ok());
+  ASSERT_TRUE(log->AddIndex("flags").ok());
+  ASSERT_TRUE(log->AddAggregate({.name = "sum",
+                                 .filter = "quarter",
+                                 .function = {.function = "SUM", .field = "bytes"},
+                                 .bucket_ns = kBucketNs,
+                                 .buckets = 64})
+                  .ok());
+  ASSERT_TRUE(log->AddTrigger({.name = "t", .aggregate = "sum", .condition = "SUM > 100", .period_ns = 500000}).ok());
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (Writer* writer : writers) {
+    threads.emplace_back([writer] {
+      std::mt19937 random(writer->number());
+      for (uint64_t next = 0; next < 200000;) AppendNumbered(writer, &next, 1 + random() % 1500);
+    });
+  }
+  threads.emplace_back([&] {
+    for (int i = 0; !stop.load(); ++i) {
+      const std::string name = "f" + std::to_string(i);
+      EXPECT_TRUE(log->AddFilter(name, "dst_port == 443 && bytes > 3").ok());
+      EXPECT_TRUE(log->AddIndex("dst_port").ok());
+      EXPECT_TRUE(log->RemoveIndex("dst_port").ok());
+      EXPECT_TRUE(log->RemoveFilter(name).ok());
+      const auto token = log->Freeze(1000000);
+      if (token.ok()) (void)log->Unfreeze(token->id).ok();
+    }
+  });
+  std::thread reader([&] {
+    while (!stop.load()) CheckSnapshot(*log);
+  });
+  threads[0].join();
+  threads[1].join();
+  stop.store(true);
+  threads[2].join();
+  reader.join();
+  CheckSnapshot(*log);
+  EXPECT_GE(log->writer(0)->tail(), 200000u);
+  EXPECT_GT(log->trigger_statistics().alerts, 0u);
+}
+
+// Two writers append a row each; two readers look twice. Whatever a reader saw, it still sees; and no other outcomes
+// exist.
+TEST(Concurrency, ReadersOfTwoWritersSeeAcceptableOutcomesOnly) {
+  const auto log = Opened(size_t{8} << 20, false, 64);
+  Writer *a = *log->AddWriter(), *b = *log->AddWriter();
+  std::set<std::string> seen;
+  const std::set<std::string> acceptable = {"00 00", "00 10", "00 01", "00 11", "10 10",
+                                            "10 11", "01 01", "01 11", "11 11"};
+  for (uint64_t round = 0; round < 400; ++round) {
+    std::atomic<int> ready{0};
+    auto together = [&ready] {
+      ready.fetch_add(1);
+      while (ready.load() < 3) std::this_thread::yield();
+    };
+    std::thread first([&] { together(), a->Append(Bytes(std::vector<PaperRow>{NumberedRow(0, round)}.data()), 1); });
+    std::thread second([&] { together(), b->Append(Bytes(std::vector<PaperRow>{NumberedRow(1, round)}.data()), 1); });
+    std::string outcome;
+    together();
+    for (int look = 0; look < 2; ++look) {
+      const Snapshot snapshot = log->TakeSnapshot();
+      for (const auto& view : snapshot.views()) outcome += view.tail > round ? '1' : '0';
+      outcome += look == 0 ? " " : "";
+    }
+    first.join();
+    second.join();
+    seen.insert(outcome);
+    ASSERT_TRUE(acceptable.contains(outcome)) << outcome;
+  }
+  EXPECT_FALSE(seen.empty());
+}
+
+// A writer stopped in the middle of an append: here inside the filter's user function, after rows and before the tail.
+TEST(Concurrency, AStoppedWriterStallsNobody) {
+  std::atomic<bool> stopped{false}, go_on{false};
+  Options options(PaperSchema());
+  options.segment_rows = 1024;
+  options.memory_bytes = size_t{32} << 20;
+  options.background_threads = false;
+  UserFunction stop;
+  stop.outputs = {"N"};
+  stop.add = [&](Cells state, const Schema&, const uint8_t* row) {
+    state.Set(0, state.Get(0) + 1);
+    if (RowAt(row).seq != 7 || RowAt(row).ack != 0 || go_on.load()) return;
+    stopped.store(true);
+    while (!go_on.load()) std::this_thread::yield();
+  };
+  stop.merge = [](Cells into, Cells from) { into.Set(0, into.Get(0) + from.Get(0)); };
+  stop.values = [](Cells state) { return std::vector<Number>{Number::Whole(state.Get(0))}; };
+  options.user_functions = {{"STOP", stop}};
+  auto log = std::move(*MultiLog::Open(std::move(options)));
+  Writer *a = *log->AddWriter(), *b = *log->AddWriter();
+  ASSERT_TRUE(log->AddAggregate({.name = "n", .function = {.function = "STOP"}}).ok());
+  std::thread stalled([&] {
+    uint64_t next = 0;
+    AppendNumbered(a, &next, 5);
+    AppendNumbered(a, &next, 5);
+  });
+  while (!stopped.load()) std::this_thread::yield();
+  uint64_t next = 0;
+  AppendNumbered(b, &next, 3000);
+  EXPECT_EQ(b->tail(), 3000u);
+  const Snapshot snapshot = log->TakeSnapshot();
+  EXPECT_EQ(snapshot.views()[0].tail, 5u);
+  EXPECT_EQ(snapshot.views()[1].tail, 3000u);
+  // The aggregate's bucket is just being changed: readers fold the prefix themselves. (go_on would let them pass the
+  // row 7.)
+  const auto value = log->ReadAggregate("n", snapshot);
+  ASSERT_TRUE(value.ok());
+  EXPECT_EQ(static_cast<uint64_t>(value->values[0].whole), 3005u);
+  go_on.store(true);
+  stalled.join();
+  EXPECT_EQ(static_cast<uint64_t>(log->ReadAggregate("n")->values[0].whole), 3010u);
+}
+
+TEST(Concurrency, MemoryRunsOutWhileReadersHoldOn) {
+  const auto log = Opened(size_t{4} << 20, true);
+  Writer* writer = *log->AddWriter();
+  std::atomic<bool> stop{false};
+  std::thread reader([&] {
+    while (!stop.load()) {
+      auto cursor = log->Query({.expression = "bytes == 100"});
+      uint64_t count = 0, wanted = 0;
+      for (const auto& view : cursor->snapshot().views()) wanted += view.tail - view.first;
+      for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next()) count += rows.size();
+      EXPECT_EQ(count, wanted);
+    }
+  });
+  uint64_t given = 0;
+  for (int i = 0; i < 600; ++i) {
+    std::vector<PaperRow> rows;
+    for (int j = 0; j < 500; ++j) rows.push_back(NumberedRow(0, given++));
+    writer->Append(Bytes(rows.data()), rows.size());
+  }
+  stop.store(true);
+  reader.join();
+  const auto statistics = log->statistics();
+  EXPECT_EQ(statistics.appended + statistics.dropped, given);
+  EXPECT_LE(statistics.segment_bytes, size_t{4} << 20);
+}
+
+TEST(Freezing, ExpiryIsToldByUnfreeze) {
+  const auto log = Opened(size_t{8} << 20, false);
+  Writer* writer = *log->AddWriter();
+  uint64_t next = 0;
+  AppendNumbered(writer, &next, 10);
+  const auto token = log->Freeze(uint64_t{60} * 1000000000);
+  ASSERT_TRUE(token.ok());
+  EXPECT_EQ(token->tails, std::vector<uint64_t>{10});
+  EXPECT_EQ(log->Freeze(1).status().code(), Code::kFrozen);
+  AppendNumbered(writer, &next, 10);
+  EXPECT_EQ(log->TakeSnapshot().rows(), 10u);
+  EXPECT_EQ(writer->tail(), 20u);
+  EXPECT_TRUE(*log->Unfreeze(token->id));
+  EXPECT_EQ(log->TakeSnapshot().rows(), 20u);
+  EXPECT_FALSE(*log->Unfreeze(token->id));
+  // One that expires: rows become visible by themselves, and the coordinator learns that its snapshot is void.
+  const auto brief = log->Freeze(1);
+  ASSERT_TRUE(brief.ok());
+  AppendNumbered(writer, &next, 5);
+  EXPECT_EQ(log->TakeSnapshot().rows(), 25u);
+  EXPECT_FALSE(*log->Unfreeze(brief->id));
+  EXPECT_FALSE(log->Unfreeze(99).ok());
+}
+
+}  // namespace
+}  // namespace tapline::multilog

@@ -1,0 +1,223 @@
+// Durability against a disk that forgets (power cuts), fills and fails; archived segments, damage, retention.
+#include "multilog/storage/storage.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "multilog/multilog.h"
+#include "multilog/testing/forgetful_file_system.h"
+#include "multilog/testing/paper_records.h"
+
+namespace tapline::multilog {
+namespace {
+
+constexpr uint32_t kSegmentRows = 256;
+
+class StorageTest : public testing::Test {
+ protected:
+  explicit StorageTest(uint32_t seed = 1) : files_(seed) {}
+
+  std::unique_ptr<MultiLog> Open(Durability durability = Durability::kGroupCommit, size_t segments = 64) {
+    Options options(PaperSchema());
+    options.segment_rows = kSegmentRows;
+    options.memory_bytes = segments * 20480;
+    options.background_threads = false;
+    options.storage.directory = "/d";
+    options.storage.files = &files_;
+    options.storage.durability = durability;
+    options.storage.retain_bytes = retain_bytes_;
+    options.storage.retain_ns = retain_ns_;
+    auto opened = MultiLog::Open(std::move(options));
+    EXPECT_TRUE(opened.ok()) << opened.status().ToString();
+    return std::move(*opened);
+  }
+  // Where memory is full, `log` makes room by hand: there is no storage thread here.
+  static void Append(MultiLog* log, Writer* writer, uint64_t count) {
+    std::vector<PaperRow> rows;
+    for (uint64_t i = 0; i < count; ++i)
+      rows.push_back(MakePaperRow(writer->tail() + i, 1000 * (writer->tail() + i), writer->number()));
+    const uint64_t accepted = writer->Append(Bytes(rows.data()), count).accepted;
+    if (accepted == count) return;
+    ASSERT_TRUE(log->Maintain().ok());
+    ASSERT_EQ(writer->Append(Bytes(rows.data() + accepted), count - accepted).accepted, count - accepted);
+  }
+  // Rows of all writers, which must be just those appended, in order, from the first kept one on. How many are
+  // unreadable.
+  static uint64_t CheckRows(const MultiLog& log) {
+    auto cursor = log.Query({});
+    std::map<uint32_t, uint64_t> next;
+    for (const auto& view : cursor->snapshot().views()) next[view.log->number()] = view.first;
+    for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next()) {
+      for (size_t i = 0; i < rows.size(); ++i) {
+        const uint64_t at = cursor->position(i);
+        const PaperRow expected = MakePaperRow(at, 1000 * at, cursor->writer());
+        EXPECT_EQ(std::memcmp(rows[i], &expected, sizeof expected), 0)
+            << "writer " << cursor->writer() << " row " << at;
+        EXPECT_GE(at, next[cursor->writer()]);
+        next[cursor->writer()] = at + 1;
+      }
+    }
+    return cursor->statistics().unreadable;
+  }
+
+  ForgetfulFileSystem files_;
+  uint64_t retain_bytes_ = 0, retain_ns_ = 0;
+};
+
+class PowerCuts : public StorageTest, public testing::WithParamInterface<uint32_t> {
+ protected:
+  PowerCuts() : StorageTest(GetParam()) {}
+};
+
+// Appends, commits, archives and loses its power again and again; each time at least what was committed is there, as a
+// prefix.
+TEST_P(PowerCuts, LoseNothingThatWasCommitted) {
+  std::mt19937 random(GetParam() * 7919);
+  std::vector<uint64_t> committed(2, 0);
+  for (int life = 0; life < 12; ++life) {
+    auto log = Open(Durability::kGroupCommit, 8);
+    for (const Status& problem : log->recovery().problems)
+      EXPECT_EQ(problem.code(), Code::kCorrupt) << problem.ToString();
+    while (log->writers() < 2) ASSERT_TRUE(log->AddWriter().ok());
+    for (uint32_t i = 0; i < 2; ++i) ASSERT_GE(log->writer(i)->tail(), committed[i]) << "life " << life;
+    EXPECT_EQ(CheckRows(*log), 0u);
+    if (life == 3) EXPECT_TRUE(log->AddIndex("dst_port").ok());
+    if (life == 5) EXPECT_TRUE(log->AddFilter("web", "dst_port == 443").ok());
+    if (life > 5) EXPECT_EQ(log->filters().size(), 1u);
+    for (int step = 0; step < 12; ++step) {
+      Writer* writer = log->writer(random() % 2);
+      Append(log.get(), writer, 1 + random() % 150);
+      if (random() % 3 != 0) continue;
+      const Status status = writer->Commit();
+      ASSERT_TRUE(status.ok()) << status.ToString();
+      committed[writer->number()] = writer->tail();
+    }
+    files_.Crash();
+    // What the dying process still does reaches no disk that matters: the files are as they were at the cut.
+    const ForgetfulFileSystem::State at_the_cut = files_.Save();
+    log.reset();
+    files_.Restore(at_the_cut);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, PowerCuts, testing::Range(1u, 13u));
+
+TEST_F(StorageTest, MemoryIsBoundedByArchivingAndQueriesSeeAll) {
+  auto log = Open(Durability::kInterval, 8);
+  ASSERT_TRUE(log->AddIndex("dst_port").ok());
+  Writer* writer = *log->AddWriter();
+  uint64_t expected = 0;
+  for (int i = 0; i < 100; ++i) {
+    Append(log.get(), writer, 100);
+    ASSERT_TRUE(log->Maintain().ok());
+  }
+  for (uint64_t i = 0; i < 10000; ++i) expected += MakePaperRow(i, 0).dst_port == 443;
+  EXPECT_LE(log->statistics().segment_bytes, 8u * 20480);
+  EXPECT_EQ(CheckRows(*log), 0u);
+  auto count = [&](const MultiLog& of) {
+    return of.Aggregate({.expression = "dst_port == 443"}, {.function = "COUNT"})->values[0].AsDouble();
+  };
+  EXPECT_EQ(count(*log), static_cast<double>(expected));
+  EXPECT_EQ(
+      log->Aggregate({.time_low = 1000 * 200, .time_high = 1000 * 299}, {.function = "COUNT"})->values[0].AsDouble(),
+      100);
+  // An index that comes later is built over archived segments too.
+  ASSERT_TRUE(log->AddIndex("src_ip").ok());
+  const double of_address =
+      log->Aggregate({.expression = "src_ip == 10.0.1.7"}, {.function = "COUNT"})->values[0].AsDouble();
+  ASSERT_TRUE(log->RemoveIndex("src_ip").ok());
+  EXPECT_EQ(log->Aggregate({.expression = "src_ip == 10.0.1.7"}, {.function = "COUNT"})->values[0].AsDouble(),
+            of_address);
+  ASSERT_TRUE(log->Close().ok());
+  log = Open();
+  EXPECT_EQ(log->writer(0)->tail(), 10000u);
+  EXPECT_GT(log->recovery().segments, 30u);
+  EXPECT_EQ(CheckRows(*log), 0u);
+  EXPECT_EQ(count(*log), static_cast<double>(expected));
+}
+
+TEST_F(StorageTest, AFullDiskIsAnErrorWithANameAndPasses) {
+  auto log = Open();
+  Writer* writer = *log->AddWriter();
+  Append(log.get(), writer, 100);
+  ASSERT_TRUE(writer->Commit().ok());
+  files_.set_room(1000);
+  Append(log.get(), writer, 100);
+  EXPECT_EQ(writer->Commit().code(), Code::kDiskFull);
+  EXPECT_EQ(log->storage_status().code(), Code::kDiskFull);
+  EXPECT_EQ(writer->durable(), 100u);
+  EXPECT_EQ(CheckRows(*log), 0u);
+  EXPECT_EQ(log->TakeSnapshot().rows(), 200u);
+  files_.set_room(~uint64_t{0});
+  EXPECT_TRUE(writer->Commit().ok());
+  EXPECT_EQ(writer->durable(), 200u);
+}
+
+TEST_F(StorageTest, AfterAFailedSyncTheFileIsWrittenAnew) {
+  auto log = Open();
+  Writer* writer = *log->AddWriter();
+  Append(log.get(), writer, 50);
+  ASSERT_TRUE(writer->Commit().ok());
+  Append(log.get(), writer, 50);
+  files_.fail_syncs(1);
+  EXPECT_EQ(writer->Commit().code(), Code::kIoError);
+  EXPECT_TRUE(writer->Commit().ok());
+  files_.Crash();
+  log = Open();
+  EXPECT_EQ(log->writer(0)->tail(), 100u);
+}
+
+TEST_F(StorageTest, ADamagedSegmentIsNamedAndTheRestStaysReadable) {
+  auto log = Open(Durability::kInterval, 8);
+  Writer* writer = *log->AddWriter();
+  for (int i = 0; i < 40; ++i) {
+    Append(log.get(), writer, 100);
+    ASSERT_TRUE(log->Maintain().ok());
+  }
+  ASSERT_TRUE(log->Close().ok());
+  log.reset();
+  ASSERT_TRUE(files_.Spoil("w0-00000002.seg", 20));   // its header
+  ASSERT_TRUE(files_.Spoil("w0-00000004.seg", 600));  // its rows
+  log = Open(Durability::kInterval, 64);
+  ASSERT_EQ(log->recovery().problems.size(), 1u);
+  EXPECT_EQ(log->recovery().problems[0].ToString(), "corrupt: w0-00000002.seg has a damaged header");
+  EXPECT_EQ(log->recovery().lost_rows, kSegmentRows);
+  EXPECT_EQ(CheckRows(*log), 2u);
+  EXPECT_EQ(log->Aggregate({}, {.function = "COUNT"})->values[0].AsDouble(), 4000 - 2 * kSegmentRows);
+  EXPECT_EQ(log->writer(0)->tail(), 4000u);
+}
+
+TEST_F(StorageTest, RetentionBySizeAndAge) {
+  retain_bytes_ = 60000;
+  auto log = Open(Durability::kInterval, 8);
+  Writer* writer = *log->AddWriter();
+  for (int i = 0; i < 100; ++i) {
+    Append(log.get(), writer, 100);
+    ASSERT_TRUE(log->Maintain().ok());
+  }
+  const uint64_t removed = log->statistics().removed;
+  EXPECT_GT(removed, 1000u);
+  EXPECT_EQ(log->TakeSnapshot().rows() + removed, 10000u);
+  EXPECT_EQ(CheckRows(*log), 0u);
+  ASSERT_TRUE(log->Close().ok());
+  log.reset();
+  retain_bytes_ = 0;
+  retain_ns_ = 1000 * 3000;
+  log = Open(Durability::kInterval, 8);
+  EXPECT_EQ(log->TakeSnapshot().views()[0].first, removed);
+  ASSERT_TRUE(log->Maintain().ok());
+  EXPECT_GE(log->TakeSnapshot().views()[0].first, 10000u - 3000 - kSegmentRows);
+  EXPECT_EQ(CheckRows(*log), 0u);
+}
+
+TEST_F(StorageTest, AnotherSchemaIsRefused) {
+  Open().reset();
+  Options options(*Schema::Make({{.name = "t", .type = FieldType::kTime}}));
+  options.segment_rows = kSegmentRows;
+  options.storage.directory = "/d";
+  options.storage.files = &files_;
+  EXPECT_EQ(MultiLog::Open(std::move(options)).status().code(), Code::kInvalid);
+}
+
+}  // namespace
+}  // namespace tapline::multilog

@@ -1,0 +1,156 @@
+// A disk in memory that forgets what was not synced, fills up, or fails: what a power cut leaves, which SIGKILL can't
+// show.
+//
+// A file's bytes are durable up to the last Sync; names are durable as of the last SyncDirectory. Crash() keeps of each
+// file the durable bytes and a random part of the rest, possibly with a byte spoilt, and of the directory either state.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <random>
+
+#include "multilog/storage/file_system.h"
+
+namespace tapline::multilog {
+
+class ForgetfulFileSystem final : public FileSystem {
+ public:
+  explicit ForgetfulFileSystem(uint32_t seed) : random_(seed) {}
+
+  // After so many more bytes the disk is full.
+  void set_room(uint64_t bytes) { room_ = bytes; }
+  // The next syncs fail.
+  void fail_syncs(int count) { failing_syncs_ = count; }
+  // Flips a byte of a file whose name holds `part`. False if there is none.
+  bool Spoil(const std::string& part, size_t at) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [path, content] : names_) {
+      if (path.find(part) == std::string::npos || content->bytes.size() <= at) continue;
+      content->bytes[at] ^= 0x40;
+      return true;
+    }
+    return false;
+  }
+
+  // What a machine finds after it lost its power.
+  void Crash() {
+    const std::lock_guard lock(mutex_);
+    if (random_() % 2 == 0) names_ = durable_names_;
+    for (auto& [path, content] : names_) {
+      const size_t lost = content->bytes.size() - content->durable;
+      const size_t kept = content->durable + (lost == 0 ? 0 : random_() % (lost + 1));
+      content->bytes.resize(kept);
+      if (kept > content->durable && random_() % 2 == 0)
+        content->bytes[content->durable + random_() % (kept - content->durable)] ^= 1;
+      content->durable = kept;
+    }
+    durable_names_ = names_;
+    room_ = ~uint64_t{0};
+    failing_syncs_ = 0;
+  }
+
+  // The files as they are now, and their return: what a process does after its machine died has no effect.
+  using State = std::map<std::string, std::vector<uint8_t>>;
+  State Save() {
+    const std::lock_guard lock(mutex_);
+    State state;
+    for (const auto& [path, content] : names_) state[path] = content->bytes;
+    return state;
+  }
+  void Restore(const State& state) {
+    const std::lock_guard lock(mutex_);
+    names_.clear();
+    for (const auto& [path, bytes] : state) {
+      names_[path] = std::make_shared<Content>();
+      names_[path]->bytes = bytes;
+      names_[path]->durable = bytes.size();
+    }
+    durable_names_ = names_;
+  }
+
+  Result<std::unique_ptr<File>> Create(const std::string& path) override {
+    const std::lock_guard lock(mutex_);
+    names_[path] = std::make_shared<Content>();
+    return {std::make_unique<Open>(this, names_[path])};
+  }
+  Result<std::shared_ptr<const MappedFile>> Map(const std::string& path) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = names_.find(path);
+    if (found == names_.end()) return Status(Code::kNotFound, "no file " + path);
+    return std::shared_ptr<const MappedFile>(new Copy(found->second->bytes));
+  }
+  Result<std::vector<std::string>> List(const std::string& directory) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> names;
+    for (const auto& [path, content] : names_) names.push_back(path.substr(directory.size() + 1));
+    return names;
+  }
+  Status MakeDirectory(const std::string&) override { return {}; }
+  Status Rename(const std::string& from, const std::string& to) override {
+    const std::lock_guard lock(mutex_);
+    if (!names_.contains(from)) return {Code::kNotFound, "no file " + from};
+    names_[to] = names_[from];
+    names_.erase(from);
+    return {};
+  }
+  Status Remove(const std::string& path) override {
+    const std::lock_guard lock(mutex_);
+    return names_.erase(path) == 1 ? Status() : Status(Code::kNotFound, "no file " + path);
+  }
+  Status SyncDirectory(const std::string&) override {
+    const std::lock_guard lock(mutex_);
+    durable_names_ = names_;
+    return {};
+  }
+
+ private:
+  struct Content {
+    std::vector<uint8_t> bytes;
+    size_t durable = 0;
+  };
+  class Open final : public File {
+   public:
+    Open(ForgetfulFileSystem* files, std::shared_ptr<Content> content) : files_(files), content_(std::move(content)) {}
+    Status Append(const void* data, size_t bytes) override {
+      const std::lock_guard lock(files_->mutex_);
+      const auto* from = static_cast<const uint8_t*>(data);
+      const size_t fits = std::min<uint64_t>(bytes, files_->room_);
+      content_->bytes.insert(content_->bytes.end(), from, from + fits);
+      files_->room_ -= fits;
+      return fits == bytes ? Status() : Status(Code::kDiskFull, "no space left");
+    }
+    Status Sync() override {
+      const std::lock_guard lock(files_->mutex_);
+      if (files_->failing_syncs_ > 0) {
+        --files_->failing_syncs_;
+        return {Code::kIoError, "sync failed"};
+      }
+      content_->durable = content_->bytes.size();
+      return {};
+    }
+
+   private:
+    ForgetfulFileSystem* const files_;
+    const std::shared_ptr<Content> content_;
+  };
+  class Copy final : public MappedFile {
+   public:
+    explicit Copy(const std::vector<uint8_t>& bytes) : words_(bytes.size() / 8 + 1), size_(bytes.size()) {
+      std::copy(bytes.begin(), bytes.end(), reinterpret_cast<uint8_t*>(words_.data()));
+    }
+    std::span<const uint8_t> data() const override { return {reinterpret_cast<const uint8_t*>(words_.data()), size_}; }
+
+   private:
+    std::vector<uint64_t> words_;
+    const size_t size_;
+  };
+
+  std::mutex mutex_;
+  std::mt19937 random_;
+  std::map<std::string, std::shared_ptr<Content>> names_, durable_names_;
+  uint64_t room_ = ~uint64_t{0};
+  int failing_syncs_ = 0;
+};
+
+}  // namespace tapline::multilog
