@@ -84,7 +84,8 @@ fuzz: deps ## Fuzz decoding, reassembly and every parser, FUZZ_SECONDS each (600
 	@bench/fuzz $(BUILD)/fuzzing/fuzz $(FUZZ_SECONDS)
 
 .PHONY: soak
-soak: build ## Run a monitor under attack, then the server, for SOAK_SECONDS (600) each
+soak: build ## Kill a MultiLog 600 times; run a monitor under attack, then the server, for SOAK_SECONDS (600) each
+	@MULTILOG_KILLS=200 $(BUILD)/tests/multilog_crash_test
 	@bench/soak_monitor
 	@bench/soak
 

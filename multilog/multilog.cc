@@ -101,8 +101,8 @@ Result<std::unique_ptr<MultiLog>> MultiLog::Open(Options options) {
 
 Status MultiLog::Start() {
   const size_t rows = size_t{options_.segment_rows} * options_.schema.row_bytes();
-  // A fifth more for postings; what doesn't fit goes to the heap.
-  ArenaPool probe(rows + rows / 5, 1);
+  // A sixth more for postings; what doesn't fit goes to the heap.
+  ArenaPool probe(rows + rows / 6, 1);
   const size_t arenas = options_.memory_bytes / probe.arena_bytes();
   if (arenas < 2)
     return {Code::kInvalid, "memory_bytes must hold two segments: " + std::to_string(2 * probe.arena_bytes())};

@@ -174,4 +174,5 @@ def main():
             print(f"plot: {os.path.relpath(os.path.join(folder, name))}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+// SIGKILL under load: a child process appends, and tells through a pipe what it was promised to be durable; it is
+// killed at a random moment; what is loaded afterwards must hold at least that, and be a prefix of what each writer
+// appended. Ten kills per durability mode; MULTILOG_KILLS asks for another number.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <thread>
+
+#include "multilog/multilog.h"
+#include "multilog/testing/paper_records.h"
+
+namespace tapline::multilog {
+namespace {
+
+constexpr uint32_t kWriters = 2;
+constexpr size_t kDirectoryBytes = size_t{512} << 20;
+
+struct Promise {
+  uint32_t writer;
+  uint64_t rows;
+};
+
+Options OptionsFor(const std::string& directory, Durability durability) {
+  Options options(PaperSchema());
+  options.segment_rows = 4096;
+  options.memory_bytes = size_t{16} << 20;
+  options.storage.directory = directory;
+  options.storage.durability = durability;
+  options.storage.interval_ns = 10000000;
+  return options;
+}
+
+[[noreturn]] void RunUntilKilled(const std::string& directory, Durability durability, int pipe) {
+  auto opened = MultiLog::Open(OptionsFor(directory, durability));
+  if (!opened.ok()) _exit(3);
+  MultiLog& log = **opened;
+  while (log.writers() < kWriters) (void)log.AddWriter().ok();
+  std::vector<std::thread> threads;
+  for (uint32_t number = 0; number < kWriters; ++number) {
+    threads.emplace_back([&log, number, durability, pipe] {
+      Writer* writer = log.writer(number);
+      std::vector<PaperRow> rows(500);
+      while (true) {
+        const uint64_t at = writer->tail();
+        for (size_t i = 0; i < rows.size(); ++i) rows[i] = MakePaperRow(at + i, 1000 * (at + i), number);
+        if (writer->Append(Bytes(rows.data()), rows.size()).dropped > 0) usleep(1000);
+        if (durability == Durability::kGroupCommit && !writer->Commit().ok()) _exit(4);
+        if (durability != Durability::kGroupCommit) usleep(200);
+        const Promise promise{number, writer->durable()};
+        if (write(pipe, &promise, sizeof promise) != sizeof promise) _exit(5);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  _exit(0);
+}
+
+// Runs a child for `ms`, kills it; what it was promised last, by writer.
+std::vector<uint64_t> RunAndKill(const std::string& directory, Durability durability, unsigned ms) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    RunUntilKilled(directory, durability, ends[1]);
+  }
+  close(ends[1]);
+  std::vector<uint64_t> promised(kWriters, 0);
+  std::thread killer;
+  Promise promise;
+  while (read(ends[0], &promise, sizeof promise) == sizeof promise) {
+    // The time runs from the first promise, so that there is something to lose however slow the machine.
+    if (!killer.joinable()) {
+      killer = std::thread([child, ms] {
+        usleep(ms * 1000);
+        kill(child, SIGKILL);
+      });
+    }
+    promised[promise.writer] = std::max(promised[promise.writer], promise.rows);
+  }
+  if (killer.joinable()) killer.join();
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+      << "the child ended by itself: " << WEXITSTATUS(status);
+  return promised;
+}
+
+void CheckLoaded(const std::string& directory, Durability durability, const std::vector<uint64_t>& promised) {
+  Options options = OptionsFor(directory, durability);
+  options.background_threads = false;
+  auto opened = MultiLog::Open(std::move(options));
+  ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+  for (const Status& problem : (*opened)->recovery().problems) ADD_FAILURE() << problem.ToString();
+  for (uint32_t writer = 0; writer < (*opened)->writers(); ++writer)
+    ASSERT_GE((*opened)->writer(writer)->tail(), promised[writer]);
+  auto cursor = (*opened)->Query({});
+  std::vector<uint64_t> next(kWriters, 0);
+  for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next()) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const uint64_t at = next[cursor->writer()]++;
+      ASSERT_EQ(cursor->position(i), at);
+      const PaperRow expected = MakePaperRow(at, 1000 * at, cursor->writer());
+      ASSERT_EQ(std::memcmp(rows[i], &expected, sizeof expected), 0);
+    }
+  }
+  ASSERT_EQ(cursor->statistics().unreadable, 0u);
+  for (uint32_t writer = 0; writer < (*opened)->writers(); ++writer)
+    ASSERT_EQ((*opened)->writer(writer)->tail(), next[writer]);
+}
+
+size_t BytesIn(const std::string& directory) {
+  size_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) bytes += entry.file_size();
+  return bytes;
+}
+
+class Crashes : public testing::TestWithParam<Durability> {};
+
+TEST_P(Crashes, NothingPromisedIsLost) {
+  const char* asked = std::getenv("MULTILOG_KILLS");
+  const int kills = asked != nullptr ? std::atoi(asked) : 10;
+  const std::string directory = testing::TempDir() + "/multilog_crash_" + std::to_string(getpid()) + "_" +
+                                std::to_string(static_cast<int>(GetParam()));
+  std::mt19937 random(static_cast<uint32_t>(GetParam()) + 5);
+  std::filesystem::create_directory(directory);
+  std::vector<uint64_t> promised(kWriters, 0);
+  for (int i = 0; i < kills && !HasFatalFailure(); ++i) {
+    if (BytesIn(directory) > kDirectoryBytes / 16) {
+      std::filesystem::remove_all(directory);
+      std::filesystem::create_directory(directory);
+      promised.assign(kWriters, 0);
+    }
+    const std::vector<uint64_t> now = RunAndKill(directory, GetParam(), 5 + random() % 60);
+    for (uint32_t writer = 0; writer < kWriters; ++writer) promised[writer] = std::max(promised[writer], now[writer]);
+    CheckLoaded(directory, GetParam(), promised);
+  }
+  std::filesystem::remove_all(directory);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, Crashes,
+                         testing::Values(Durability::kMemory, Durability::kInterval, Durability::kGroupCommit));
+
+}  // namespace
+}  // namespace tapline::multilog
