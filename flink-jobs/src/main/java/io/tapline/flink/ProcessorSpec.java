@@ -19,6 +19,9 @@ import java.util.Set;
  * @param rows rows kept of a ranking; 0 if every group is a result
  * @param sizeNs window size; 0 if the whole query is one window
  * @param paneNs greatest width of which size and slide are multiples
+ * @param share of a percentile
+ * @param condition null if every group is a result
+ * @param trigger null unless results are alerts
  */
 public record ProcessorSpec(
     int index,
@@ -37,8 +40,14 @@ public record ProcessorSpec(
     boolean ascending,
     long sizeNs,
     long slideNs,
-    long paneNs)
+    long paneNs,
+    double share,
+    ConditionSpec condition,
+    TriggerSpec trigger)
     implements Serializable {
+
+  private static final Set<Aggregate> COUNTABLE =
+      Set.of(Aggregate.COUNT, Aggregate.SUM, Aggregate.RATE);
 
   /** A window of more panes would cost more to slide than to count anew. */
   static final long MOST_PANES = 100_000;
@@ -51,6 +60,10 @@ public record ProcessorSpec(
     long slide = nanoseconds(name, "slide", processor.getWindow().getSlide());
     long pane = size == 0 ? slide : gcd(size, slide);
     check(slide > 0, name, "has a window without a slide");
+    check(
+        size > 0 || aggregate != Aggregate.RATE,
+        name,
+        "is a rate without a window: when it began is not known to all");
     check(size / pane <= MOST_PANES, name, "has a window of more than " + MOST_PANES + " slides");
     check(!processor.getParser().isEmpty(), name, "names no parser");
     return new ProcessorSpec(
@@ -70,7 +83,28 @@ public record ProcessorSpec(
         processor.getRanking().getAscending(),
         size,
         slide,
-        pane);
+        pane,
+        share(processor),
+        processor.hasCondition() ? ConditionSpec.of(processor.getCondition()) : null,
+        trigger(processor, size));
+  }
+
+  private static double share(Processor processor) {
+    double share = processor.getShare();
+    check(
+        processor.getAggregate() != Aggregate.PERCENTILE || share > 0 && share <= 1,
+        processor.getName(),
+        "asks for a share of " + share + ", which is not above 0 and at most 1");
+    return share;
+  }
+
+  private static TriggerSpec trigger(Processor processor, long sizeNs) {
+    if (!processor.hasTrigger()) {
+      return null;
+    }
+    check(processor.hasCondition(), processor.getName(), "is a trigger without a condition");
+    check(sizeNs > 0, processor.getName(), "is a trigger without a window");
+    return TriggerSpec.of(processor.getTrigger());
   }
 
   private static int rows(Processor processor) {
@@ -88,10 +122,14 @@ public record ProcessorSpec(
         processor.getValue().getKindCase() == Value.KindCase.COUNT
             || processor.getValue().getKindCase() == Value.KindCase.KIND_NOT_SET;
     check(
-        !counts || aggregate == Aggregate.COUNT || aggregate == Aggregate.SUM,
+        !counts || COUNTABLE.contains(aggregate),
         processor.getName(),
         "asks for " + aggregate + " without a value");
-    return counts ? Aggregate.COUNT : aggregate;
+    check(
+        aggregate != Aggregate.DISTINCT || !processor.getValue().getField().isEmpty(),
+        processor.getName(),
+        "counts different values of no field");
+    return counts && aggregate == Aggregate.SUM ? Aggregate.COUNT : aggregate;
   }
 
   private static long nanoseconds(String name, String part, com.google.protobuf.Duration duration) {
@@ -114,7 +152,22 @@ public record ProcessorSpec(
   }
 
   public Shape shape() {
-    return Shape.of(aggregate);
+    return Shape.of(aggregate, counts());
+  }
+
+  /** Whether tuples count one each, rather than having a value. */
+  public boolean counts() {
+    return valueField.isEmpty() && eventField.isEmpty();
+  }
+
+  /** Whether it is the values' hashes that are aggregated. */
+  public boolean isDistinct() {
+    return aggregate == Aggregate.DISTINCT;
+  }
+
+  /** Whether rows are shown with the distribution of their values. */
+  public boolean showsDistribution() {
+    return aggregate == Aggregate.DISTRIBUTION || aggregate == Aggregate.HISTOGRAM;
   }
 
   public boolean isRanking() {

@@ -4,6 +4,7 @@ import io.tapline.flink.ingest.Buckets;
 import io.tapline.flink.ingest.IngestOperator;
 import io.tapline.flink.ingest.TupleSource;
 import io.tapline.flink.panes.PaneOperator;
+import io.tapline.flink.results.AlertSink;
 import io.tapline.flink.results.RedisSink;
 import io.tapline.flink.results.ResultsOperator;
 import io.tapline.schema.proto.Plan;
@@ -39,6 +40,8 @@ public final class QueryJob {
   private static final TypeInformation<Tuple2<Integer, byte[]>> FLUSHES =
       Types.TUPLE(Types.INT, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO);
 
+  private static final long TRIGGER_BUFFER_TIMEOUT_MS = 2;
+
   private QueryJob() {}
 
   /**
@@ -72,16 +75,25 @@ public final class QueryJob {
                 PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO,
                 new PaneOperator(query, options))
             .uid("panes");
-    reports
-        .global()
-        .transform(
-            "rank", BasicArrayTypeInfo.STRING_ARRAY_TYPE_INFO, new ResultsOperator(query, options))
-        .uid("results")
-        .forceNonParallel()
-        .sinkTo(new RedisSink(endpoints))
-        .name("Redis")
-        .uid("redis")
-        .setParallelism(1);
+    var calls =
+        reports
+            .global()
+            .transform(
+                "rank",
+                BasicArrayTypeInfo.STRING_ARRAY_TYPE_INFO,
+                new ResultsOperator(query, options))
+            .uid("results")
+            .forceNonParallel();
+    calls.sinkTo(new RedisSink(endpoints)).name("Redis").uid("redis").setParallelism(1);
+    if (query.processors().stream().anyMatch(spec -> spec.trigger() != null)) {
+      // An alert is not to wait for a buffer to fill.
+      env.setBufferTimeout(TRIGGER_BUFFER_TIMEOUT_MS);
+      calls
+          .sinkTo(new AlertSink(query, endpoints.brokers()))
+          .name("alerts")
+          .uid("alerts")
+          .setParallelism(1);
+    }
   }
 
   private static Configuration configuration(JobOptions options) {

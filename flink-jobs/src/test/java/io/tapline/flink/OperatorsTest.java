@@ -8,105 +8,18 @@ import io.tapline.flink.support.MonitorStream;
 import io.tapline.flink.support.Oracle;
 import io.tapline.flink.support.Plans;
 import io.tapline.flink.support.Tuple;
-import io.tapline.flink.support.Workload;
 import io.tapline.schema.proto.Column;
 import io.tapline.schema.proto.Dropped;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.TupleBatch;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
 
-/**
- * The operators together, record by record: random plans against the plain evaluator, and each loss
- * by itself.
- */
+/** The operators together, record by record: each loss by itself. */
 class OperatorsTest {
   private static final long SECOND = 1_000_000_000L;
-  private static final String[] AGGREGATES = {"COUNT", "SUM", "AVG", "MIN", "MAX", "DISTRIBUTION"};
-  private static final String[] KEYS = {
-    "", "\"url\"", "\"dst_ip\"", "\"src_port\"", "\"url\",\"src_port\""
-  };
-  private static final String[] WINDOWS = {
-    "\"size\":\"10s\",\"slide\":\"1s\"",
-    "\"size\":\"4s\",\"slide\":\"4s\"",
-    "\"size\":\"5s\",\"slide\":\"3s\"",
-    "\"size\":\"2s\",\"slide\":\"7s\"",
-    "\"size\":\"0.300s\",\"slide\":\"0.100s\"",
-    "\"slide\":\"10s\"",
-    "\"slide\":\"1s\""
-  };
-
-  static IntStream seeds() {
-    return IntStream.range(0, 80);
-  }
-
-  @ParameterizedTest
-  @MethodSource("seeds")
-  void randomPlansGiveWhatThePlainEvaluatorGives(int seed) throws Exception {
-    Random random = new Random(seed);
-    Plan plan = Plans.plan("q", 1 + random.nextInt(3), processors(random));
-    Workload workload =
-        new Workload(
-            "q", plan.getMonitorsCount(), 20 + random.nextInt(20), 1 + random.nextInt(200), seed);
-    JobOptions options = JobOptions.defaults().withParallelism(1 + random.nextInt(3));
-    try (Pipeline pipeline = new Pipeline(plan, options)) {
-      feedInRandomOrder(pipeline, workload, random);
-      for (int i = 0; i < plan.getProcessorsCount(); i++) {
-        Oracle oracle = new Oracle(plan, i, workload.tuples, workload.endsNs);
-        assertThat(Oracle.actual(pipeline.windows(i)))
-            .as(plan.getProcessors(i).toString())
-            .isEqualTo(oracle.windows());
-      }
-      assertThat(pipeline.totals())
-          .containsEntry("tuples", Integer.toString(workload.tuples.size()))
-          .containsEntry("duplicates", Long.toString(workload.repeats))
-          .containsEntry("late", "0");
-    }
-  }
-
-  private static String processors(Random random) {
-    List<String> processors = new ArrayList<>();
-    for (int i = random.nextInt(1, 4); i > 0; i--) {
-      String aggregate = AGGREGATES[random.nextInt(AGGREGATES.length)];
-      String window = WINDOWS[random.nextInt(WINDOWS.length)];
-      processors.add(
-          switch (random.nextInt(4)) {
-            case 0 -> Plans.topK(1 + random.nextInt(5), "10s", "2s");
-            case 1 -> Plans.diff(aggregate, random.nextBoolean() ? "\"dst_ip\"" : "", window);
-            case 2 -> Plans.join(aggregate, window);
-            default -> Plans.group(aggregate, KEYS[random.nextInt(KEYS.length)], window);
-          });
-    }
-    return String.join(",", processors);
-  }
-
-  /**
-   * Order within a partition stays; between them anything goes, and now and then a restart with
-   * other subtasks.
-   */
-  private static void feedInRandomOrder(Pipeline pipeline, Workload workload, Random random)
-      throws Exception {
-    int[] next = new int[workload.partitions.size()];
-    int left = workload.partitions.stream().mapToInt(List::size).sum();
-    for (; left > 0; left--) {
-      int partition = random.nextInt(next.length);
-      while (next[partition] == workload.partitions.get(partition).size()) {
-        partition = (partition + 1) % next.length;
-      }
-      pipeline.feed(partition, workload.partitions.get(partition).get(next[partition]++));
-      if (random.nextInt(40) == 0) {
-        pipeline.restart(1 + random.nextInt(3));
-      }
-    }
-    for (int partition = 0; partition < next.length; partition++) {
-      assertThat(pipeline.ended(partition)).isTrue();
-    }
-  }
 
   @Test
   void tuplesOfAClosedWindowAreCountedAsLate() throws Exception {
@@ -265,44 +178,6 @@ class OperatorsTest {
       assertThat(pipeline.dropped("malformed_batch")).isEqualTo(3);
       assertThat(pipeline.totals()).containsEntry("tuples", "1").containsEntry("packets_in", "44");
     }
-  }
-
-  @Test
-  void sampledCountsAreScaledAndTheirBoundsHoldTheTruthMostOfTheTime() throws Exception {
-    int held = 0;
-    for (int seed = 0; seed < 40; seed++) {
-      Random random = new Random(seed);
-      try (Pipeline pipeline =
-          pipeline(
-              1,
-              Plans.topK(1, "1s", "1s")
-                  + ","
-                  + Plans.group("SUM", "", "\"size\":\"1s\",\"slide\":\"1s\""))) {
-        MonitorStream monitor = new MonitorStream("q", "m0", 0, 0.25);
-        List<Tuple> kept = new ArrayList<>();
-        long sum = 0;
-        for (int i = 0; i < 400; i++) {
-          Tuple tuple = Tuple.http(i, i, "/a", 1000 + i);
-          sum += 1000 + i;
-          if (random.nextInt(4) == 0) {
-            kept.add(tuple);
-          }
-        }
-        pipeline.feed(0, bytes(monitor.batch(0, kept)));
-        pipeline.feed(0, bytes(monitor.end(SECOND)));
-        JsonNode count = last(pipeline, 0).get("rows").get(0);
-        JsonNode total = last(pipeline, 1).get("rows").get(0);
-        assertThat(count.get("value").asDouble()).isEqualTo(4.0 * kept.size());
-        assertThat(count.get("completeness").get("sampling_rate").asDouble()).isEqualTo(0.25);
-        held += holds(count, 400) ? 1 : 0;
-        held += holds(total, sum) ? 1 : 0;
-      }
-    }
-    assertThat(held).isBetween(70, 80);
-  }
-
-  private static boolean holds(JsonNode row, double truth) {
-    return row.get("low").asDouble() <= truth && truth <= row.get("high").asDouble();
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.sun.net.httpserver.HttpServer;
 import io.tapline.flink.support.Deadline;
 import io.tapline.flink.support.EmbeddedKafka;
 import io.tapline.flink.support.FreePort;
@@ -13,15 +14,19 @@ import io.tapline.flink.support.MonitorStream;
 import io.tapline.flink.support.Oracle;
 import io.tapline.flink.support.Plans;
 import io.tapline.flink.support.RedisServer;
+import io.tapline.flink.support.Tuple;
 import io.tapline.flink.support.Workload;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.TupleBatch;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.apache.flink.api.common.JobID;
@@ -185,6 +190,61 @@ class QueryJobTest {
             "Redis at 127.0.0.1:"
                 + nobody
                 + " can't be reached: start it there, or give another address");
+  }
+
+  /** Requests of one address are counted each 10 ms; alerts go three ways. */
+  @Test
+  void alertsReachRedisTheWebhookAndTheTopic() throws Exception {
+    List<String> posted = new CopyOnWriteArrayList<>();
+    HttpServer receiver = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
+    receiver.createContext(
+        "/",
+        exchange -> {
+          posted.add(new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8));
+          exchange.sendResponseHeaders(200, -1);
+          exchange.close();
+        });
+    receiver.start();
+    kafka.createTopic("alerts", 1);
+    String trigger =
+        Plans.with(
+            Plans.counts("COUNT", "\"url\"", "\"size\":\"0.010s\",\"slide\":\"0.010s\""),
+            """
+            ,"condition":{"threshold":2},"trigger":{"clear":2,"severity":"critical","actions":[
+              {"webhook":"http://127.0.0.1:%d/"},{"topic":"alerts"}]}"""
+                .formatted(receiver.getAddress().getPort()));
+    Plan plan = Plans.plan("q-alerts", 1, trigger);
+    kafka.createTopic(plan.getTopic(), 1);
+    MonitorStream monitor = new MonitorStream("q-alerts", "m0", 0, 1);
+    long ms = 1_000_000L;
+    List<Tuple> burst =
+        List.of(
+            Tuple.http(1001 * ms, 1, "/a", 0),
+            Tuple.http(1002 * ms, 2, "/b", 0),
+            Tuple.http(1003 * ms, 3, "/a", 0),
+            Tuple.http(1004 * ms, 4, "/a", 0));
+    kafka.send(plan.getTopic(), 0, monitor.batch(1005 * ms, burst).toByteArray());
+    kafka.send(plan.getTopic(), 0, monitor.batch(1015 * ms, List.of()).toByteArray());
+    try {
+      JobID id = submit(plan, JobOptions.defaults());
+      Deadline.await("the alert by webhook", () -> posted.size() == 1);
+      try (Jedis jedis = redis.client()) {
+        assertThat(jedis.hgetAll("tapline:query:q-alerts:alerts:0")).containsOnlyKeys("/a");
+      }
+      kafka.send(plan.getTopic(), 0, monitor.end(1050 * ms).toByteArray());
+      await(id);
+      List<String> states = new ArrayList<>();
+      try (Jedis jedis = redis.client()) {
+        assertThat(jedis.hgetAll("tapline:query:q-alerts:alerts:0")).isEmpty();
+        for (JsonNode window : JobRun.windows(jedis, "q-alerts", 0)) {
+          states.add(window.get("end").asLong() / ms + window.at("/rows/0/alert/state").asText());
+        }
+      }
+      assertThat(states).containsExactly("1010raised", "1020cleared");
+      assertThat(kafka.read("alerts", 2)).containsAll(posted).hasSize(2);
+    } finally {
+      receiver.stop(0);
+    }
   }
 
   private static void send(Plan plan, Workload workload) throws Exception {

@@ -87,6 +87,19 @@ public final class Distribution {
     return quantiles;
   }
 
+  /** One quantile; beyond {@link #EXACT} values between bounds that hold it in 99 % of cases. */
+  Value quantile(double share) {
+    if (sketch == null) {
+      return Value.real(quantiles(share)[0]);
+    }
+    return new Value(
+        sketch.getQuantile(share, QuantileSearchCriteria.INCLUSIVE),
+        0,
+        false,
+        sketch.getQuantileLowerBound(share),
+        sketch.getQuantileUpperBound(share));
+  }
+
   /** Values per bucket, see {@link #bound}. */
   public long[] histogram() {
     if (histogram != null) {

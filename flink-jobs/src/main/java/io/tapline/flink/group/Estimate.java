@@ -3,13 +3,17 @@ package io.tapline.flink.group;
 import io.tapline.schema.proto.Aggregate;
 
 /**
- * Turns a table's sums into results, scaled up where tuples were sampled.
+ * Turns a table's sums into results, scaled up where flows were sampled.
  *
- * <p>Bounds are 95 % ones of the normal approximation, with tuples taken as independent. Where one
- * flow brings many tuples the true spread is wider; replicate groups of flows will measure it.
+ * <p>Bounds of sampled counts, sums and means are 95 % ones by Student's distribution, from how far
+ * replicate groups of flows differ (see {@link GroupTable#addSampled}): a flow of many tuples is
+ * one draw, not many.
  */
 public final class Estimate {
-  private static final double QUANTILE_975 = 1.959963984540054;
+  /** Quantile 0.975 for one degree of freedom less than there are replicate groups. */
+  private static final double STUDENT_975 = 2.131449545559323;
+
+  private static final double NS_PER_S = 1e9;
 
   private final GroupTable table;
 
@@ -17,46 +21,79 @@ public final class Estimate {
     this.table = table;
   }
 
-  /** The group's value under {@code aggregate}; of a distribution, its mean. */
-  public Value of(int entry, Aggregate aggregate) {
-    boolean sampled = table.correction(entry, 0) != 0;
+  /**
+   * The group's value under {@code aggregate}; of a distribution its mean.
+   *
+   * @param share of a percentile
+   * @param windowNs length of the window, for rates
+   */
+  public Value of(int entry, Aggregate aggregate, double share, long windowNs) {
     return switch (aggregate) {
-      case SUM -> sampled ? sampledSum(entry) : sum(entry);
-      case AVG, DISTRIBUTION -> mean(entry);
-      case MIN -> extreme(table.min(entry), sampled, true);
-      case MAX -> extreme(table.max(entry), sampled, false);
-      default -> sampled ? sampledCount(entry) : Value.whole(table.tuples(entry));
+      case RATE -> perSecond(table.shape().hasSums() ? total(entry) : count(entry), windowNs);
+      case PERCENTILE -> quantile(entry, share);
+      case DISTINCT -> distinct(entry);
+      case HISTOGRAM -> count(entry);
+      default -> of(entry, aggregate);
     };
+  }
+
+  /** The same for aggregates that depend on nothing else. */
+  public Value of(int entry, Aggregate aggregate) {
+    return switch (aggregate) {
+      case SUM -> total(entry);
+      case AVG, DISTRIBUTION -> mean(entry);
+      case MIN -> extreme(table.min(entry), sampled(entry), true);
+      case MAX -> extreme(table.max(entry), sampled(entry), false);
+      default -> count(entry);
+    };
+  }
+
+  private boolean sampled(int entry) {
+    return table.correction(entry, 0) != 0;
   }
 
   /** Tuples of the group, scaled. */
   public Value count(int entry) {
-    return of(entry, Aggregate.COUNT);
+    double raw = table.tuples(entry);
+    return sampled(entry)
+        ? bounded(raw + table.correction(entry, 0), variance(entry, 1, 0), raw)
+        : Value.whole(table.tuples(entry));
   }
 
-  private Value sum(int entry) {
+  private Value total(int entry) {
+    if (sampled(entry)) {
+      double value = table.realSum(entry) + table.correction(entry, 1);
+      return bounded(value, variance(entry, 0, 1), Double.NEGATIVE_INFINITY);
+    }
     return table.real() ? Value.real(table.realSum(entry)) : Value.whole(table.sum(entry));
   }
 
-  private Value sampledCount(int entry) {
-    double raw = table.tuples(entry);
-    return bounded(raw + table.correction(entry, 0), table.correction(entry, 2), raw);
-  }
-
-  private Value sampledSum(int entry) {
-    double value = table.realSum(entry) + table.correction(entry, 1);
-    return bounded(value, table.correction(entry, 4), Double.NEGATIVE_INFINITY);
+  private static Value perSecond(Value total, long windowNs) {
+    double seconds = windowNs / NS_PER_S;
+    return new Value(
+        total.number() / seconds, 0, false, total.low() / seconds, total.high() / seconds);
   }
 
   /** A ratio of two estimates; its variance by the delta method. */
   private Value mean(int entry) {
     double count = table.tuples(entry) + table.correction(entry, 0);
     double mean = (table.realSum(entry) + table.correction(entry, 1)) / count;
-    double spread =
-        table.correction(entry, 4)
-            - 2 * mean * table.correction(entry, 3)
-            + mean * mean * table.correction(entry, 2);
-    return bounded(mean, Math.max(0, spread) / (count * count), Double.NEGATIVE_INFINITY);
+    double variance = sampled(entry) ? variance(entry, -mean, 1) / (count * count) : 0;
+    return bounded(mean, variance, Double.NEGATIVE_INFINITY);
+  }
+
+  /** Variance of {@code a} counts + {@code b} sums, from the spread between replicate groups. */
+  private double variance(int entry, double a, double b) {
+    double sum = 0;
+    double squares = 0;
+    for (int group = 0; group < GroupTable.REPLICATES; group++) {
+      double part = a == 0 ? 0 : a * table.replicate(entry, false, group);
+      part += b == 0 ? 0 : b * table.replicate(entry, true, group);
+      sum += part;
+      squares += part * part;
+    }
+    double groups = GroupTable.REPLICATES;
+    return Math.max(0, squares - sum * sum / groups) * groups / (groups - 1);
   }
 
   /** Of a sampled extreme only one bound is known: what was not seen may lie beyond it. */
@@ -70,8 +107,25 @@ public final class Estimate {
         : new Value(value.number(), value.exact(), value.whole(), value.number(), Double.NaN);
   }
 
+  /** Of sampled flows those that were kept are a lower bound, and no upper one is known. */
+  private Value distinct(int entry) {
+    Value seen = table.distinctValues(entry).value();
+    return sampled(entry)
+        ? new Value(seen.number(), seen.exact(), seen.whole(), seen.low(), Double.NaN)
+        : seen;
+  }
+
+  private Value quantile(int entry, double share) {
+    Value found = table.values(entry).quantile(share);
+    boolean whole = !table.real() && found.low() == found.high();
+    Value kept = whole ? Value.whole((long) found.number()) : found;
+    return sampled(entry)
+        ? new Value(kept.number(), kept.exact(), kept.whole(), Double.NaN, Double.NaN)
+        : kept;
+  }
+
   private static Value bounded(double value, double variance, double least) {
-    double margin = QUANTILE_975 * Math.sqrt(variance);
+    double margin = STUDENT_975 * Math.sqrt(variance);
     return new Value(value, 0, false, Math.max(least, value - margin), value + margin);
   }
 }

@@ -13,10 +13,16 @@ import java.util.Arrays;
  * whole numbers are exact and saturate at the ends of {@code long}. Not thread-safe.
  */
 public final class GroupTable {
-  /** Doubles per entry that correct for sampling, see {@link #addSampled}. */
-  static final int CORRECTIONS = 5;
+  /** Groups into which flows fall by their hash: how far these differ is how sure a sum is. */
+  static final int REPLICATES = 16;
+
+  private static final int FIRST_REPLICATE = 2;
 
   private final Shape shape;
+
+  /** Doubles per entry that correct for sampling, see {@link #addSampled}. */
+  private final int corrected;
+
   private boolean real;
   private int size;
   private int[] index = new int[32];
@@ -28,11 +34,13 @@ public final class GroupTable {
   private long[] mins;
   private long[] maxs;
   private Distribution[] distributions;
+  private Distinct[] distincts;
   private Exemplars[] exemplars;
   private double[] corrections;
 
   public GroupTable(Shape shape) {
     this.shape = shape;
+    this.corrected = FIRST_REPLICATE + (shape.hasSums() ? 2 : 1) * REPLICATES;
     growTo(16);
   }
 
@@ -120,8 +128,11 @@ public final class GroupTable {
               ? new Distribution[capacity]
               : Arrays.copyOf(distributions, capacity);
     }
+    if (shape == Shape.DISTINCT) {
+      distincts = distincts == null ? new Distinct[capacity] : Arrays.copyOf(distincts, capacity);
+    }
     exemplars = exemplars == null ? null : Arrays.copyOf(exemplars, capacity);
-    corrections = corrections == null ? null : Arrays.copyOf(corrections, capacity * CORRECTIONS);
+    corrections = corrections == null ? null : Arrays.copyOf(corrections, capacity * corrected);
     index = new int[2 * capacity];
     for (int entry = 0; entry < size; entry++) {
       link(entry);
@@ -133,7 +144,10 @@ public final class GroupTable {
     counts[entry]++;
   }
 
-  /** Adds one tuple's value, in a table of reals the bits of a double. */
+  /**
+   * Adds one tuple's value: in a table of reals the bits of a double, where different values are
+   * counted its hash.
+   */
   public void addValue(int entry, long value) {
     counts[entry]++;
     if (sums != null) {
@@ -146,6 +160,9 @@ public final class GroupTable {
     }
     if (distributions != null) {
       distribution(entry).update(real ? Double.longBitsToDouble(value) : value);
+    }
+    if (distincts != null) {
+      distinct(entry).add(value);
     }
   }
 
@@ -169,23 +186,36 @@ public final class GroupTable {
     return distributions[entry];
   }
 
+  private Distinct distinct(int entry) {
+    if (distincts[entry] == null) {
+      distincts[entry] = new Distinct();
+    }
+    return distincts[entry];
+  }
+
   /**
-   * Corrects for a tuple kept with probability {@code rate} below 1, which stands for w = 1/rate
-   * tuples of its value v (the Horvitz-Thompson estimator): sums of w-1, (w-1)v and, for the
-   * variance, w(w-1), w(w-1)v, w(w-1)v².
+   * Corrects for a tuple kept with probability p below 1, which stands for w = 1/p tuples of its
+   * value v (the Horvitz-Thompson estimator): sums of w-1 and of (w-1)v, and for the variance, by
+   * replicate group of flows, sums of d and of dv with d² = (1-p)/p².
+   *
+   * <p>The tuples of a flow are kept or lost together. So it is flows that vary, and E (sum of all
+   * flows' (dv)²) is what the spread between groups of flows, chosen by other bits of the hash than
+   * sampling looks at, estimates.
    */
-  public void addSampled(int entry, double value, double rate) {
+  public void addSampled(int entry, double value, double rate, long flow) {
     if (corrections == null) {
-      corrections = new double[counts.length * CORRECTIONS];
+      corrections = new double[counts.length * corrected];
     }
     double more = 1 / rate - 1;
-    double spread = more / rate;
-    int at = entry * CORRECTIONS;
+    double deviation = Math.sqrt(1 - rate) / rate;
+    int at = entry * corrected;
+    int group = at + FIRST_REPLICATE + (int) (flow * 0xd6e8feb86659fd93L >>> 60);
     corrections[at] += more;
     corrections[at + 1] += more * value;
-    corrections[at + 2] += spread;
-    corrections[at + 3] += spread * value;
-    corrections[at + 4] += spread * value * value;
+    corrections[group] += deviation;
+    if (shape.hasSums()) {
+      corrections[group + REPLICATES] += deviation * value;
+    }
   }
 
   /** Whether a flow that ended at {@code timeNs} could be an exemplar of this group. */
@@ -246,8 +276,19 @@ public final class GroupTable {
     return distributions[entry];
   }
 
+  public Distinct distinctValues(int entry) {
+    return distincts[entry];
+  }
+
+  /** Sum of w-1 (0) or of (w-1)v (1), see {@link #addSampled}. */
   double correction(int entry, int which) {
-    return corrections == null ? 0 : corrections[entry * CORRECTIONS + which];
+    return corrections == null ? 0 : corrections[entry * corrected + which];
+  }
+
+  /** One replicate group's sum of d, or of dv. */
+  double replicate(int entry, boolean ofValues, int group) {
+    int which = FIRST_REPLICATE + (ofValues ? REPLICATES : 0) + group;
+    return correction(entry, which);
   }
 
   /** Adds all of {@code other} but its exemplars, which a window looks up in its panes. */
@@ -275,17 +316,20 @@ public final class GroupTable {
     if (distributions != null && other.distributions[from] != null) {
       distribution(entry).merge(other.distributions[from]);
     }
+    if (distincts != null && other.distincts[from] != null) {
+      distinct(entry).merge(other.distincts[from]);
+    }
     if (other.corrections != null) {
-      addCorrections(entry, other.corrections, from * CORRECTIONS);
+      addCorrections(entry, other.corrections, from * corrected);
     }
   }
 
   private void addCorrections(int entry, double[] from, int at) {
     if (corrections == null) {
-      corrections = new double[counts.length * CORRECTIONS];
+      corrections = new double[counts.length * corrected];
     }
-    for (int i = 0; i < CORRECTIONS; i++) {
-      corrections[entry * CORRECTIONS + i] += from[at + i];
+    for (int i = 0; i < corrected; i++) {
+      corrections[entry * corrected + i] += from[at + i];
     }
   }
 
@@ -342,16 +386,25 @@ public final class GroupTable {
     if (distributions != null) {
       distributions[entry].write(out);
     }
+    if (distincts != null) {
+      distincts[entry].write(out);
+    }
     writeCorrections(out, entry);
     Exemplars flows = exemplars(entry);
     (flows == null ? new Exemplars() : flows).write(out);
   }
 
+  /** Which of them there are, then those: a group of few flows has few. */
   private void writeCorrections(DataOutput out, int entry) throws IOException {
-    boolean some = correction(entry, 0) != 0;
-    out.writeBoolean(some);
-    for (int i = 0; some && i < CORRECTIONS; i++) {
-      out.writeDouble(correction(entry, i));
+    long some = 0;
+    for (int i = 0; corrections != null && i < corrected; i++) {
+      some |= correction(entry, i) == 0 ? 0 : 1L << i;
+    }
+    Wire.writeUnsigned(out, some);
+    for (int i = 0; some != 0 && i < corrected; i++) {
+      if ((some & 1L << i) != 0) {
+        out.writeDouble(correction(entry, i));
+      }
     }
   }
 
@@ -391,13 +444,22 @@ public final class GroupTable {
     if (distributions != null) {
       distribution(entry).merge(Distribution.read(in));
     }
-    if (in.readBoolean()) {
-      double[] read = new double[CORRECTIONS];
-      for (int i = 0; i < CORRECTIONS; i++) {
-        read[i] = in.readDouble();
-      }
-      addCorrections(entry, read, 0);
+    if (distincts != null) {
+      distinct(entry).merge(Distinct.read(in));
     }
+    readCorrections(in, entry);
     Exemplars.read(in).list().forEach(exemplar -> offerExemplar(entry, exemplar));
+  }
+
+  private void readCorrections(DataInput in, int entry) throws IOException {
+    long some = Wire.readUnsigned(in);
+    if (some == 0) {
+      return;
+    }
+    double[] read = new double[corrected];
+    for (int i = 0; i < corrected; i++) {
+      read[i] = (some & 1L << i) != 0 ? in.readDouble() : 0;
+    }
+    addCorrections(entry, read, 0);
   }
 }

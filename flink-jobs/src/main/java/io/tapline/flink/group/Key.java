@@ -85,6 +85,11 @@ public final class Key {
     return mix(hash ^ tail);
   }
 
+  /** The same of a number. */
+  public static long hash(long value) {
+    return mix(value ^ 0x9e3779b97f4a7c15L);
+  }
+
   private static final java.lang.invoke.VarHandle LONG =
       java.lang.invoke.MethodHandles.byteArrayViewVarHandle(
           long[].class, java.nio.ByteOrder.LITTLE_ENDIAN);

@@ -8,13 +8,20 @@ public enum Shape {
   /** Counts and sums: AVG is their quotient. */
   SUM,
   EXTREMES,
-  DISTRIBUTION;
+  DISTRIBUTION,
+  /** Hashes of the values that were there. */
+  DISTINCT;
 
-  public static Shape of(Aggregate aggregate) {
+  /**
+   * @param counts whether tuples have no value: they count one each
+   */
+  public static Shape of(Aggregate aggregate, boolean counts) {
     return switch (aggregate) {
       case SUM, AVG -> SUM;
+      case RATE -> counts ? COUNT : SUM;
       case MIN, MAX -> EXTREMES;
-      case DISTRIBUTION -> DISTRIBUTION;
+      case DISTRIBUTION, PERCENTILE, HISTOGRAM -> DISTRIBUTION;
+      case DISTINCT -> DISTINCT;
       default -> COUNT;
     };
   }

@@ -28,7 +28,9 @@ final class Combiner {
     for (String field : spec.key()) {
       rows.require(field);
     }
-    if (!spec.valueField().isEmpty()) {
+    if (spec.isDistinct()) {
+      rows.require(spec.valueField());
+    } else if (!spec.valueField().isEmpty()) {
       rows.requireNumber(spec.valueField());
       requireType(rows.isReal(spec.valueField()));
     }
@@ -46,9 +48,13 @@ final class Combiner {
   void add(Rows rows) {
     KeySlots keys = new KeySlots(rows, spec.key());
     boolean counted = spec.valueField().isEmpty();
-    long[] values = counted ? null : rows.values(spec.valueField());
-    boolean isReal = !counted && real;
+    long[] values =
+        counted
+            ? null
+            : spec.isDistinct() ? rows.hashes(spec.valueField()) : rows.values(spec.valueField());
+    boolean isReal = !counted && !spec.isDistinct() && real;
     double rate = rows.samplingRate();
+    long[] flows = rate < 1 ? rows.flows() : null;
     int[] entryOfSlot = new int[keys.count()];
     GroupTable table = null;
     long paneEnd = Long.MIN_VALUE;
@@ -74,7 +80,7 @@ final class Combiner {
         table.addValue(entry, values[row]);
       }
       if (rate < 1) {
-        table.addSampled(entry, counted ? 1 : number(values[row], isReal), rate);
+        table.addSampled(entry, counted ? 1 : number(values[row], isReal), rate, flows[row]);
       }
       if (table.wantsExemplar(entry, time)) {
         table.offerExemplar(entry, rows.exemplar(row));
@@ -92,7 +98,7 @@ final class Combiner {
       table.addValue(entry, value);
     }
     if (rate < 1) {
-      table.addSampled(entry, counted ? 1 : value, rate);
+      table.addSampled(entry, counted ? 1 : value, rate, exemplar.flowHash());
     }
     table.offerExemplar(entry, exemplar);
   }

@@ -72,6 +72,8 @@ final class FlowPairing {
       if (rows.has(CERTAIN_AFTER)) {
         rows.requireNumber(CERTAIN_AFTER);
       }
+    } else if (spec.isDistinct()) {
+      rows.require(spec.valueField());
     } else if (!spec.valueField().isEmpty()) {
       rows.requireNumber(spec.valueField());
       if (rows.isReal(spec.valueField())) {
@@ -143,7 +145,10 @@ final class FlowPairing {
   }
 
   private void addValues(Rows rows, Accounts.OfProcessor accounts) {
-    long[] values = spec.valueField().isEmpty() ? null : rows.values(spec.valueField());
+    long[] values =
+        spec.counts()
+            ? null
+            : spec.isDistinct() ? rows.hashes(spec.valueField()) : rows.values(spec.valueField());
     for (int row = 0; row < rows.count(); row++) {
       if (waiting.size() >= maxFlows) {
         accounts.drop("flow_state_full", 1);
@@ -244,9 +249,8 @@ final class FlowPairing {
   }
 
   private void emit(Waiting value, byte[][] parts, double rate, Combiner out) {
-    boolean counted = !spec.isDifference() && spec.valueField().isEmpty();
     byte[] key = parts.length == 0 ? Key.EMPTY : Key.concat(parts);
-    out.add(key, value.timeNs(), value.value(), counted, rate, value.exemplar());
+    out.add(key, value.timeNs(), value.value(), spec.counts(), rate, value.exemplar());
   }
 
   /** The stream has ended: what is still open has no end. */

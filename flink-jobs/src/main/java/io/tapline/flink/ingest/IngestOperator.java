@@ -36,6 +36,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   private transient long slotNs;
   private transient Flush flush;
   private transient long[] paneOfWatermark;
+  private transient int knownPartitions;
 
   public IngestOperator(QuerySpec query) {
     this.query = query;
@@ -135,13 +136,20 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     return parser.equals(spec.parser()) || parser.equals(spec.joinParser());
   }
 
-  /** Only then can a window close. A subtask ahead of the others sends no more often for it. */
+  /**
+   * Only then can a window close, or when a partition is heard whose watermark nobody knows yet. A
+   * subtask ahead of the others sends no more often for it.
+   */
   private boolean watermarkEnteredPane() {
     long watermark = Long.MAX_VALUE;
+    int known = 0;
     for (PartitionState partition : partitions.values()) {
-      watermark = Math.min(watermark, partition.lanes.watermarkNs(partition.partition));
+      long own = partition.lanes.watermarkNs(partition.partition);
+      watermark = Math.min(watermark, own);
+      known += own == Long.MIN_VALUE ? 0 : 1;
     }
-    boolean entered = false;
+    boolean entered = known > knownPartitions;
+    knownPartitions = known;
     for (ProcessorSpec spec : query.processors()) {
       long pane = spec.paneOf(watermark);
       entered |= pane != paneOfWatermark[spec.index()];

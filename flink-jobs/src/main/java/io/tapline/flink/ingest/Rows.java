@@ -28,6 +28,7 @@ final class Rows {
   private final Map<String, int[]> entries = new HashMap<>();
   private final long[] timesNs;
   private final long latestNs;
+  private final long[] flows;
   private FlowColumns flow;
 
   Rows(TupleBatch batch) throws BatchReaderException {
@@ -43,6 +44,9 @@ final class Rows {
       latest = Math.max(latest, time);
     }
     latestNs = latest;
+    int hashes = columns.index("flow_hash");
+    boolean known = batch.getSamplingRate() < 1 && hashes >= 0 && !columns.hasDictionary(hashes);
+    flows = known ? columns.longs(hashes) : timesNs;
   }
 
   /** Decodes a column; a batch without it is malformed. */
@@ -121,6 +125,33 @@ final class Rows {
       values[i] = values[i] < 0 ? Long.MAX_VALUE : values[i];
     }
     return values;
+  }
+
+  /** A hash of each row's value, whatever its type. REQUIRES: {@link #require} of it. */
+  long[] hashes(String field) {
+    long[] hashes = new long[count()];
+    int[] dictionary = entries.get(field);
+    if (dictionary == null) {
+      long[] values = numbers.get(field);
+      for (int row = 0; row < hashes.length; row++) {
+        hashes[row] = Key.hash(values[row]);
+      }
+      return hashes;
+    }
+    int column = columns.index(field);
+    long[] ofEntry = new long[columns.entries(column)];
+    for (int entry = 0; entry < ofEntry.length; entry++) {
+      ofEntry[entry] = Key.hash(columns.entry(column, entry));
+    }
+    for (int row = 0; row < hashes.length; row++) {
+      hashes[row] = ofEntry[dictionary[row]];
+    }
+    return hashes;
+  }
+
+  /** What tells flows apart; where a parser does not say, each tuple is taken for a flow. */
+  long[] flows() {
+    return flows;
   }
 
   /**

@@ -4,6 +4,7 @@ import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.group.GroupTable;
 import io.tapline.flink.group.Wire;
 import io.tapline.flink.results.Ledger;
+import io.tapline.flink.results.ResultRow;
 import io.tapline.flink.results.WindowRows;
 import java.io.DataInput;
 import java.io.DataOutput;
@@ -35,6 +36,7 @@ final class ProcessorPanes {
   private final ProcessorSpec spec;
   private final int maxGroups;
   private final Rows rows;
+  private final Alerts alerts;
   private final NavigableMap<Long, GroupTable> panes = new TreeMap<>();
   private final Set<Long> changed = new HashSet<>();
   private final Set<Long> removed = new HashSet<>();
@@ -49,6 +51,7 @@ final class ProcessorPanes {
     this.spec = spec;
     this.maxGroups = maxGroups;
     this.rows = new Rows(spec, maxRows);
+    this.alerts = spec.trigger() == null ? null : new Alerts(spec, maxGroups);
     this.window = new GroupTable(spec.shape());
   }
 
@@ -117,16 +120,44 @@ final class ProcessorPanes {
 
   private void advanceSliding(Progress progress, List<WindowRows> closed) {
     long watermark = progress.watermarkNs();
-    while (!panes.isEmpty()) {
-      long end = nextEndNs();
-      if (end > watermark) {
+    while (true) {
+      long end = panes.isEmpty() ? Long.MAX_VALUE : nextEndNs();
+      endAlertsBefore(end, progress, closed);
+      if (panes.isEmpty() || end > watermark) {
         return;
       }
       slideTo(end);
-      if (!inWindow.isEmpty()) {
-        closed.add(rows.of(window, inWindow, end - spec.sizeNs(), end, progress.cuts(end)));
+      if (!inWindow.isEmpty() || alerts != null && alerts.any()) {
+        close(end, progress, closed);
       }
     }
+  }
+
+  private void close(long endNs, Progress progress, List<WindowRows> closed) {
+    long start = endNs - spec.sizeNs();
+    if (alerts == null) {
+      closed.add(rows.of(window, inWindow, start, endNs, progress.cuts(endNs)));
+    } else {
+      tell(alerts.changes(window, inWindow, start, endNs), endNs, progress, closed);
+    }
+  }
+
+  private void tell(
+      List<ResultRow> changes, long endNs, Progress progress, List<WindowRows> closed) {
+    if (!changes.isEmpty()) {
+      long start = endNs - spec.sizeNs();
+      closed.add(new WindowRows(spec.index(), start, endNs, progress.cuts(endNs), changes, 0));
+    }
+  }
+
+  /** Alerts end with the first window without tuples; such windows are not closed otherwise. */
+  private void endAlertsBefore(long nextEndNs, Progress progress, List<WindowRows> closed) {
+    long end = lastEndNs + spec.slideNs();
+    if (alerts == null || !alerts.any() || end >= nextEndNs || end > progress.watermarkNs()) {
+      return;
+    }
+    GroupTable nothing = new GroupTable(spec.shape());
+    tell(alerts.changes(nothing, new TreeMap<>(), end - spec.sizeNs(), end), end, progress, closed);
   }
 
   /**
@@ -249,12 +280,18 @@ final class ProcessorPanes {
     out.writeLong(lastEndNs);
     out.writeLong(firstPane);
     out.writeBoolean(finished);
+    if (alerts != null) {
+      alerts.write(out);
+    }
   }
 
   void readHeader(DataInput in) throws IOException {
     lastEndNs = in.readLong();
     firstPane = in.readLong();
     finished = in.readBoolean();
+    if (alerts != null) {
+      alerts.read(in);
+    }
   }
 
   void writePane(DataOutput out, long pane) throws IOException {

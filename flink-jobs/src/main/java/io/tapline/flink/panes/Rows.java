@@ -53,7 +53,10 @@ final class Rows {
       if (window.tuples(entry) == 0) {
         continue;
       }
-      Value value = estimate.of(entry, spec.aggregate());
+      Value value = estimate.of(entry, spec.aggregate(), spec.share(), endNs - startNs);
+      if (spec.condition() != null && !spec.condition().holds(value.number())) {
+        continue;
+      }
       if (best.size() == most && isWorse(value, best.peek().row().value())) {
         omitted++;
         continue;
@@ -88,7 +91,7 @@ final class Rows {
           new ResultRow(
               row.key(),
               row.value(),
-              spec.aggregate() == Aggregate.DISTRIBUTION ? spread(window, candidate.entry()) : null,
+              spec.showsDistribution() ? spread(window, candidate.entry()) : null,
               exemplars(panes, row.key(), window.hash(candidate.entry()))));
     }
     rows.sort(order);
@@ -100,6 +103,7 @@ final class Rows {
     Estimate estimate = window.estimate();
     return new ResultRow.Spread(
         estimate.count(entry),
+        estimate.of(entry, Aggregate.AVG),
         estimate.of(entry, Aggregate.MIN),
         estimate.of(entry, Aggregate.MAX),
         values.quantiles(ResultRow.Spread.SHARES),
@@ -110,7 +114,7 @@ final class Rows {
    * The earliest flows: panes are in order of time, so that the first ones that have enough will
    * do.
    */
-  private static Exemplars exemplars(NavigableMap<Long, GroupTable> panes, byte[] key, long hash) {
+  static Exemplars exemplars(NavigableMap<Long, GroupTable> panes, byte[] key, long hash) {
     Exemplars earliest = new Exemplars();
     for (GroupTable pane : panes.values()) {
       int entry = pane.find(key, hash);

@@ -2,8 +2,10 @@ package io.tapline.flink.results;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.group.Distribution;
 import io.tapline.flink.group.Exemplar;
+import io.tapline.flink.group.Key;
 import io.tapline.flink.group.KeyFields;
 import io.tapline.flink.group.Value;
 import java.io.IOException;
@@ -19,17 +21,20 @@ final class Json {
   private final List<String> keyFields;
   private final String processor;
   private final boolean ranked;
+  private final String severity;
 
   /** Writes the rows of one processor. */
-  Json(String query, String processor, List<String> keyFields, boolean ranked) {
+  Json(String query, ProcessorSpec spec) {
     this.query = query;
-    this.processor = processor;
-    this.keyFields = keyFields;
-    this.ranked = ranked;
+    this.processor = spec.name();
+    this.keyFields = spec.key();
+    this.ranked = spec.isRanking();
+    this.severity = spec.trigger() == null ? "" : spec.trigger().severity();
   }
 
   /** One result row. The completeness is JSON already: it is the same for all rows of a window. */
-  String row(WindowRows window, ResultRow row, int rank, String completeness) throws IOException {
+  String row(WindowRows window, ResultRow row, int rank, boolean tied, String completeness)
+      throws IOException {
     StringWriter text = new StringWriter(512);
     try (JsonGenerator json = FACTORY.createGenerator(text)) {
       json.writeStartObject();
@@ -40,12 +45,18 @@ final class Json {
       if (ranked) {
         json.writeNumberField("rank", rank);
       }
+      if (tied) {
+        json.writeBooleanField("tied", true);
+      }
       writeKey(json, row.key());
       writeNumber(json, "value", row.value());
       writeBound(json, "low", row.value(), row.value().low());
       writeBound(json, "high", row.value(), row.value().high());
       if (row.spread() != null) {
-        writeSpread(json, row);
+        writeSpread(json, row.spread());
+      }
+      if (row.change() != null) {
+        writeAlert(json, row);
       }
       if (window.partial()) {
         json.writeBooleanField("partial", true);
@@ -110,11 +121,22 @@ final class Json {
     }
   }
 
-  private static void writeSpread(JsonGenerator json, ResultRow row) throws IOException {
-    ResultRow.Spread spread = row.spread();
+  /** What the two changes of an alert have in common is its ID. */
+  private void writeAlert(JsonGenerator json, ResultRow row) throws IOException {
+    long since = row.change().sinceNs();
+    json.writeObjectFieldStart("alert");
+    json.writeStringField(
+        "id", "%s-%s-%016x-%d".formatted(query, processor, Key.hash(row.key()), since));
+    json.writeStringField("state", row.change().begins() ? "raised" : "cleared");
+    json.writeStringField("severity", severity);
+    json.writeNumberField("since_ns", since);
+    json.writeEndObject();
+  }
+
+  private static void writeSpread(JsonGenerator json, ResultRow.Spread spread) throws IOException {
     json.writeObjectFieldStart("distribution");
     writeNumber(json, "count", spread.count());
-    writeNumber(json, "mean", row.value());
+    writeNumber(json, "mean", spread.mean());
     writeNumber(json, "min", spread.min());
     writeNumber(json, "max", spread.max());
     String[] names = {"p50", "p90", "p95", "p99"};

@@ -11,6 +11,10 @@ import java.util.List;
  * arguments. Keys, types and fields are described in schema/redis.md.
  */
 final class RedisCalls {
+  private static final String ALERTS = "tapline_alerts";
+  private static final int ALERT_PROCESSOR = 9;
+  private static final int FIRST_ALERT = 14;
+
   private final QuerySpec query;
   private final int windowsKept;
 
@@ -27,7 +31,7 @@ final class RedisCalls {
   String[] window(WindowRows window, Accounts accounts) throws IOException {
     ProcessorSpec spec = query.processors().get(window.processor());
     String completeness = Json.completeness(accounts, spec.index());
-    Json json = new Json(query.query(), spec.name(), spec.key(), spec.isRanking());
+    Json json = new Json(query.query(), spec);
     List<String> call = new ArrayList<>();
     call.addAll(List.of("tapline_window", "4"));
     call.add(key("last:" + spec.index()));
@@ -42,13 +46,50 @@ final class RedisCalls {
     call.add(Long.toString(window.startNs()));
     call.add(Long.toString(window.endNs()));
     call.add(completeness);
-    int rank = 0;
-    for (ResultRow row : window.rows()) {
+    boolean[] tied = spec.isRanking() ? Ties.of(window.rows()) : new boolean[window.rows().size()];
+    for (int i = 0; i < tied.length; i++) {
+      ResultRow row = window.rows().get(i);
       call.add(KeyText.of(row.key()));
       call.add(score(row));
-      call.add(json.row(window, row, ++rank, completeness));
+      call.add(json.row(window, row, i + 1, tied[i], completeness));
     }
     return call.toArray(String[]::new);
+  }
+
+  /** The alerts that begin and end with one window. */
+  String[] alerts(WindowRows window, Accounts accounts) throws IOException {
+    ProcessorSpec spec = query.processors().get(window.processor());
+    String completeness = Json.completeness(accounts, spec.index());
+    Json json = new Json(query.query(), spec);
+    List<String> call = new ArrayList<>();
+    call.addAll(List.of(ALERTS, "3"));
+    call.add(key("last:" + spec.index()));
+    call.add(key("alerts:" + spec.index()));
+    call.add(key("windows"));
+    call.add(padded(window.endNs()));
+    call.add(Integer.toString(windowsKept));
+    call.add(key("events"));
+    call.add(key("alerts"));
+    call.add(Integer.toString(spec.index()));
+    call.add(spec.name());
+    call.add(Long.toString(window.startNs()));
+    call.add(Long.toString(window.endNs()));
+    call.add(completeness);
+    for (ResultRow row : window.rows()) {
+      call.add(KeyText.of(row.key()));
+      call.add(row.change().begins() ? "raised" : "cleared");
+      call.add(json.row(window, row, 0, false, completeness));
+    }
+    return call.toArray(String[]::new);
+  }
+
+  /** Processor and JSON of each alert of such a call. */
+  static List<String[]> alertsOf(String[] call) {
+    List<String[]> alerts = new ArrayList<>();
+    for (int i = FIRST_ALERT; call[0].equals(ALERTS) && i < call.length; i += 3) {
+      alerts.add(new String[] {call[ALERT_PROCESSOR], call[i + 2]});
+    }
+    return alerts;
   }
 
   private static String score(ResultRow row) {

@@ -13,21 +13,37 @@ import java.util.Comparator;
 /**
  * One group's result in one window.
  *
- * @param spread null but for distributions
+ * @param spread null but for distributions and histograms
+ * @param change null but for triggers
  */
-public record ResultRow(byte[] key, Value value, Spread spread, Exemplars exemplars) {
+public record ResultRow(
+    byte[] key, Value value, Spread spread, Exemplars exemplars, Change change) {
   /**
-   * What a distribution shows beside its mean.
+   * An alert that begins or ends.
+   *
+   * @param sinceNs end of the window in which it began
+   */
+  public record Change(boolean begins, long sinceNs) {}
+
+  /** A row that is no alert. */
+  public ResultRow(byte[] key, Value value, Spread spread, Exemplars exemplars) {
+    this(key, value, spread, exemplars, null);
+  }
+
+  /**
+   * What a distribution shows.
    *
    * @param quantiles at {@link #SHARES}
    * @param histogram values per bucket of {@link Distribution#bound}
    */
-  public record Spread(Value count, Value min, Value max, double[] quantiles, long[] histogram) {
+  public record Spread(
+      Value count, Value mean, Value min, Value max, double[] quantiles, long[] histogram) {
     /** Shares of the values that the quantiles do not exceed. */
     public static final double[] SHARES = {0.5, 0.9, 0.95, 0.99};
 
     private void write(DataOutput out) throws IOException {
       count.write(out);
+      mean.write(out);
       min.write(out);
       max.write(out);
       for (double quantile : quantiles) {
@@ -41,6 +57,7 @@ public record ResultRow(byte[] key, Value value, Spread spread, Exemplars exempl
 
     private static Spread read(DataInput in) throws IOException {
       Value count = Value.read(in);
+      Value mean = Value.read(in);
       Value min = Value.read(in);
       Value max = Value.read(in);
       double[] quantiles = new double[SHARES.length];
@@ -51,7 +68,7 @@ public record ResultRow(byte[] key, Value value, Spread spread, Exemplars exempl
       for (int i = 0; i < histogram.length; i++) {
         histogram[i] = Wire.readUnsigned(in);
       }
-      return new Spread(count, min, max, quantiles, histogram);
+      return new Spread(count, mean, min, max, quantiles, histogram);
     }
   }
 
@@ -71,12 +88,19 @@ public record ResultRow(byte[] key, Value value, Spread spread, Exemplars exempl
     if (spread != null) {
       spread.write(out);
     }
+    out.writeBoolean(change != null);
+    if (change != null) {
+      out.writeBoolean(change.begins());
+      out.writeLong(change.sinceNs());
+    }
   }
 
   static ResultRow read(DataInput in) throws IOException {
     byte[] key = Wire.readBytes(in);
     Value value = Value.read(in);
     Exemplars exemplars = Exemplars.read(in);
-    return new ResultRow(key, value, in.readBoolean() ? Spread.read(in) : null, exemplars);
+    Spread spread = in.readBoolean() ? Spread.read(in) : null;
+    Change change = in.readBoolean() ? new Change(in.readBoolean(), in.readLong()) : null;
+    return new ResultRow(key, value, spread, exemplars, change);
   }
 }

@@ -74,7 +74,10 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
     List<OpenWindows.Closed> closed = windows.close();
     for (OpenWindows.Closed window : closed) {
       WindowRows merged = merges.get(window.processor()).merge(window);
-      output.collect(new StreamRecord<>(calls.window(merged, accountsOf(merged))));
+      Accounts own = accountsOf(merged);
+      boolean alerts = query.processors().get(merged.processor()).trigger() != null;
+      output.collect(
+          new StreamRecord<>(alerts ? calls.alerts(merged, own) : calls.window(merged, own)));
     }
     if (windows.watermarkNs() != before || report.watermarkNs() == Long.MAX_VALUE) {
       output.collect(new StreamRecord<>(calls.totals(total)));

@@ -34,6 +34,31 @@ local function window(keys, args)
   return 1
 end
 
+-- KEYS last, alerts in force, windows
+-- ARGS position, windows kept, channel of windows, channel of alerts, processor, name, start, end, completeness,
+-- then key text, "raised" or "cleared", and row of each alert
+local function alerts(keys, args)
+  if not is_news(keys[1], args[1]) then
+    return 0
+  end
+  local rows = {}
+  for i = 10, #args, 3 do
+    if args[i + 1] == 'raised' then
+      redis.call('HSET', keys[2], args[i], args[i + 2])
+    else
+      redis.call('HDEL', keys[2], args[i])
+    end
+    redis.call('PUBLISH', args[4], args[i + 2])
+    rows[#rows + 1] = args[i + 2]
+  end
+  redis.call('XADD', keys[3], 'MAXLEN', '=', args[2], '*',
+    'processor', args[5], 'name', args[6], 'window_start_ns', args[7], 'window_end_ns', args[8],
+    'rows', '[' .. table.concat(rows, ',') .. ']', 'completeness', args[9])
+  redis.call('PUBLISH', args[3],
+    '{"type":"alerts","processor":' .. args[5] .. ',"window_end_ns":' .. args[8] .. '}')
+  return 1
+end
+
 -- KEYS totals
 -- ARGS position, then field and value of each total
 local function totals(keys, args)
@@ -46,4 +71,5 @@ local function totals(keys, args)
 end
 
 redis.register_function('tapline_window', window)
+redis.register_function('tapline_alerts', alerts)
 redis.register_function('tapline_totals', totals)

@@ -135,6 +135,7 @@ public final class Pipeline implements AutoCloseable {
     window.put("start", Long.parseLong(call[11])).put("end", Long.parseLong(call[12]));
     window.set("completeness", MAPPER.readTree(call[13]));
     var rows = window.putArray("rows");
+    // Calls of windows and of alerts have the same arguments at the same places.
     for (int i = 14; i < call.length; i += 3) {
       rows.add(MAPPER.readTree(call[i + 2]));
     }

@@ -3,16 +3,21 @@ package io.tapline.flink.support;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import kafka.server.KafkaConfig;
 import kafka.server.KafkaRaftServer;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.storage.Formatter;
 
@@ -71,6 +76,25 @@ public final class EmbeddedKafka implements AutoCloseable {
   /** Returns when the broker has it. */
   public void send(String topic, int partition, byte[] value) throws Exception {
     producer.send(new ProducerRecord<>(topic, partition, null, value)).get();
+  }
+
+  /** So many values of partition 0 of a topic, once they are there. */
+  public List<String> read(String topic, int count) throws Exception {
+    List<String> values = new ArrayList<>();
+    var deserializer = new StringDeserializer();
+    try (var consumer =
+        new KafkaConsumer<>(Map.of("bootstrap.servers", brokers), deserializer, deserializer)) {
+      TopicPartition partition = new TopicPartition(topic, 0);
+      consumer.assign(List.of(partition));
+      consumer.seekToBeginning(List.of(partition));
+      Deadline.await(
+          count + " records of " + topic,
+          () -> {
+            consumer.poll(Duration.ofMillis(100)).forEach(record -> values.add(record.value()));
+            return values.size() >= count;
+          });
+    }
+    return values;
   }
 
   @Override

@@ -1,12 +1,15 @@
 package io.tapline.flink.support;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.schema.proto.Aggregate;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Value;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -18,10 +21,13 @@ import java.util.TreeSet;
  */
 public final class Oracle {
   /** One thing to aggregate. */
-  private record Sample(long timeNs, List<Object> key, long value) {}
+  private record Sample(long timeNs, List<Object> key, Object value) {}
 
   /** Beyond that many values quantiles are estimates, see DistributionTest. */
   private static final int EXACT_QUANTILES = 256;
+
+  private static final Set<Aggregate> SHOWN_WITH_DISTRIBUTION =
+      Set.of(Aggregate.DISTRIBUTION, Aggregate.HISTOGRAM);
 
   private final Processor processor;
   private final List<Sample> samples;
@@ -46,7 +52,7 @@ public final class Oracle {
     for (Tuple tuple : tuples) {
       if (tuple.parser().equals(processor.getParser())) {
         Object value = tuple.fields().get(processor.getValue().getField());
-        found.add(new Sample(tuple.timeNs(), key(tuple, null), value == null ? 1 : (long) value));
+        found.add(new Sample(tuple.timeNs(), key(tuple, null), value == null ? 1L : value));
       }
     }
     return found;
@@ -96,11 +102,21 @@ public final class Oracle {
   public List<String> windows() {
     List<String> windows = new ArrayList<>();
     long slide = nanoseconds(processor.getWindow().getSlide());
+    if (processor.hasTrigger()) {
+      return alerts(slide);
+    }
     if (!processor.getWindow().hasSize()) {
       return wholeQuery(slide);
     }
     long size = nanoseconds(processor.getWindow().getSize());
-    Set<Long> ends = new TreeSet<>();
+    for (long end : ends(slide, size)) {
+      windows.add(window(end - size, end, end - size, end > firstEndNs));
+    }
+    return windows;
+  }
+
+  private TreeSet<Long> ends(long slide, long size) {
+    TreeSet<Long> ends = new TreeSet<>();
     for (Sample sample : samples) {
       for (long end = (sample.timeNs() / slide + 1) * slide;
           end - size <= sample.timeNs();
@@ -108,10 +124,68 @@ public final class Oracle {
         ends.add(end);
       }
     }
-    for (long end : ends) {
-      windows.add(window(end - size, end, end - size, end > firstEndNs));
+    return ends;
+  }
+
+  /**
+   * Every window one after the other, those without samples too: what begins and what ends in it.
+   */
+  private List<String> alerts(long slide) {
+    long size = nanoseconds(processor.getWindow().getSize());
+    TreeSet<Long> ends = ends(slide, size);
+    List<String> windows = new ArrayList<>();
+    Map<List<Object>, Integer> inARow = new HashMap<>();
+    Map<List<Object>, Long> onAlert = new HashMap<>();
+    Map<List<Object>, Long> lastBegin = new HashMap<>();
+    for (long end = ends.isEmpty() ? 1 : ends.first();
+        !ends.isEmpty() && end <= ends.last() + slide;
+        end += slide) {
+      Map<List<Object>, Number> values = values(end - size, end, end - size);
+      List<String> rows = new ArrayList<>();
+      for (List<Object> key : new ArrayList<>(onAlert.keySet())) {
+        if (!values.containsKey(key)
+            || !meets(values.get(key), processor.getTrigger().getClear())) {
+          rows.add("%s = %s cleared %d".formatted(key, values.get(key), onAlert.remove(key)));
+          values.remove(key);
+          inARow.remove(key);
+        }
+      }
+      inARow.keySet().retainAll(values.keySet());
+      for (var value : values.entrySet()) {
+        List<Object> key = value.getKey();
+        if (onAlert.containsKey(key)) {
+          continue;
+        }
+        if (!meets(value.getValue(), processor.getCondition().getThreshold())) {
+          inARow.remove(key);
+          continue;
+        }
+        boolean cool =
+            end - lastBegin.getOrDefault(key, Long.MIN_VALUE / 2)
+                >= nanoseconds(processor.getTrigger().getCooldown());
+        if (inARow.merge(key, 1, Integer::sum) >= processor.getTrigger().getAfter() && cool) {
+          onAlert.put(key, end);
+          lastBegin.put(key, end);
+          rows.add("%s = %s raised %d".formatted(key, value.getValue(), end));
+        }
+      }
+      if (!rows.isEmpty()) {
+        String partial = end > firstEndNs ? " partial" : "";
+        rows.sort(Comparator.naturalOrder());
+        windows.add(
+            "[%d,%d)%s\n  %s".formatted(end - size, end, partial, String.join("\n  ", rows)));
+      }
     }
     return windows;
+  }
+
+  private boolean meets(Number value, double threshold) {
+    return switch (processor.getCondition().getComparison()) {
+      case AT_LEAST -> value.doubleValue() >= threshold;
+      case BELOW -> value.doubleValue() < threshold;
+      case AT_MOST -> value.doubleValue() <= threshold;
+      default -> value.doubleValue() > threshold;
+    };
   }
 
   private List<String> wholeQuery(long slide) {
@@ -132,32 +206,48 @@ public final class Oracle {
   }
 
   private String window(long from, long to, long start, boolean partial) {
-    Map<List<Object>, List<Long>> groups = new HashMap<>();
-    for (Sample sample : samples) {
-      if (sample.timeNs() >= from && sample.timeNs() < to) {
-        groups.computeIfAbsent(sample.key(), key -> new ArrayList<>()).add(sample.value());
-      }
+    Map<List<Object>, List<Object>> groups = groups(from, to);
+    List<Map.Entry<List<Object>, Number>> rows =
+        new ArrayList<>(values(from, to, start).entrySet());
+    if (processor.hasCondition()) {
+      double threshold = processor.getCondition().getThreshold();
+      rows.removeIf(row -> !meets(row.getValue(), threshold));
     }
-    List<Map.Entry<List<Object>, Number>> rows = new ArrayList<>();
-    groups.forEach((key, values) -> rows.add(Map.entry(key, aggregate(values))));
     Comparator<Map.Entry<List<Object>, Number>> order =
         Comparator.comparingDouble(row -> row.getValue().doubleValue());
     order = processor.getRanking().getAscending() ? order : order.reversed();
     rows.sort(order.thenComparing(Map.Entry::getKey, Oracle::compareKeys));
     int most = processor.hasRanking() ? processor.getRanking().getK() : rows.size();
     StringBuilder text =
-        new StringBuilder("[%d,%d)%s".formatted(start, to, partial ? " partial" : ""));
+        new StringBuilder(
+            "[%d,%d)%s".formatted(start, to, partial && !rows.isEmpty() ? " partial" : ""));
     for (var row : rows.subList(0, Math.min(most, rows.size()))) {
       text.append("\n  ").append(row.getKey()).append(" = ").append(row.getValue());
-      if (processor.getAggregate().name().equals("DISTRIBUTION")) {
+      if (SHOWN_WITH_DISTRIBUTION.contains(processor.getAggregate())) {
         text.append(distribution(groups.get(row.getKey())));
       }
     }
     return text.toString();
   }
 
-  private static String distribution(List<Long> values) {
-    List<Long> sorted = values.stream().sorted().toList();
+  private Map<List<Object>, List<Object>> groups(long from, long to) {
+    Map<List<Object>, List<Object>> groups = new HashMap<>();
+    for (Sample sample : samples) {
+      if (sample.timeNs() >= from && sample.timeNs() < to) {
+        groups.computeIfAbsent(sample.key(), key -> new ArrayList<>()).add(sample.value());
+      }
+    }
+    return groups;
+  }
+
+  private Map<List<Object>, Number> values(long from, long to, long start) {
+    Map<List<Object>, Number> values = new HashMap<>();
+    groups(from, to).forEach((key, all) -> values.put(key, aggregate(all, to - start)));
+    return values;
+  }
+
+  private static String distribution(List<Object> values) {
+    List<Long> sorted = values.stream().map(value -> (long) value).sorted().toList();
     int n = sorted.size();
     if (n > EXACT_QUANTILES) {
       return " n=%d min=%d max=%d".formatted(n, sorted.get(0), sorted.get(n - 1));
@@ -173,14 +263,21 @@ public final class Oracle {
             sorted.get((n * 99 + 99) / 100 - 1));
   }
 
-  private Number aggregate(List<Long> values) {
-    long sum = values.stream().mapToLong(Long::longValue).sum();
+  private Number aggregate(List<Object> values, long windowNs) {
+    if (processor.getAggregate() == Aggregate.DISTINCT) {
+      return (long) new HashSet<>(values).size();
+    }
+    List<Long> sorted = values.stream().map(value -> (long) value).sorted().toList();
+    int n = sorted.size();
+    long sum = sorted.stream().mapToLong(Long::longValue).sum();
     return switch (processor.getAggregate()) {
       case SUM -> sum;
-      case MIN -> values.stream().mapToLong(Long::longValue).min().orElseThrow();
-      case MAX -> values.stream().mapToLong(Long::longValue).max().orElseThrow();
-      case AVG, DISTRIBUTION -> (double) sum / values.size();
-      default -> (long) values.size();
+      case MIN -> sorted.get(0);
+      case MAX -> sorted.get(n - 1);
+      case AVG, DISTRIBUTION -> (double) sum / n;
+      case RATE -> sum / (windowNs / 1e9);
+      case PERCENTILE -> sorted.get(Math.max(0, (int) Math.ceil(processor.getShare() * n) - 1));
+      default -> (long) n;
     };
   }
 
@@ -210,22 +307,37 @@ public final class Oracle {
                   .formatted(
                       window.get("start").asLong(),
                       window.get("end").asLong(),
-                      rows.get(0).path("partial").asBoolean() ? " partial" : ""));
+                      rows.path(0).path("partial").asBoolean() ? " partial" : ""));
       for (JsonNode row : rows) {
         List<Object> key = new ArrayList<>();
         row.get("key")
             .forEach(field -> key.add(field.isNumber() ? field.asLong() : field.asText()));
-        JsonNode value = row.get("value");
-        text.append("\n  ").append(key).append(" = ");
-        text.append(
-            value.isFloatingPointNumber() ? (Object) value.asDouble() : (Object) value.asLong());
+        text.append("\n  ").append(key).append(" = ").append(number(row.get("value")));
+        if (row.has("alert")) {
+          String state = row.at("/alert/state").asText();
+          text.append(" %s %d".formatted(state, row.at("/alert/since_ns").asLong()));
+        }
         if (row.has("distribution")) {
           text.append(distribution(row.get("distribution")));
         }
       }
-      texts.add(text.toString());
+      texts.add(rows.path(0).has("alert") ? sortedLines(text.toString()) : text.toString());
     }
     return texts;
+  }
+
+  /** Alerts of one window have no order that matters. */
+  private static String sortedLines(String text) {
+    List<String> lines = new ArrayList<>(text.lines().toList());
+    Collections.sort(lines.subList(1, lines.size()));
+    return String.join("\n", lines);
+  }
+
+  private static Object number(JsonNode value) {
+    if (value.isNull()) {
+      return null;
+    }
+    return value.isFloatingPointNumber() ? (Object) value.asDouble() : (Object) value.asLong();
   }
 
   private static String distribution(JsonNode d) {

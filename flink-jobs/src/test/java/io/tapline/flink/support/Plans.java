@@ -51,6 +51,27 @@ public final class Plans {
         .formatted(aggregate.toLowerCase(), key, aggregate, window);
   }
 
+  /** The same with whatever else a processor can have: {@code ,"share":0.9…}. */
+  public static String with(String processor, String more) {
+    return processor.substring(0, processor.lastIndexOf('}')) + more + "}";
+  }
+
+  /** Different values of a field by some others. */
+  public static String distinct(String field, String key, String window) {
+    return """
+        {"name":"distinct","parser":"http_get","key":[%s],"value":{"field":"%s"},
+         "aggregate":"DISTINCT","window":{%s}}"""
+        .formatted(key, field, window);
+  }
+
+  /** Requests by some fields, counted or per second. */
+  public static String counts(String aggregate, String key, String window) {
+    return """
+        {"name":"count","parser":"http_get","key":[%s],"value":{"count":{},"unit":"count"},
+         "aggregate":"%s","window":{%s}}"""
+        .formatted(key, aggregate, window);
+  }
+
   /** Connection times by destination. */
   public static String diff(String aggregate, String key, String window) {
     return """

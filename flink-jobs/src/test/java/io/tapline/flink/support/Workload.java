@@ -3,8 +3,10 @@ package io.tapline.flink.support;
 import io.tapline.schema.proto.TupleBatch;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 
 /**
  * Seeded random traffic of several monitors: connections with requests, as tuples and as batches.
@@ -12,6 +14,7 @@ import java.util.Random;
 public final class Workload {
   private static final long BASE_NS = 1_795_204_788_000_000_000L;
   private static final long SECOND_NS = 1_000_000_000L;
+  private static final long LATE_FLOWS = 1L << 40;
 
   /** Tuples that count. */
   public final List<Tuple> tuples = new ArrayList<>();
@@ -24,7 +27,22 @@ public final class Workload {
 
   public long repeats;
 
+  /** Records whose tuples come long after their windows have closed, by partition. */
+  public final List<Set<Integer>> lateRecords = new ArrayList<>();
+
+  public long lateTuples;
+  private long lateChance;
+
   public Workload(String query, int monitors, int seconds, int connections, long seed) {
+    this(query, monitors, seconds, connections, seed, 0);
+  }
+
+  /**
+   * @param lateChance one interval in so many is followed by a batch that is late; 0 for none
+   */
+  public Workload(
+      String query, int monitors, int seconds, int connections, long seed, int lateChance) {
+    this.lateChance = lateChance;
     Random random = new Random(seed);
     for (int monitor = 0; monitor < monitors; monitor++) {
       List<Tuple> own = connections(monitor, seconds, connections, random);
@@ -65,6 +83,8 @@ public final class Workload {
   private List<byte[]> batches(
       MonitorStream stream, List<Tuple> tuples, long endNs, Random random) {
     List<byte[]> records = new ArrayList<>();
+    Set<Integer> lateOnes = new HashSet<>();
+    lateRecords.add(lateOnes);
     int next = 0;
     while (next < tuples.size()) {
       int end = Math.min(tuples.size(), next + 1 + random.nextInt(60));
@@ -84,10 +104,24 @@ public final class Workload {
       if (random.nextInt(4) == 0) {
         add(records, stream.batch(after, List.of()), random);
       }
+      if (lateChance > 0 && next > 0 && random.nextInt((int) lateChance) == 0) {
+        lateOnes.add(records.size());
+        records.add(stream.batch(after, late(random)).toByteArray());
+      }
       next = end;
     }
     records.add(stream.end(endNs).toByteArray());
     return records;
+  }
+
+  /** Requests of connections that nobody else knows of, half an hour too late. */
+  private List<Tuple> late(Random random) {
+    List<Tuple> late = new ArrayList<>();
+    for (int i = 1 + random.nextInt(5); i > 0; i--) {
+      long time = BASE_NS - 1800 * SECOND_NS + random.nextInt(1_000_000_000);
+      late.add(Tuple.http(time, LATE_FLOWS + lateTuples++, "/late", 1));
+    }
+    return late;
   }
 
   private void add(List<byte[]> records, TupleBatch batch, Random random) {

@@ -1,0 +1,30 @@
+package io.tapline.flink;
+
+import io.tapline.schema.proto.Condition;
+import java.io.Serializable;
+
+/** What a group's value is held against. */
+public record ConditionSpec(Condition.Comparison comparison, double threshold)
+    implements Serializable {
+
+  static ConditionSpec of(Condition condition) {
+    if (condition.getComparison() == Condition.Comparison.UNRECOGNIZED) {
+      throw new IllegalArgumentException("plan: a condition has an unknown comparison");
+    }
+    return new ConditionSpec(condition.getComparison(), condition.getThreshold());
+  }
+
+  public boolean holds(double value) {
+    return holds(value, threshold);
+  }
+
+  /** The same with another threshold. */
+  public boolean holds(double value, double other) {
+    return switch (comparison) {
+      case AT_LEAST -> value >= other;
+      case BELOW -> value < other;
+      case AT_MOST -> value <= other;
+      default -> value > other;
+    };
+  }
+}

@@ -1,0 +1,68 @@
+package io.tapline.flink;
+
+import com.google.protobuf.util.Durations;
+import io.tapline.schema.proto.Action;
+import io.tapline.schema.proto.Trigger;
+import java.io.Serializable;
+import java.net.URI;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/**
+ * When an alert begins and ends, and what it sets off.
+ *
+ * @param clear what takes the condition's threshold's place once an alert has begun
+ * @param after windows in a row that meet the condition before one begins
+ * @param cooldownNs least time from one beginning to the next of the same group
+ * @param webhooks URLs to which alerts are posted
+ * @param topics Kafka topics to which they are sent
+ */
+public record TriggerSpec(
+    double clear,
+    int after,
+    long cooldownNs,
+    String severity,
+    List<String> webhooks,
+    List<String> topics)
+    implements Serializable {
+
+  private static final Set<String> SEVERITIES = Set.of("info", "warning", "critical");
+  private static final Pattern TOPIC = Pattern.compile("[a-zA-Z0-9._-]{1,249}");
+
+  static TriggerSpec of(Trigger trigger) {
+    check(SEVERITIES.contains(trigger.getSeverity()), "severity '" + trigger.getSeverity() + "'");
+    List<String> webhooks =
+        trigger.getActionsList().stream()
+            .map(Action::getWebhook)
+            .filter(s -> !s.isEmpty())
+            .toList();
+    List<String> topics =
+        trigger.getActionsList().stream().map(Action::getTopic).filter(s -> !s.isEmpty()).toList();
+    webhooks.forEach(url -> check(isHttp(url), "webhook '" + url + "'"));
+    topics.forEach(topic -> check(TOPIC.matcher(topic).matches(), "topic '" + topic + "'"));
+    return new TriggerSpec(
+        trigger.getClear(),
+        Math.max(1, trigger.getAfter()),
+        Durations.toNanos(trigger.getCooldown()),
+        trigger.getSeverity(),
+        webhooks,
+        topics);
+  }
+
+  private static boolean isHttp(String url) {
+    try {
+      URI uri = URI.create(url);
+      return uri.getHost() != null
+          && ("http".equals(uri.getScheme()) || "https".equals(uri.getScheme()));
+    } catch (IllegalArgumentException e) {
+      return false;
+    }
+  }
+
+  private static void check(boolean holds, String what) {
+    if (!holds) {
+      throw new IllegalArgumentException("plan: a trigger has the unknown " + what);
+    }
+  }
+}

@@ -1,0 +1,165 @@
+package io.tapline.flink.panes;
+
+import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.group.Estimate;
+import io.tapline.flink.group.Exemplars;
+import io.tapline.flink.group.GroupTable;
+import io.tapline.flink.group.Value;
+import io.tapline.flink.group.Wire;
+import io.tapline.flink.results.ResultRow;
+import io.tapline.flink.results.ResultRow.Change;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Set;
+
+/**
+ * One bucket's groups that a trigger watches.
+ *
+ * <pre>
+ *   quiet ── the condition holds ──▶ meeting ── `after` windows in a row ──▶ on alert ── `clear` no longer holds ──▶ quiet
+ *                                      │ ▲         and out of cooldown        (raised)        (cleared)
+ *                                      └─┘
+ * </pre>
+ *
+ * <p>A group without tuples meets nothing. Only groups that are not quiet, or still in their
+ * cooldown, take memory. Not thread-safe.
+ */
+final class Alerts {
+  private static final Value NONE = Value.real(Double.NaN);
+
+  private static final class Watched {
+    private int inARow;
+    private boolean onAlert;
+    private long sinceNs = Long.MIN_VALUE;
+  }
+
+  private final ProcessorSpec spec;
+  private final int most;
+  private final Map<ByteBuffer, Watched> groups = new HashMap<>();
+
+  /**
+   * @param most groups watched; of more no alert begins
+   */
+  Alerts(ProcessorSpec spec, int most) {
+    this.spec = spec;
+    this.most = most;
+  }
+
+  /** Whether a window without tuples would change anything. */
+  boolean any() {
+    return groups.values().stream().anyMatch(group -> group.onAlert || group.inARow > 0);
+  }
+
+  /** Alerts that begin or end with a window, by key. */
+  List<ResultRow> changes(
+      GroupTable window, NavigableMap<Long, GroupTable> panes, long startNs, long endNs) {
+    List<ResultRow> changes = new ArrayList<>();
+    Set<Watched> seen = new HashSet<>();
+    Estimate estimate = window.estimate();
+    for (int entry = 0; entry < window.size(); entry++) {
+      if (window.tuples(entry) > 0) {
+        Value value = estimate.of(entry, spec.aggregate(), spec.share(), endNs - startNs);
+        look(window.key(entry), window.hash(entry), value, panes, endNs, seen, changes);
+      }
+    }
+    endUnseen(seen, endNs, changes);
+    return changes;
+  }
+
+  private void look(
+      byte[] key,
+      long hash,
+      Value value,
+      NavigableMap<Long, GroupTable> panes,
+      long endNs,
+      Set<Watched> seen,
+      List<ResultRow> changes) {
+    boolean holds = spec.condition().holds(value.number());
+    if (!holds && groups.isEmpty()) {
+      return;
+    }
+    Watched group = groups.get(ByteBuffer.wrap(key));
+    if (group != null && group.onAlert) {
+      if (spec.condition().holds(value.number(), spec.trigger().clear())) {
+        seen.add(group);
+      } else {
+        changes.add(end(key, group, value, Rows.exemplars(panes, key, hash)));
+      }
+      return;
+    }
+    if (!holds) {
+      return;
+    }
+    if (group == null) {
+      if (groups.size() >= most) {
+        return;
+      }
+      group = new Watched();
+      groups.put(ByteBuffer.wrap(key), group);
+    }
+    seen.add(group);
+    group.inARow++;
+    if (group.inARow >= spec.trigger().after() && !cooling(group, endNs)) {
+      group.onAlert = true;
+      group.sinceNs = endNs;
+      Exemplars flows = Rows.exemplars(panes, key, hash);
+      changes.add(new ResultRow(key, value, null, flows, new Change(true, endNs)));
+    }
+  }
+
+  private boolean cooling(Watched group, long endNs) {
+    return group.sinceNs != Long.MIN_VALUE && endNs - group.sinceNs < spec.trigger().cooldownNs();
+  }
+
+  private ResultRow end(byte[] key, Watched group, Value value, Exemplars flows) {
+    group.onAlert = false;
+    group.inARow = 0;
+    return new ResultRow(key, value, null, flows, new Change(false, group.sinceNs));
+  }
+
+  private void endUnseen(Set<Watched> seen, long endNs, List<ResultRow> changes) {
+    groups
+        .entrySet()
+        .removeIf(
+            entry -> {
+              Watched group = entry.getValue();
+              if (seen.contains(group)) {
+                return false;
+              }
+              if (group.onAlert) {
+                changes.add(end(entry.getKey().array(), group, NONE, new Exemplars()));
+              }
+              group.inARow = 0;
+              return !cooling(group, endNs);
+            });
+  }
+
+  void write(DataOutput out) throws IOException {
+    Wire.writeUnsigned(out, groups.size());
+    for (var entry : groups.entrySet()) {
+      Wire.writeBytes(out, entry.getKey().array());
+      Wire.writeUnsigned(out, entry.getValue().inARow);
+      out.writeBoolean(entry.getValue().onAlert);
+      out.writeLong(entry.getValue().sinceNs);
+    }
+  }
+
+  void read(DataInput in) throws IOException {
+    for (long i = Wire.readUnsigned(in); i > 0; i--) {
+      byte[] key = Wire.readBytes(in);
+      Watched group = new Watched();
+      group.inARow = (int) Wire.readUnsigned(in);
+      group.onAlert = in.readBoolean();
+      group.sinceNs = in.readLong();
+      groups.put(ByteBuffer.wrap(key), group);
+    }
+  }
+}

@@ -1,0 +1,168 @@
+package io.tapline.flink.results;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HexFormat;
+import java.util.List;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Posts alerts from a thread of its own, one after another, each until its receiver has answered
+ * with 2xx or attempts are used up. Thread-safe.
+ *
+ * <p>Each request carries the time and, if there is a secret, HMAC-SHA256 of {@code time + "." +
+ * body} in hexadecimal, so that a receiver knows the sender and refuses old ones. A request may
+ * come twice: alerts have IDs.
+ */
+final class Webhooks implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Webhooks.class);
+  static final String TIME_HEADER = "X-Tapline-Time";
+  static final String SIGNATURE_HEADER = "X-Tapline-Signature";
+
+  static final int MOST_PENDING = 10_000;
+  private static final int MOST_ATTEMPTS = 8;
+  private static final long FIRST_PAUSE_MS = 100;
+  private static final long LONGEST_PAUSE_MS = 10_000;
+  private static final Duration TIMEOUT = Duration.ofSeconds(5);
+
+  private final String secret;
+  private final HttpClient client = HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
+  private final Deque<AlertDelivery> pending = new ArrayDeque<>();
+  private final Thread thread = new Thread(this::run, "tapline-webhooks");
+  private boolean closed;
+  private long given;
+
+  /**
+   * @param secret empty for requests without a signature
+   */
+  Webhooks(String secret) {
+    this.secret = secret;
+    thread.setDaemon(true);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  /** Takes an alert; the oldest waiting one makes room if need be. */
+  synchronized void add(AlertDelivery delivery) {
+    if (pending.size() == MOST_PENDING) {
+      pending.removeFirst();
+      giveUp("too many are waiting");
+    }
+    pending.addLast(delivery);
+    notifyAll();
+  }
+
+  /** What has not been answered. */
+  synchronized List<AlertDelivery> pending() {
+    return new ArrayList<>(pending);
+  }
+
+  /** One line a power of two. */
+  private void giveUp(String reason) {
+    given++;
+    if (Long.bitCount(given) == 1) {
+      LOG.warn("{} alerts were not delivered by webhook so far: {}", given, reason);
+    }
+  }
+
+  private void run() {
+    try {
+      while (true) {
+        AlertDelivery first = first();
+        if (first == null) {
+          return;
+        }
+        String fault = deliver(first);
+        synchronized (this) {
+          // Another may have made room for a new one meanwhile.
+          pending.removeFirstOccurrence(first);
+          if (!fault.isEmpty()) {
+            giveUp(fault);
+          }
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private synchronized AlertDelivery first() throws InterruptedException {
+    while (pending.isEmpty() && !closed) {
+      wait();
+    }
+    return closed ? null : pending.getFirst();
+  }
+
+  /** Empty, or why it can't be delivered. */
+  private String deliver(AlertDelivery delivery) throws InterruptedException {
+    String fault = "";
+    long pause = FIRST_PAUSE_MS;
+    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      if (attempt > 0) {
+        Thread.sleep(pause);
+        pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
+      }
+      try {
+        int status = client.send(request(delivery), BodyHandlers.discarding()).statusCode();
+        if (status / 100 == 2) {
+          return "";
+        }
+        fault = delivery.url() + " answers " + status;
+        if (status / 100 == 4 && status != 408 && status != 429) {
+          return fault;
+        }
+      } catch (IOException | IllegalArgumentException e) {
+        fault = delivery.url() + ": " + e;
+      }
+    }
+    return fault;
+  }
+
+  private HttpRequest request(AlertDelivery delivery) {
+    String time = Long.toString(System.currentTimeMillis() / 1000);
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create(delivery.url()))
+            .timeout(TIMEOUT)
+            .header("Content-Type", "application/json")
+            .header(TIME_HEADER, time)
+            .POST(HttpRequest.BodyPublishers.ofString(delivery.json()));
+    if (!secret.isEmpty()) {
+      request.header(SIGNATURE_HEADER, "sha256=" + signature(secret, time, delivery.json()));
+    }
+    return request.build();
+  }
+
+  static String signature(String secret, String time, String body) {
+    try {
+      Mac mac = Mac.getInstance("HmacSHA256");
+      mac.init(new SecretKeySpec(secret.getBytes(StandardCharsets.UTF_8), "HmacSHA256"));
+      byte[] bytes = mac.doFinal((time + "." + body).getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(bytes);
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException("every Java has HmacSHA256", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    synchronized (this) {
+      closed = true;
+      notifyAll();
+    }
+    thread.interrupt();
+  }
+}
