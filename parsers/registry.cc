@@ -11,6 +11,7 @@
   PARSER(memcached_get)         \
   PARSER(monitor_stats)         \
   PARSER(mysql_query)           \
+  PARSER(postgres_query)        \
   PARSER(sample)                \
   PARSER(tcp_conn_time)         \
   PARSER(tcp_flow_key)          \

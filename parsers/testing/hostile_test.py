@@ -15,7 +15,7 @@ import time
 
 import oracle
 
-PARSERS = "tcp_flow_key,tcp_conn_time,tcp_pkt_size,http_get,mysql_query"
+PARSERS = "tcp_flow_key,tcp_conn_time,tcp_pkt_size,http_get,mysql_query,postgres_query"
 SECONDS = 60
 GROWTH_KB = 192 << 10
 FINDINGS = ("Sanitizer", "runtime error:")

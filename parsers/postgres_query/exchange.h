@@ -1,0 +1,149 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "parsers/postgres_query/message.h"
+#include "parsers/postgres_query/named_texts.h"
+#include "parsers/transactions/halves.h"
+#include "parsers/transactions/ordered_pairing.h"
+#include "parsers/transactions/transaction_parser.h"
+#include "parsers/transactions/unit_reader.h"
+
+namespace tapline::postgres {
+
+enum class Kind : uint8_t { kNone, kConnect, kQuery, kPrepare, kBind, kExecute, kFunction, kCancel, kTerminate };
+enum class Status : uint8_t { kNone, kOk, kError, kSkipped, kSuspended, kTls, kGss };
+
+struct Response : ResponseHalf {
+  Status status = Status::kNone;
+  char first_type = 0;  // of its first message
+  bool cut = false;     // part of it was not captured
+  char sqlstate[6] = {};
+  uint32_t results = 0;  // statements that were run
+  uint64_t rows = 0;
+  uint64_t affected_rows = 0;
+  int64_t first_row_ns = 0;  // 0: no row
+  int64_t last_row_ns = 0;
+};
+
+// What a client asked for: a query, or of the extended protocol the messages from Parse or Bind up to Execute. Its text
+// is the statement.
+struct Request : RequestHalf {
+  Kind kind = Kind::kNone;
+  bool parses = false;  // its first message is a Parse
+  bool binds = false;   // it has a Bind
+  bool copies = false;  // it sent rows
+  bool cut = false;     // its text goes on
+  uint32_t batch = 0;   // those between two Syncs have the same number
+
+  bool is_extended() const { return kind == Kind::kPrepare || kind == Kind::kBind || kind == Kind::kExecute; }
+  bool contradicts(const Response& response) const;
+  // The response's beginning was lost: whoever copies was asked to.
+  bool lacks_beginning(const Response& response) const { return copies && !binds && response.first_type != 'G'; }
+};
+
+// Reads both sides of one connection.
+//
+//   client: SSLRequest? ─▶ server: N ─▶ client: startup, password ─▶ server: R … Z ─▶ client: Q ─▶ server: T D… C Z
+//           or, several at once:        client: P B D E … S ─▶ server: 1 2 T D… C … Z;  after an error all up to S is
+//           skipped
+//
+// Notices, parameters and notifications come at any time and belong to nothing.
+class Exchange {
+ public:
+  using Request = postgres::Request;
+  using Response = postgres::Response;
+  using Sink = TransactionSink<Request, Response>;
+
+  void start_in_middle(Side side) { readers_[side].start_in_middle(); }
+  ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
+  ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
+  void end(Side side, Sink& sink);
+  void visit_pending(Sink& sink) const;
+  bool hopeless() const;
+  size_t memory_bytes() const;
+  void recycle();
+
+  // For the UnitReader.
+  Unit on_unit(Side side, std::string_view bytes, const Segment& first);
+  void on_skipped(Side side, uint64_t end_offset, int64_t time_ns);
+  Unit on_cut(Side side, std::string_view bytes, const Segment& first, bool in_packet);
+  bool may_resume(Side side, std::string_view bytes);
+  void on_hidden(Side side, uint64_t offset);
+  void on_too_long(Side /*side*/) {}
+
+ private:
+  class Filter;
+  static constexpr size_t kMaxUnitBytes = kHeadBytes + kMaxNameBytes + kMaxStatementBytes + 1;
+  // A message that nothing else looks like proves the protocol, and so do this many others.
+  static constexpr uint8_t kProof = 3;
+
+  bool is_client(Side side) const { return client_ == side; }
+  bool is_server(Side side) const { return client_ >= 0 && client_ != side; }
+  bool proven() const { return proof_ >= kProof; }
+  void prove(uint8_t weight);
+  void set_client(Side side);
+  bool is_overtaken(Side side, std::string_view bytes, const Segment& segment) const;
+  void cut_response_off();
+  void note_unit(Side side, const Segment& first, uint64_t total);
+
+  Unit client_unit(Side side, std::string_view bytes, const Segment& first);
+  Unit startup_unit(Side side, std::string_view bytes, const Segment& first);
+  void connect(Startup startup, uint64_t total, const Segment& first);
+  void client_message(const Head& head, std::string_view payload, const Segment& first, bool cut);
+  Request& open(Kind kind, const Segment& first);
+  Request* open_in_batch();
+  void name(Request& request, std::string_view text, bool cut);
+  void query(std::string_view text, const Segment& first, bool cut);
+  void parse(std::string_view payload, const Segment& first, bool cut);
+  void bind(std::string_view payload, const Segment& first);
+  void execute(std::string_view payload, const Segment& first);
+  void close(std::string_view payload);
+  void tell_unanswered(Kind kind, const Segment& first, uint64_t total);
+
+  Unit server_unit(Side side, std::string_view bytes, const Segment& first);
+  Unit encryption_answer(std::string_view bytes, const Segment& first);
+  void server_message(const Head& head, std::string_view payload, const Segment& first);
+  void parsed(const Segment& first, uint64_t end);
+  void described(char type, const Segment& first, uint64_t end);
+  Response& answer(char type, const Segment& first);
+  void end_answer(uint64_t end);
+  void row(const Segment& first);
+  void completed(std::string_view tag, uint64_t end);
+  void failed(std::string_view fields, const Segment& first, uint64_t end);
+  void skip_batch(const Segment& first, uint64_t end);
+  void ready(const Segment& first, uint64_t end);
+  bool ends_at_ready() const;
+
+  UnitReader readers_[2] = {UnitReader(0, kMaxUnitBytes), UnitReader(1, kMaxUnitBytes)};
+  OrderedPairing<Request, Response> pairing_;
+  NamedTexts statements_, portals_;
+  Request unanswered_;    // being told; its memory is used again
+  Sink* sink_ = nullptr;  // during a call
+  int client_ = -1;       // side, once known
+  uint8_t proof_ = 0;
+  bool over_ = false;
+  bool starting_ = true;           // the client's next message has no type
+  bool encryption_asked_ = false;  // the server's next byte is no message
+  bool described_ = false;         // what a prepared statement returns comes next, and belongs to nothing
+  bool skipping_ = false;          // the server passes over the batch in which an error was
+  bool executed_ = false;          // the latest portal, although its Execute is still to come: it is late
+  bool in_row_ = false;
+  char response_type_ = 0;  // of the first message of the response being read
+  bool acked_known_ = false;
+  bool ended_[2] = {false, false};
+  uint32_t batch_ = 0;  // of the client's messages
+  uint32_t skipped_batch_ = 0;
+  uint64_t acked_ = 0;               // by the latest response's first segment
+  uint64_t unit_end_[2] = {0, 0};    // of the message that was begun last
+  uint64_t unit_acked_[2] = {0, 0};  // by its first segment
+  Segment segment_ = {};             // at hand
+  std::string latest_parsed_;        // name of a statement
+  std::string latest_bound_;         // name of a portal
+  std::string text_;                 // scratch
+};
+
+}  // namespace tapline::postgres
