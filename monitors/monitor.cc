@@ -171,7 +171,7 @@ std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queri
   if (config.output == "json") {
     return std::make_unique<JsonOutput>(STDOUT_FILENO, queries.specs,
                                         config.control || !std::has_single_bit(queries.taken), schemas, accounts, live,
-                                        ledger);
+                                        ledger, *HashKey::parse(config.hash_key));
   }
   BatchOutputOptions options;
   options.monitor_id = config.monitor_id;
@@ -182,6 +182,7 @@ std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queri
   options.heartbeat_after_ns = config.heartbeat_ms * kNsPerMs;
   options.wait_for_room = !live;
   options.ledger = ledger;
+  options.hash_key = *HashKey::parse(config.hash_key);
   return std::make_unique<BatchOutput>(options, queries.specs, schemas, accounts,
                                        MakeSink(config, queries.specs, live));
 }

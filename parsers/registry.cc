@@ -59,6 +59,7 @@ Json json_of(const Field& field, bool common) {
                {"description", field.description},
                {"additive", field.additive}};
   if (common) json["common"] = true;
+  if (!common && field.type == FieldType::kString) json["text"] = name_of(text_kind_of(field));
   return json;
 }
 
@@ -72,6 +73,7 @@ Json json_of(const Schema& schema) {
           {"main_fields", schema.main_fields},
           {"value_field", schema.value_field.empty() ? Json(nullptr) : Json(schema.value_field)},
           {"duration", json_of(schema.duration)},
+          {"example", schema.example},
           {"fields", std::move(fields)}};
 }
 

@@ -47,10 +47,12 @@ Status BatchOutput::Prepare(uint32_t query) {
   stream.index = query;
   stream.sampling_rate = stream.spec->sampling_rate;
   stream.builders.resize(schemas_.size());
+  stream.shapers.resize(schemas_.size());
   for (size_t parser = 0; parser < schemas_.size(); ++parser) {
     const auto& wanted = stream.spec->parsers;
     if (std::find(wanted.begin(), wanted.end(), schemas_[parser]->name) == wanted.end()) continue;
     stream.builders[parser] = std::make_unique<BatchBuilder>(*schemas_[parser], options_.max_rows);
+    stream.shapers[parser] = TextShaper::Make(*schemas_[parser], stream.spec->shapes, options_.hash_key);
     if (stream.heartbeat_builder == nullptr) stream.heartbeat_builder = stream.builders[parser].get();
   }
   return sink_->Prepare(query);
@@ -84,9 +86,11 @@ void BatchOutput::emit(uint32_t parser, const TupleHeader& header, std::span<con
       return;
     }
     BatchBuilder& builder = *stream.builders[parser];
+    TextShaper* shaper = stream.shapers[parser].get();
+    const std::span<const Value> shaped = shaper == nullptr ? values : shaper->Shape(values);
     // Tuples come in the order of time_ns, so this one's time bounds all that are yet to come.
-    if (!builder.Fits(values)) Flush(stream, header.time_ns);
-    builder.Append(header, values);
+    if (!builder.Fits(shaped)) Flush(stream, header.time_ns);
+    builder.Append(header, shaped);
     if (options_.ledger != nullptr) ++options_.ledger->streams[query].waiting_rows;
   });
 }

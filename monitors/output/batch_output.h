@@ -38,6 +38,8 @@ struct BatchOutputOptions {
   // Where to keep what is owed, beyond the end of this process; null: nowhere. What is in there already a dead process
   // owed: queries that it knew go on with their accounts, and its debts are paid first.
   BatchLedger* ledger = nullptr;
+  // Of texts that queries want hashed.
+  HashKey hash_key = {};
 };
 
 class BatchOutput final : public TupleOutput, private DeliveryListener {
@@ -71,6 +73,8 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
     uint32_t index = 0;
     // By parser; null for those that the query did not name.
     std::vector<std::unique_ptr<BatchBuilder>> builders;
+    // By parser; null for those whose texts go out as they are.
+    std::vector<std::unique_ptr<TextShaper>> shapers;
     BatchBuilder* heartbeat_builder = nullptr;
     double sampling_rate = 1;
     // While the rate is lower than the query's own; else every flow is in.

@@ -30,11 +30,26 @@ void AppendValue(const Value& value, std::string* out) {
 }  // namespace
 
 JsonOutput::JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries,
-                       std::span<const Schema* const> schemas, QueryAccounts* accounts, bool live, BatchLedger* ledger)
-    : fd_(fd), queries_(queries), name_queries_(name_queries), schemas_(schemas), accounts_(accounts), ledger_(ledger) {
+                       std::span<const Schema* const> schemas, QueryAccounts* accounts, bool live, BatchLedger* ledger,
+                       HashKey hash_key)
+    : fd_(fd),
+      queries_(queries),
+      name_queries_(name_queries),
+      hash_key_(hash_key),
+      shapers_(queries.size()),
+      schemas_(schemas),
+      accounts_(accounts),
+      ledger_(ledger) {
   if (ledger_ != nullptr) resumable_ = ledger_->known;
   if (live) writer_ = std::make_unique<LineWriter>(fd);
   buffer_.reserve(2 * kBufferBytes);
+}
+
+Status JsonOutput::Prepare(uint32_t query) {
+  auto& shapers = shapers_[query];
+  shapers.clear();
+  for (const Schema* schema : schemas_) shapers.push_back(TextShaper::Make(*schema, queries_[query].shapes, hash_key_));
+  return {};
 }
 
 void JsonOutput::AddQuery(uint32_t query) {
@@ -85,7 +100,8 @@ void JsonOutput::emit(uint32_t parser, const TupleHeader& header, std::span<cons
       account.LoseTuples(IndexOf(Drop::kOutputFull), 1);
       continue;
     }
-    AppendLine(*schemas_[parser], query, header, values);
+    TextShaper* shaper = shapers_[query].empty() ? nullptr : shapers_[query][parser].get();
+    AppendLine(*schemas_[parser], query, header, shaper == nullptr ? values : shaper->Shape(values));
     if (ledger_ != nullptr) {
       ++ledger_->streams[query].waiting_rows;
       continue;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "monitors/output/batch_ledger.h"
 #include "monitors/output/line_writer.h"
@@ -25,15 +26,15 @@ class JsonOutput final : public TupleOutput {
   static constexpr size_t kMostWaitingBytes = 4 << 20;
 
   // With a `ledger`, tuples count once they are written: those that wait are noted there, and queries that it knows go
-  // on with their accounts.
+  // on with their accounts. Texts that queries want hashed are hashed under `hash_key`.
   //
   // Writes to `fd`, which stays the caller's. `queries` are places, `schemas` in the engine's order; all three outlive
   // the output. Lines name their query if `name_queries`.
   JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries, std::span<const Schema* const> schemas,
-             QueryAccounts* accounts, bool live, BatchLedger* ledger = nullptr);
+             QueryAccounts* accounts, bool live, BatchLedger* ledger = nullptr, HashKey hash_key = {});
 
   Status Start() override { return {}; }
-  Status Prepare(uint32_t) override { return {}; }
+  Status Prepare(uint32_t query) override;
   void AddQuery(uint32_t query) override;
   void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
   void lose(LossReason reason, uint64_t count, uint64_t queries) override;
@@ -55,6 +56,9 @@ class JsonOutput final : public TupleOutput {
   int fd_;
   std::span<const QuerySpec> queries_;
   bool name_queries_;
+  HashKey hash_key_;
+  // By query, then by parser; null where texts go out as they are.
+  std::vector<std::vector<std::unique_ptr<TextShaper>>> shapers_;
   std::span<const Schema* const> schemas_;
   QueryAccounts* accounts_;
   // Live captures only.

@@ -125,6 +125,19 @@ TEST_F(JsonOutputTest, ALineATuple) {
   EXPECT_EQ(accounts_[0].tuples_out, 1u);
 }
 
+// Each query gets the text as it wants it.
+TEST_F(JsonOutputTest, TextsAreAsEachQueryWantsThem) {
+  queries_.push_back({.name = "q1", .shapes = {{"p", "url", TextForm::kHash}}});
+  JsonOutput output(pipe_[1], queries_, true, schemas_, &accounts_, false, nullptr, HashKey{1, 2});
+  for (uint32_t query : {0u, 1u}) ASSERT_TRUE(output.Prepare(query).ok());
+  Emit(output, 3);
+  ASSERT_TRUE(output.Finish().ok());
+  const std::string text = Text();
+  const size_t second = text.find('\n');
+  EXPECT_NE(text.substr(0, second).find(R"("url":"/a\"b")"), std::string::npos);
+  EXPECT_EQ(text.substr(second).find("/a"), std::string::npos);
+}
+
 TEST_F(JsonOutputTest, SeveralQueriesAreNamed) {
   queries_.push_back({.name = "q1"});
   JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_, false);

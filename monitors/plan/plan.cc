@@ -69,6 +69,27 @@ Status ReadSampling(const v1::Sampling& sampling, QuerySpec* spec) {
   return {};
 }
 
+// The forms' numbers are the same in the plan.
+static_assert(static_cast<int>(TextForm::kOmit) == v1::Shape::OMIT);
+
+Status ReadShape(const v1::Shape& shape, QuerySpec* spec) {
+  const bool runs = std::find(spec->parsers.begin(), spec->parsers.end(), shape.parser()) != spec->parsers.end();
+  if (!runs) return Status::User("a shape is for '" + shape.parser() + "', which the query does not run");
+  const auto parser = make_parser(shape.parser());
+  const auto& fields = parser->schema().fields;
+  const auto field =
+      std::find_if(fields.begin(), fields.end(), [&](const Field& each) { return each.name == shape.field(); });
+  if (field == fields.end() || field->type != FieldType::kString) {
+    return Status::User("'" + shape.parser() + "' has no text '" + shape.field() + "'");
+  }
+  // A form that this monitor does not know may protect something.
+  if (!v1::Shape::Form_IsValid(shape.form())) {
+    return Status::User("form " + std::to_string(shape.form()) + " of '" + shape.field() + "' is not known");
+  }
+  spec->shapes.push_back({shape.parser(), shape.field(), static_cast<TextForm>(shape.form())});
+  return {};
+}
+
 Status ReadThreads(const v1::Monitor& monitor, ThreadLayout* layout) {
   layout->lanes = std::max(1u, monitor.lanes());
   if (layout->lanes > ThreadLayout::kMostThreads) return Status::User("more than 64 lanes");
@@ -100,6 +121,9 @@ Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* 
   spec->topic = plan.topic().empty() ? "tapline.tuples." + plan.query() : plan.topic();
   for (const std::string& parser : plan.parsers()) {
     if (Status status = AddParser(parser, spec); !status.ok()) return status;
+  }
+  for (const v1::Shape& shape : plan.shapes()) {
+    if (Status status = ReadShape(shape, spec); !status.ok()) return status;
   }
   if (Status status = ReadMatch(plan.match(), spec); !status.ok()) return status;
   if (Status status = ReadLimit(plan.limit(), spec); !status.ok()) return status;

@@ -46,6 +46,24 @@ TEST(PlanTest, SamplingModes) {
   }
 }
 
+TEST(PlanTest, ShapesOfTexts) {
+  const auto with = [](const std::string& parser, const std::string& field, const std::string& form) {
+    return PlanWith(R"(,"shapes":[{"parser":")" + parser + R"(","field":")" + field + R"(","form":)" + form + "}]");
+  };
+  QuerySpec spec;
+  ASSERT_TRUE(Parse(with("http_get", "url", R"("TEMPLATE")"), &spec).ok());
+  ASSERT_EQ(spec.shapes.size(), 1u);
+  EXPECT_EQ(spec.shapes[0].field, "url");
+  EXPECT_EQ(spec.shapes[0].form, TextForm::kTemplate);
+  const auto message = [&](const std::string& json) { return Parse(json, &spec).message(); };
+  EXPECT_EQ(message(with("sample", "url", R"("HASH")")),
+            "plan.json: a shape is for 'sample', which the query does not run");
+  EXPECT_EQ(message(with("http_get", "status", R"("HASH")")), "plan.json: 'http_get' has no text 'status'");
+  EXPECT_EQ(message(with("http_get", "nothing", R"("HASH")")), "plan.json: 'http_get' has no text 'nothing'");
+  EXPECT_EQ(message(with("http_get", "url", "77")), "plan.json: form 77 of 'url' is not known");
+  EXPECT_FALSE(Parse(with("http_get", "url", R"("SHRED")"), &spec).ok());
+}
+
 TEST(PlanTest, LimitInPackets) {
   QuerySpec spec;
   ASSERT_TRUE(Parse(PlanWith(R"(,"limit":{"packets":5000})"), &spec).ok());

@@ -8,6 +8,7 @@
 
 #include "monitors/match/matcher.h"
 #include "monitors/plan/thread_layout.h"
+#include "monitors/shape/text_shape.h"
 
 namespace tapline {
 
@@ -22,6 +23,8 @@ struct QuerySpec {
   // Canonical names.
   std::vector<std::string> parsers = {};
   ConnectionMatch match = {};
+  // Texts that don't leave the monitor as they are.
+  std::vector<FieldShape> shapes = {};
   std::optional<int64_t> limit_duration_ns = {};
   std::optional<uint64_t> limit_packets = {};
   // What the plan asks of the monitor's threads.

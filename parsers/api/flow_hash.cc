@@ -115,4 +115,20 @@ uint64_t sampling_threshold(double rate) {
   return std::min(kAll, static_cast<uint64_t>(rate * static_cast<double>(kAll)));
 }
 
+uint64_t keyed_hash(HashKey key, std::string_view text) {
+  constexpr uint64_t kTexts = 0x7478657464656873;
+  SipHash13 hash(key);
+  hash.absorb(kTexts);
+  hash.absorb(text.size());
+  for (; text.size() >= 8; text.remove_prefix(8)) {
+    uint64_t word;
+    std::memcpy(&word, text.data(), 8);
+    hash.absorb(word);
+  }
+  uint64_t rest = 0;
+  if (!text.empty()) std::memcpy(&rest, text.data(), text.size());
+  hash.absorb(rest);
+  return hash.finish();
+}
+
 }  // namespace tapline

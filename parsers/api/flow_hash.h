@@ -35,6 +35,9 @@ class FlowHasher {
   HashKey key_;
 };
 
+// SipHash-1-3 of a text under the same key, with no relation to the hashes of flows.
+uint64_t keyed_hash(HashKey key, std::string_view text);
+
 // Sampling keeps a flow if an independent finaliser of its hash lies below the threshold, so a lower rate keeps a
 // subset of a higher one's flows and all monitors decide alike. The threshold for rate 1 keeps every flow. 0 at rates
 // of 0 and less (and NaN), saturating at rates of 1 and more.

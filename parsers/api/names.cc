@@ -66,4 +66,24 @@ std::span<const Field> common_fields() {
   return kFields;
 }
 
+std::string_view name_of(TextKind kind) {
+  switch (kind) {
+    case TextKind::kUrl:
+      return "url";
+    case TextKind::kSql:
+      return "sql";
+    case TextKind::kKey:
+      return "key";
+    default:
+      return "plain";
+  }
+}
+
+TextKind text_kind_of(const Field& field) {
+  if (field.type != FieldType::kString || field.text != TextKind::kPlain) return field.text;
+  if (field.name == "url") return TextKind::kUrl;
+  if (field.name == "statement" || field.name == "query") return TextKind::kSql;
+  return field.name == "key" || field.name == "keys" ? TextKind::kKey : TextKind::kPlain;
+}
+
 }  // namespace tapline

@@ -11,6 +11,10 @@ namespace tapline {
 enum class FieldType : uint8_t { kU64, kI64, kF64, kBool, kString, kAddress };
 std::string_view name_of(FieldType type);  // as in the catalogue: "u64", "i64", …
 
+// What a text is, for those who make templates of it.
+enum class TextKind : uint8_t { kPlain, kUrl, kSql, kKey };
+std::string_view name_of(TextKind kind);  // "plain", "url", "sql", "key"
+
 enum class Layer : uint8_t { kNetwork, kTransport, kApplication };
 std::string_view name_of(Layer layer);
 
@@ -21,7 +25,11 @@ struct Field {
   std::string unit = {};  // "ns", "bytes", "packets"; empty for names and plain numbers
   std::string description = {};
   bool additive = false;  // sums mean something
+  TextKind text = TextKind::kPlain;
 };
+
+// As the field says, else by its name: url, statement or query, key or keys.
+TextKind text_kind_of(const Field& field);
 
 // Where `diff` finds a duration: a field of one tuple, or the time between two tuples of one flow.
 struct Duration {
@@ -41,6 +49,7 @@ struct Schema {
   std::vector<std::string> main_fields = {};  // what top-k ranks
   std::string value_field = {};               // default of by=; empty: none
   Duration duration = {};                     // empty: none
+  std::vector<std::string> example = {};      // a tuple's own values as text, in the order of `fields`; empty: none
 };
 
 // time_ns, flow_hash, flow_incarnation, client_known_by, src_ip, src_port, dst_ip, dst_port: the first columns of every

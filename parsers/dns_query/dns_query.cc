@@ -114,6 +114,8 @@ const Schema& DnsQuery::schema() const {
       .main_fields = {"qname"},
       .value_field = "answer_time_ns",
       .duration = {.field = "answer_time_ns"},
+      .example = {"www.example.org", "A", "QUERY", "NOERROR", "3888000", "1", "192.0.2.7", "300", "false", "false", "0",
+                  "33", "49", ""},
   };
   return schema;
 }

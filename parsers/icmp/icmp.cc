@@ -144,6 +144,8 @@ const Schema& Icmp::schema() const {
       .main_fields = {"message"},
       .value_field = "rtt_ns",
       .duration = {.field = "rtt_ns"},
+      .example = {"unreachable", "port", "3", "3", "0", "0", "0", "36", "0", "udp", "192.0.2.1:40000", "192.0.2.7:53",
+                  ""},
   };
   return schema;
 }

@@ -54,6 +54,9 @@ final class Ast {
 
   record Processor(Word name, List<Argument> arguments) {}
 
+  /** A parser of PARSE, and what becomes of its texts: arguments of one value each. */
+  record Parser(Word name, List<Argument> shapes) {}
+
   /** Which clause stands where: the span of its keyword, and its first and last token's index. */
   record Clause(ClauseKind kind, Span span, int firstToken, int lastToken) {}
 
@@ -66,7 +69,7 @@ final class Ast {
    */
   record Query(
       List<Clause> clauses,
-      List<Word> parsers,
+      List<Parser> parsers,
       List<Address> from,
       List<Address> to,
       Word limit,

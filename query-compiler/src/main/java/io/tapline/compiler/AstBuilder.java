@@ -11,7 +11,7 @@ import org.antlr.v4.runtime.tree.TerminalNode;
 final class AstBuilder {
   private final List<Ast.Clause> clauses = new ArrayList<>();
   private final Errors errors;
-  private List<Ast.Word> parsers = List.of();
+  private List<Ast.Parser> parsers = List.of();
   private List<Ast.Address> from = List.of();
   private List<Ast.Address> to = List.of();
   private Ast.Word limit;
@@ -79,8 +79,29 @@ final class AstBuilder {
             });
   }
 
-  private static List<Ast.Word> parsers(TaplineQueryParser.ParserListContext tree) {
-    return tree == null ? List.of() : words(tree.parserName());
+  private static List<Ast.Parser> parsers(TaplineQueryParser.ParserListContext tree) {
+    List<Ast.Parser> parsers = new ArrayList<>();
+    if (tree != null) {
+      for (TaplineQueryParser.ShapedParserContext one : tree.shapedParser()) {
+        Ast.Word name = firstWord(one.parserName());
+        if (name != null) {
+          parsers.add(new Ast.Parser(name, shapes(one.shape())));
+        }
+      }
+    }
+    return List.copyOf(parsers);
+  }
+
+  private static List<Ast.Argument> shapes(List<TaplineQueryParser.ShapeContext> trees) {
+    List<Ast.Argument> shapes = new ArrayList<>();
+    for (TaplineQueryParser.ShapeContext tree : trees) {
+      Ast.Word field = firstWord(tree.shapeField());
+      Ast.Word form = tree.exception == null ? firstWord(tree.shapeForm()) : null;
+      if (field != null && form != null) {
+        shapes.add(new Ast.Argument(field, List.of(form), false));
+      }
+    }
+    return List.copyOf(shapes);
   }
 
   private static List<Ast.Word> words(List<? extends ParserRuleContext> trees) {

@@ -6,6 +6,7 @@ import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Sampling;
+import io.tapline.schema.proto.Shape;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -18,6 +19,7 @@ import java.util.Set;
  *
  * <pre>
  * text ─▶ Syntax ─▶ Ast ─▶ parsers   (Catalogue)
+ *                       ├▶ shapes    (fields of the parsers)
  *                       ├▶ match     (Inventory) ─▶ Placement ─▶ monitors, rules
  *                       ├▶ limit, sampling
  *                       └▶ processors (ProcessorCatalogue, fields of the parsers)
@@ -88,6 +90,7 @@ public final class Compiler {
     List<ParserInfo> parsers = parsers(query.parsers());
     boolean allParsersKnown =
         !parsers.isEmpty() && errors.count() == syntaxErrors && syntaxErrors == 0;
+    List<Shape> shapes = ShapeReader.read(query.parsers(), catalogue, errors);
     Match match = MatchReader.read(query, inventory, options, errors);
     Limit limit = LimitReader.read(query.limit(), errors);
     Sampling sampling = SampleReader.read(query.sample(), errors);
@@ -113,13 +116,15 @@ public final class Compiler {
             .addAllMonitors(placed.monitors())
             .addAllProcessors(processors)
             .addAllRules(placed.rules())
+            .addAllShapes(shapes)
             .build();
     return new CompileResult(Optional.of(plan), errors.notes(), List.of());
   }
 
-  private List<ParserInfo> parsers(List<Ast.Word> words) {
+  private List<ParserInfo> parsers(List<Ast.Parser> written) {
     List<ParserInfo> parsers = new ArrayList<>();
-    for (Ast.Word word : words) {
+    for (Ast.Parser one : written) {
+      Ast.Word word = one.name();
       Optional<ParserInfo> parser = catalogue.parser(word.text());
       if (parser.isEmpty()) {
         errors.unknown(word, "parser", catalogue.names());

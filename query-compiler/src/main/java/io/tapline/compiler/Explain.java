@@ -33,6 +33,7 @@ public final class Explain {
     Explain explain = new Explain();
     explain.head(plan);
     explain.match(plan);
+    explain.texts(plan);
     explain.line("sample", sampling(plan.getSampling()));
     explain.line("limit", limit(plan.getLimit()));
     explain.monitors(plan);
@@ -64,6 +65,20 @@ public final class Explain {
         "connections whose client is in FROM and whose server is in TO, packets of both directions");
     lines("  from", addresses(plan.getMatch().getFromList()));
     lines("  to", addresses(plan.getMatch().getToList()));
+  }
+
+  private void texts(Plan plan) {
+    lines(
+        "texts",
+        plan.getShapesList().stream()
+            .map(
+                shape ->
+                    "%s of %s: %s"
+                        .formatted(
+                            shape.getField(),
+                            shape.getParser(),
+                            shape.getForm().name().toLowerCase(Locale.ROOT)))
+            .toList());
   }
 
   private static List<String> addresses(List<Address> addresses) {

@@ -120,13 +120,26 @@ public final class Formatter {
   private List<String> items(ClauseKind kind) {
     Ast.Query query = syntax.query();
     return switch (kind) {
-      case PARSE -> query.parsers().stream().map(word -> Names.normal(word.text())).toList();
+      case PARSE -> query.parsers().stream().map(Formatter::parser).toList();
       case FROM -> query.from().stream().map(Formatter::address).toList();
       case TO -> query.to().stream().map(Formatter::address).toList();
       case LIMIT -> List.of(Names.lower(query.limit().text()));
       case SAMPLE -> List.of(Names.lower(query.sample().text()));
       case PROCESS -> query.processors().stream().map(Formatter::processor).toList();
     };
+  }
+
+  private static String parser(Ast.Parser parser) {
+    String name = Names.normal(parser.name().text());
+    return parser.shapes().isEmpty()
+        ? name
+        : parser.shapes().stream()
+            .map(Formatter::shape)
+            .collect(Collectors.joining(", ", name + "(", ")"));
+  }
+
+  private static String shape(Ast.Argument shape) {
+    return Names.normal(shape.name().text()) + "=" + Names.lower(shape.values().get(0).text());
   }
 
   private static String address(Ast.Address address) {

@@ -16,7 +16,7 @@ import picocli.CommandLine.Parameters;
 /** {@code tapline parsers}: what exists, and what each one's tuples hold. */
 @Command(
     name = "parsers",
-    description = "Lists the parsers, or shows the tuples of one: fields, types and units.")
+    description = "Lists the parsers, or shows the tuples of one: fields, types, units, options.")
 final class ParsersCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -42,15 +42,16 @@ final class ParsersCommand implements Callable<Integer> {
       console.print(json ? MAPPER.readTree(catalogueJson) + "\n" : list(catalogue));
     } else {
       ParserInfo parser = Names.find(name, "parser", catalogue.parser(name), catalogue.names());
-      console.print(json ? parserJson(catalogueJson, parser) + "\n" : describe(parser));
+      JsonNode node = parserJson(catalogueJson, parser);
+      console.print(json ? node + "\n" : describe(parser, node.path("example")));
     }
     return 0;
   }
 
-  private static String parserJson(String catalogueJson, ParserInfo parser) throws Exception {
+  private static JsonNode parserJson(String catalogueJson, ParserInfo parser) throws Exception {
     for (JsonNode one : MAPPER.readTree(catalogueJson).path("parsers")) {
       if (one.path("name").asText().equals(parser.name())) {
-        return one.toString();
+        return one;
       }
     }
     throw new CommandException("no parser " + parser.name() + " in the catalogue");
@@ -64,17 +65,48 @@ final class ParsersCommand implements Callable<Integer> {
     return table.render("") + "\ntapline parsers NAME shows the fields of one.\n";
   }
 
-  private static String describe(ParserInfo parser) {
+  private static String describe(ParserInfo parser, JsonNode example) {
     TextTable table = TextTable.ofText("field", "type", "unit", "what it is");
     for (FieldInfo field : parser.fields()) {
       table.add(List.of(field.name(), lower(field.type()), field.unit(), field.description()));
     }
-    return "%s: %s\n\n%s\ntop-k ranks %s.\n"
+    return "%s: %s\n\n%s\ntop-k ranks %s.\n%s%s"
         .formatted(
             parser.name(),
             parser.description(),
             table.render("  "),
-            String.join(", ", parser.mainFields()));
+            String.join(", ", parser.mainFields()),
+            options(parser),
+            example(parser, example));
+  }
+
+  /** What a query may say of the parser: the forms of its texts. */
+  private static String options(ParserInfo parser) {
+    List<String> texts =
+        own(parser).stream()
+            .filter(field -> field.type() == FieldInfo.Type.STRING)
+            .map(FieldInfo::name)
+            .toList();
+    return texts.isEmpty()
+        ? ""
+        : "PARSE %s(field=template, path, hash or omit) shapes %s.\n"
+            .formatted(parser.name(), String.join(", ", texts));
+  }
+
+  private static String example(ParserInfo parser, JsonNode values) {
+    List<FieldInfo> fields = own(parser);
+    if (values.isEmpty() || values.size() != fields.size()) {
+      return "";
+    }
+    StringBuilder text = new StringBuilder("\nA tuple, for example:\n");
+    for (int i = 0; i < fields.size(); i++) {
+      text.append("  %s=%s\n".formatted(fields.get(i).name(), values.get(i).asText()));
+    }
+    return text.toString();
+  }
+
+  private static List<FieldInfo> own(ParserInfo parser) {
+    return parser.fields().stream().filter(field -> !field.common()).toList();
   }
 
   private static String lower(Enum<?> value) {

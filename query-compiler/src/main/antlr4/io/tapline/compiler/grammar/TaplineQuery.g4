@@ -2,7 +2,7 @@
 //
 // Words are not told apart here: 90s, 0.1, 10.0.2.8, h1 and tcp-conn-time are all WORD, and the compiler, which knows
 // what it wants at each place, says what is wrong with one. The order of clauses is checked there too, so that a
-// clause out of place does not hide the errors of the others. Nothing nests, so no input can exhaust the stack.
+// clause out of place does not hide the errors of the others. Nothing nests deeply, so no input can exhaust the stack.
 grammar TaplineQuery;
 
 query : clause* EOF ;
@@ -16,8 +16,12 @@ clause
   | PROCESS processorList
   ;
 
-parserList : parserName (COMMA parserName)* | OPEN parserName (COMMA parserName)* CLOSE ;
+parserList : shapedParser (COMMA shapedParser)* | OPEN shapedParser (COMMA shapedParser)* CLOSE ;
+shapedParser : parserName (OPEN shape (COMMA shape)* CLOSE)? ;
 parserName : WORD ;
+shape : shapeField EQUALS shapeForm ;
+shapeField : WORD ;
+shapeForm : WORD ;
 
 addressList : address (COMMA address)* ;
 address : endpoint (COLON port)? ;

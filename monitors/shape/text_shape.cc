@@ -1,0 +1,157 @@
+#include "monitors/shape/text_shape.h"
+
+#include <algorithm>
+
+#include "monitors/shape/sql_template.h"
+
+namespace tapline {
+namespace {
+
+// Runs of fewer digits within a word are part of a name: v2, oauth2, h264.
+constexpr size_t kLeastNumberDigits = 3;
+constexpr size_t kLeastHexDigits = 8;
+// Words of letters and digits mixed of at least this length are nobody's name.
+constexpr size_t kLeastTokenBytes = 20;
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsHex(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+size_t CountDigits(std::string_view word) {
+  return static_cast<size_t>(std::count_if(word.begin(), word.end(), IsDigit));
+}
+
+// A number, a UUID, a hash, a token: one of many.
+bool IsId(std::string_view word) {
+  const size_t digits = CountDigits(word);
+  if (digits == 0) return false;
+  if (digits == word.size()) return true;
+  const bool hex = std::all_of(word.begin(), word.end(), [](char c) { return IsHex(c) || c == '-'; });
+  if (hex && word.size() >= kLeastHexDigits) return true;
+  const bool token = std::all_of(word.begin(), word.end(), [](char c) {
+    return IsDigit(c) || IsLetter(c) || c == '-' || c == '_' || c == '=' || c == '%' || c == '+' || c == '~';
+  });
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  const bool mixed = std::any_of(word.begin(), word.end(), is_upper) && std::any_of(word.begin(), word.end(), is_lower);
+  return token && word.size() >= kLeastTokenBytes && (digits >= 3 || mixed);
+}
+
+// One word: an ID, or a name in which long numbers are replaced.
+void AppendWord(std::string_view word, std::string* out) {
+  if (IsId(word)) {
+    out->append("{id}");
+    return;
+  }
+  for (size_t i = 0; i < word.size();) {
+    size_t end = i;
+    while (end < word.size() && IsDigit(word[end])) ++end;
+    if (end - i >= kLeastNumberDigits) {
+      out->append("{n}");
+      i = end;
+    } else {
+      end = std::max(end, i + 1);
+      out->append(word.substr(i, end - i));
+      i = end;
+    }
+  }
+}
+
+void AppendWords(std::string_view text, std::string_view separators, std::string* out) {
+  while (true) {
+    const size_t end = std::min(text.find_first_of(separators), text.size());
+    AppendWord(text.substr(0, end), out);
+    if (end == text.size()) return;
+    out->push_back(text[end]);
+    text.remove_prefix(end + 1);
+  }
+}
+
+// Names of parameters stay, their values don't.
+void AppendParameters(std::string_view parameters, std::string* out) {
+  char separator = '?';
+  while (!parameters.empty()) {
+    const size_t end = std::min(parameters.find_first_of("&;"), parameters.size());
+    const std::string_view one = parameters.substr(0, end);
+    const size_t equals = one.find('=');
+    out->push_back(separator);
+    // Without a name it is all value.
+    AppendWord(one.substr(0, equals == std::string_view::npos ? 0 : equals), out);
+    out->append(equals == std::string_view::npos ? "{}" : "={}");
+    separator = '&';
+    parameters.remove_prefix(std::min(end + 1, parameters.size()));
+  }
+}
+
+std::string_view PathOf(std::string_view url) { return url.substr(0, url.find_first_of("?#")); }
+
+void AppendUrl(std::string_view url, std::string* out) {
+  url = url.substr(0, url.find('#'));
+  const std::string_view path = PathOf(url);
+  // The host of an absolute URL stays.
+  const size_t scheme = path.find("://");
+  size_t begin = scheme == std::string_view::npos || scheme > 8 ? 0 : std::min(path.find('/', scheme + 3), path.size());
+  // What comes before an @ is a name and a password.
+  const size_t at = path.substr(0, begin).rfind('@');
+  if (at != std::string_view::npos) {
+    out->append(path.substr(0, scheme + 3));
+    out->append(path.substr(at + 1, begin - at - 1));
+  } else {
+    out->append(path.substr(0, begin));
+  }
+  AppendWords(path.substr(begin), "/.,", out);
+  if (path.size() < url.size()) AppendParameters(url.substr(path.size() + 1), out);
+}
+
+void AppendHash(HashKey key, std::string_view text, std::string* out) {
+  const uint64_t hash = keyed_hash(key, text);
+  for (int shift = 60; shift >= 0; shift -= 4) out->push_back("0123456789abcdef"[hash >> shift & 0xf]);
+}
+
+}  // namespace
+
+void AppendTemplate(TextKind kind, std::string_view text, std::string* out) {
+  switch (kind) {
+    case TextKind::kUrl:
+      return AppendUrl(text, out);
+    case TextKind::kSql:
+      return AppendSqlTemplate(text, out);
+    default:
+      return AppendWords(text, ":/.,|; ", out);
+  }
+}
+
+std::unique_ptr<TextShaper> TextShaper::Make(const Schema& schema, std::span<const FieldShape> shapes, HashKey key) {
+  std::unique_ptr<TextShaper> shaper(new TextShaper(key));
+  for (const FieldShape& shape : shapes) {
+    if (shape.parser != schema.name || shape.form == TextForm::kAsIs) continue;
+    for (size_t i = 0; i < schema.fields.size(); ++i) {
+      const Field& field = schema.fields[i];
+      if (field.name == shape.field) shaper->texts_.push_back({i, text_kind_of(field), shape.form});
+    }
+  }
+  if (shaper->texts_.empty()) return nullptr;
+  return shaper;
+}
+
+std::span<const Value> TextShaper::Shape(std::span<const Value> values) {
+  values_.assign(values.begin(), values.end());
+  for (Text& text : texts_) {
+    Shape(values[text.field].as_string(), &text);
+    values_[text.field] = Value::string(text.text);
+  }
+  return values_;
+}
+
+void TextShaper::Shape(std::string_view from, Text* text) const {
+  text->text.clear();
+  if (from.empty() || text->form == TextForm::kOmit) return;
+  if (text->form == TextForm::kTemplate) return AppendTemplate(text->kind, from, &text->text);
+  if (text->form == TextForm::kPath) {
+    text->text.append(PathOf(from));
+    return;
+  }
+  AppendHash(key_, from, &text->text);
+}
+
+}  // namespace tapline

@@ -1,0 +1,65 @@
+// What a query wants of a text before it leaves the monitor: a template of bounded variety, a hash, or nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parsers/api/flow_hash.h"
+#include "parsers/api/schema.h"
+#include "parsers/api/tuple.h"
+
+namespace tapline {
+
+enum class TextForm : uint8_t {
+  kAsIs,
+  kTemplate,  // what varies from one to the next is replaced, by the kind of text
+  kPath,      // of URLs: without what follows ? or #
+  kHash,      // 16 digits of a keyed hash; what is empty stays so
+  kOmit,      // ""
+};
+
+// One field of one parser's tuples.
+struct FieldShape {
+  std::string parser = {};
+  std::string field = {};
+  TextForm form = TextForm::kAsIs;
+};
+
+// The template of a text, appended to `out`. Text that can't be understood is replaced to its end rather than told.
+//   kUrl    /user/17/page0587.html?q=x&p=2  ->  /user/{id}/page{n}.html?q={}&p={}
+//   kSql    SELECT a FROM t WHERE id IN (1, 2) -- x  ->  SELECT a FROM t WHERE id IN (?)
+//   kKey    user:17:profile  ->  user:{id}:profile
+//   kPlain  as kKey
+void AppendTemplate(TextKind kind, std::string_view text, std::string* out);
+
+// Shapes one parser's tuples for one query. Keeps its memory from one tuple to the next. Not thread-safe.
+class TextShaper {
+ public:
+  // Null if no shape is about this parser's fields. `schema` is not needed afterwards.
+  static std::unique_ptr<TextShaper> Make(const Schema& schema, std::span<const FieldShape> shapes, HashKey key);
+
+  // The values with the texts that the query wants, good until the next call.
+  std::span<const Value> Shape(std::span<const Value> values);
+
+ private:
+  struct Text {
+    size_t field;
+    TextKind kind;
+    TextForm form;
+    std::string text = {};
+  };
+
+  explicit TextShaper(HashKey key) : key_(key) {}
+  void Shape(std::string_view from, Text* text) const;
+
+  HashKey key_;
+  std::vector<Text> texts_;
+  std::vector<Value> values_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,78 @@
+package io.tapline.compiler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Shape;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** {@code PARSE http_get(url=template)}: what a query says of texts. */
+class ShapesTest {
+  private static final String REST = " FROM * TO *:80 LIMIT 9s SAMPLE * PROCESS (top-k: k=3, w=1s)";
+
+  private static CompileResult compile(String parse) {
+    return Compiler.compile(parse + REST, Fixtures.CATALOGUE, Fixtures.INVENTORY, Fixtures.OPTIONS);
+  }
+
+  private static Plan plan(String parse) {
+    CompileResult result = compile(parse);
+    assertThat(result.errors()).isEmpty();
+    return result.plan().orElseThrow();
+  }
+
+  private static Shape shape(String field, Shape.Form form) {
+    return Shape.newBuilder().setParser("http_get").setField(field).setForm(form).build();
+  }
+
+  @Test
+  void shapesAreInThePlanInOrder() {
+    assertThat(plan("PARSE http_get(url=template, host=hash)").getShapesList())
+        .containsExactly(shape("url", Shape.Form.TEMPLATE), shape("host", Shape.Form.HASH));
+    assertThat(plan("PARSE http_get").getShapesList()).isEmpty();
+  }
+
+  @Test
+  void spellingAndParenthesesAreFree() {
+    List<Shape> expected = List.of(shape("url", Shape.Form.OMIT));
+    assertThat(plan("PARSE (HTTP-GET(GET=Omit))").getShapesList()).isEqualTo(expected);
+    assertThat(plan("parse http_get ( url = omit ) , tcp_conn_time").getShapesList())
+        .isEqualTo(expected);
+  }
+
+  @Test
+  void formattingKeepsThem() {
+    String text = Formatter.format("PARSE HTTP-GET(Url=PATH,host=hash)" + REST).text();
+    assertThat(text).startsWith("PARSE http_get(url=path, host=hash)\n");
+    assertThat(Formatter.format(text).text()).isEqualTo(text);
+  }
+
+  @Test
+  void explainTellsThem() {
+    assertThat(Explain.render(plan("PARSE http_get(url=template)"), List.of()))
+        .contains("texts     url of http_get: template\n");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "PARSE http_get(url=tempalte) | unknown form 'tempalte' | template",
+        "PARSE http_get(ulr=hash)     | unknown field 'ulr' of http_get | url",
+        "PARSE http_get(status=hash)  | status of http_get is no text | ''",
+        "PARSE http_get(src_ip=hash)  | src_ip of http_get is no text | ''",
+        "PARSE http_get(url=hash, url=path) | url is given two forms | ''",
+        "PARSE http_get(url)          | unexpected ')' | ''",
+        "PARSE http_get()             | unexpected ')' | ''",
+        "PARSE http_get(url=)         | unexpected ')' | ''",
+        "PARSE nothing(url=hash)      | unknown parser 'nothing' | ''",
+      })
+  void errorsSayWhatIsWrong(String parse, String message, String suggestion) {
+    List<QueryError> errors = compile(parse).errors();
+    assertThat(errors).hasSize(1);
+    assertThat(errors.get(0).message()).isEqualTo(message);
+    assertThat(errors.get(0).suggestion()).isEqualTo(suggestion);
+  }
+}
