@@ -81,6 +81,32 @@ final class Arguments {
     return inside ? number.get().intValue() : otherwise;
   }
 
+  /** A number above 0 and at most 100. */
+  double percent(String name, double otherwise) {
+    Optional<Ast.Word> word = word(name);
+    if (word.isEmpty()) {
+      return otherwise;
+    }
+    String expected = "a number above 0 and at most 100";
+    Optional<BigDecimal> number = Literals.number(word.get().text());
+    if (number.isEmpty()) {
+      String message = "%s takes a number, but %s is %s";
+      String text = word.get().text();
+      errors.type(
+          word.get().span(),
+          message.formatted(name, Names.quoted(text), Literals.kindOf(text)),
+          expected);
+      return otherwise;
+    }
+    double percent = number.get().doubleValue();
+    if (percent <= 0 || percent > 100) {
+      String message = "%s=%s is out of range".formatted(name, word.get().text());
+      errors.range(word.get().span(), message, expected);
+      return otherwise;
+    }
+    return percent;
+  }
+
   /**
    * A window's length or slide in nanoseconds, of whole milliseconds; empty if not given or wrong.
    */

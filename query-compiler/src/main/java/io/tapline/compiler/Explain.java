@@ -3,6 +3,7 @@ package io.tapline.compiler;
 import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Aggregate;
+import io.tapline.schema.proto.Condition;
 import io.tapline.schema.proto.Difference;
 import io.tapline.schema.proto.Limit;
 import io.tapline.schema.proto.Monitor;
@@ -168,7 +169,15 @@ public final class Explain {
     String key = String.join(", ", processor.getKeyList());
     steps.add("group   " + (key.isEmpty() ? "all together" : "by " + key));
     steps.add("window  " + window(processor.getWindow()));
-    steps.add(aggregate(processor.getAggregate()));
+    steps.add(aggregate(processor));
+    if (processor.hasCondition()) {
+      steps.add("filter  " + condition(processor.getCondition()));
+    }
+    if (processor.hasTrigger()) {
+      steps.add(
+          "alert   %s, after %d in a row"
+              .formatted(processor.getTrigger().getSeverity(), processor.getTrigger().getAfter()));
+    }
     if (processor.hasRanking()) {
       String order = processor.getRanking().getAscending() ? "smallest" : "largest";
       steps.add("rank    the %d %s".formatted(processor.getRanking().getK(), order));
@@ -198,8 +207,24 @@ public final class Explain {
         : "the whole query, a snapshot every " + slide;
   }
 
-  private static String aggregate(Aggregate aggregate) {
+  private static String condition(Condition condition) {
+    String comparison = condition.getComparison().name().toLowerCase(Locale.ROOT);
+    String threshold =
+        BigDecimal.valueOf(condition.getThreshold()).stripTrailingZeros().toPlainString();
+    return comparison.replace('_', ' ') + " " + threshold;
+  }
+
+  private static String aggregate(Processor processor) {
+    Aggregate aggregate = processor.getAggregate();
     return switch (aggregate) {
+      case HISTOGRAM -> "spread  count and histogram";
+      case PERCENTILE ->
+          "p%-6s of each group"
+              .formatted(
+                  BigDecimal.valueOf(processor.getShare())
+                      .movePointRight(2)
+                      .stripTrailingZeros()
+                      .toPlainString());
       case DISTRIBUTION -> "spread  count, mean, min, max, quantiles, histogram";
       default -> "%-7s of each group".formatted(aggregate.name().toLowerCase(Locale.ROOT));
     };

@@ -19,6 +19,12 @@ public final class ProcessorCatalogue {
   static final int MOST_PANES = 10_000;
 
   static final List<String> ORDERS = List.of("desc", "asc");
+  static final List<String> SEVERITIES = List.of("info", "warning", "critical");
+  static final int MOST_AFTER = 1000;
+  static final String DEFAULT_CONDITION = "count > 0";
+  private static final String CONDITIONS =
+      "count, or sum, avg, max, min, rate, distinct or p1 to p99.9 of (field); >, >=, < or <=; a number, size or duration";
+
   static final List<String> AGGREGATES = List.of("count", "sum", "max", "min", "avg");
 
   private static final List<Definition> DEFINITIONS =
@@ -30,7 +36,24 @@ public final class ProcessorCatalogue {
           group("group-avg", "each group's mean of a field", Aggregate.AVG),
           group("group-max", "each group's largest value of a field", Aggregate.MAX),
           group("group-min", "each group's smallest value of a field", Aggregate.MIN),
-          group("group-count", "each group's number of tuples", Aggregate.COUNT));
+          group("group-count", "each group's number of tuples", Aggregate.COUNT),
+          group("sum", "the sum of a field", Aggregate.SUM),
+          group("avg", "the mean of a field", Aggregate.AVG),
+          group("max", "the largest value of a field", Aggregate.MAX),
+          group("min", "the smallest value of a field", Aggregate.MIN),
+          group("count", "the number of tuples", Aggregate.COUNT),
+          new Definition(Family.RATE, rate(), Aggregate.RATE),
+          new Definition(Family.DISTINCT, distinct(), Aggregate.DISTINCT),
+          new Definition(Family.GROUP, percentile(), Aggregate.PERCENTILE),
+          group("histogram", "how the values of a field are spread", Aggregate.HISTOGRAM),
+          new Definition(Family.DIFF, diff(), Aggregate.AVG),
+          new Definition(Family.GROUP, chosen("group", "an aggregate of each group"), null),
+          new Definition(
+              Family.JOIN,
+              chosen("join", "an aggregate by fields of another parser's tuple of the same flow"),
+              null),
+          new Definition(Family.FILTER, filter(), null),
+          new Definition(Family.TRIGGER, trigger(), null));
 
   private ProcessorCatalogue() {}
 
@@ -38,13 +61,18 @@ public final class ProcessorCatalogue {
   enum Family {
     TOP_K,
     DIFF,
-    GROUP
+    GROUP,
+    RATE,
+    DISTINCT,
+    JOIN,
+    FILTER,
+    TRIGGER
   }
 
   /**
    * A processor and its meaning.
    *
-   * @param aggregate null for top-k, which chooses by its arguments
+   * @param aggregate null where the arguments choose
    */
   record Definition(Family family, ProcessorInfo info, Aggregate aggregate) {}
 
@@ -111,16 +139,149 @@ public final class ProcessorCatalogue {
   private static Definition group(String name, String description, Aggregate aggregate) {
     List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
     if (aggregate != Aggregate.COUNT) {
-      arguments.add(
-          new ArgumentInfo(
-              "by",
-              ArgumentType.FIELD,
-              "the parser's value field",
-              "a numeric field",
-              "what is aggregated"));
+      arguments.add(aggregated());
     }
     arguments.addAll(queryWindow());
     return new Definition(Family.GROUP, new ProcessorInfo(name, description, arguments), aggregate);
+  }
+
+  private static ProcessorInfo rate() {
+    List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
+    arguments.add(
+        new ArgumentInfo(
+            "by",
+            ArgumentType.FIELD,
+            "none: tuples are counted",
+            "a numeric field",
+            "what is summed"));
+    arguments.add(
+        new ArgumentInfo("w", ArgumentType.DURATION, "10s", "10ms to 24h", "length of the window"));
+    arguments.add(slide("w/10, at least 1s, at most w"));
+    return new ProcessorInfo("rate", "tuples, or the sum of a field, per second", arguments);
+  }
+
+  private static ProcessorInfo distinct() {
+    List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
+    arguments.add(
+        new ArgumentInfo(
+            "of",
+            ArgumentType.FIELD,
+            "the first of the parser's main fields",
+            "a field",
+            "whose different values are counted"));
+    arguments.addAll(queryWindow());
+    return new ProcessorInfo("distinct", "how many different values a field has", arguments);
+  }
+
+  private static ProcessorInfo percentile() {
+    List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy(), aggregated()));
+    arguments.add(
+        new ArgumentInfo(
+            "p", ArgumentType.NUMBER, "99", "above 0 to 100", "per cent of values not above it"));
+    arguments.addAll(queryWindow());
+    return new ProcessorInfo("percentile", "a percentile of a field", arguments);
+  }
+
+  private static ProcessorInfo diff() {
+    List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
+    arguments.add(
+        new ArgumentInfo(
+            "agg",
+            ArgumentType.CHOICE,
+            "avg",
+            Names.either(AGGREGATES),
+            "how a group's durations become one"));
+    arguments.addAll(queryWindow());
+    return new ProcessorInfo(
+        "diff", "durations from start to end, as the first parser knows them", arguments);
+  }
+
+  private static ProcessorInfo chosen(String name, String description) {
+    List<ArgumentInfo> arguments = new ArrayList<>();
+    arguments.add(
+        name.equals("group")
+            ? groupBy()
+            : new ArgumentInfo(
+                "group",
+                ArgumentType.FIELDS,
+                "the second parser's main fields",
+                "fields of the first parser and one other",
+                "what a group has in common"));
+    arguments.add(aggregated());
+    arguments.add(
+        new ArgumentInfo(
+            "agg",
+            ArgumentType.CHOICE,
+            "count; with by= the sum",
+            Names.either(AGGREGATES),
+            "how a group's values become one"));
+    arguments.addAll(queryWindow());
+    return new ProcessorInfo(name, description, arguments);
+  }
+
+  private static ProcessorInfo filter() {
+    List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy(), when()));
+    arguments.addAll(queryWindow());
+    return new ProcessorInfo("filter", "the groups that meet a condition", arguments);
+  }
+
+  private static ProcessorInfo trigger() {
+    return new ProcessorInfo(
+        "trigger",
+        "alerts that begin and end with a condition on a group",
+        List.of(
+            groupBy(),
+            when(),
+            new ArgumentInfo(
+                "every", ArgumentType.DURATION, "1s", "10ms to w", "how often it is looked at"),
+            new ArgumentInfo(
+                "w", ArgumentType.DURATION, "every", "10ms to 24h", "length of the window"),
+            new ArgumentInfo(
+                "clear",
+                ArgumentType.TEXT,
+                "that of when",
+                "a number, size or duration",
+                "threshold that ends an alert once it has begun"),
+            new ArgumentInfo(
+                "after",
+                ArgumentType.INTEGER,
+                "1",
+                "1 to " + MOST_AFTER,
+                "windows in a row before an alert begins"),
+            new ArgumentInfo(
+                "cooldown",
+                ArgumentType.DURATION,
+                "none",
+                "10ms to 24h",
+                "least time from one alert of a group to its next"),
+            new ArgumentInfo(
+                "severity",
+                ArgumentType.CHOICE,
+                "warning",
+                Names.either(SEVERITIES),
+                "what the alert says of itself"),
+            new ArgumentInfo(
+                "webhook",
+                ArgumentType.TEXT,
+                "none",
+                "an http or https URL",
+                "is posted each alert"),
+            new ArgumentInfo(
+                "topic", ArgumentType.TEXT, "none", "a Kafka topic", "is sent each alert")));
+  }
+
+  private static ArgumentInfo when() {
+    return new ArgumentInfo(
+        "when", ArgumentType.CONDITION, DEFAULT_CONDITION, CONDITIONS, "what a group must meet");
+  }
+
+  private static ArgumentInfo aggregated() {
+    return new ArgumentInfo(
+        "by",
+        ArgumentType.FIELD,
+        "the parser's value field",
+        "a numeric field",
+        "what is aggregated");
   }
 
   private static ArgumentInfo groupBy() {

@@ -1,10 +1,15 @@
 package io.tapline.compiler;
 
+import com.google.protobuf.util.Durations;
+import io.tapline.schema.proto.Action;
 import io.tapline.schema.proto.Aggregate;
 import io.tapline.schema.proto.Difference;
+import io.tapline.schema.proto.Join;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Ranking;
+import io.tapline.schema.proto.Trigger;
 import io.tapline.schema.proto.Value;
+import io.tapline.schema.proto.Window;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -38,6 +43,10 @@ final class ProcessorCompiler {
       k(arguments);
       arguments.choice("order", ProcessorCatalogue.ORDERS);
       arguments.choice("agg", ProcessorCatalogue.AGGREGATES);
+    } else if (definition.get().family() == ProcessorCatalogue.Family.TRIGGER) {
+      WindowReader.every(arguments, errors);
+    } else if (definition.get().family() == ProcessorCatalogue.Family.RATE) {
+      WindowReader.rolling(arguments, errors);
     } else {
       WindowReader.wholeQueryOr(arguments, errors);
     }
@@ -67,10 +76,216 @@ final class ProcessorCompiler {
     Optional<Processor.Builder> compiled =
         switch (definition.get().family()) {
           case TOP_K -> topK(arguments);
-          case DIFF -> diff(arguments, definition.get().aggregate());
-          case GROUP -> group(arguments, definition.get().aggregate());
+          case DIFF -> diff(arguments, chosen(arguments, definition.get().aggregate()));
+          case GROUP -> group(arguments, chosen(arguments, definition.get().aggregate()));
+          case RATE -> rate(arguments);
+          case DISTINCT -> distinct(arguments);
+          case JOIN -> join(arguments);
+          case FILTER -> filter(arguments, WindowReader.wholeQueryOr(arguments, errors));
+          case TRIGGER -> trigger(arguments);
         };
     return compiled.map(builder -> builder.setName(definition.get().info().name()).build());
+  }
+
+  /** What agg= says, where a processor has it; else what the processor stands for. */
+  private static Aggregate chosen(Arguments arguments, Aggregate otherwise) {
+    Aggregate withoutAgg =
+        otherwise != null ? otherwise : arguments.has("by") ? Aggregate.SUM : Aggregate.COUNT;
+    return arguments
+        .choice("agg", ProcessorCatalogue.AGGREGATES)
+        .map(name -> Aggregate.valueOf(name.toUpperCase(Locale.ROOT)))
+        .orElse(withoutAgg);
+  }
+
+  private Optional<Processor.Builder> rate(Arguments arguments) {
+    Aggregate kind = arguments.has("by") ? Aggregate.SUM : Aggregate.COUNT;
+    return group(arguments, kind, WindowReader.rolling(arguments, errors))
+        .map(
+            result -> {
+              result.getValueBuilder().setUnit(perSecond(result.getValue().getUnit()));
+              return result.setAggregate(Aggregate.RATE);
+            });
+  }
+
+  private static String perSecond(String unit) {
+    return unit.isEmpty() || unit.equals("count") ? "per_second" : unit + "_per_second";
+  }
+
+  private Optional<Processor.Builder> distinct(Arguments arguments) {
+    Window window = WindowReader.wholeQueryOr(arguments, errors);
+    return different(arguments, arguments.word("of"), window);
+  }
+
+  private Optional<Processor.Builder> different(
+      Arguments arguments, Optional<Ast.Word> of, Window window) {
+    List<ParserInfo> owners = of.map(word -> Fields.having(parsers, word)).orElse(parsers);
+    if (owners.isEmpty()) {
+      fields.unknown(of.orElseThrow());
+      return Optional.empty();
+    }
+    ParserInfo parser = Fields.firstHaving(owners, arguments.words("group"));
+    Processor.Builder result =
+        Processor.newBuilder().setAggregate(Aggregate.DISTINCT).setWindow(window);
+    setKey(result, parser, arguments, "group");
+    if (of.isEmpty() && mainFields(parser, arguments).isEmpty()) {
+      return Optional.empty();
+    }
+    String field =
+        of.map(word -> Catalogue.field(parser, word.text()).orElseThrow().name())
+            .orElseGet(() -> parser.mainFields().get(0));
+    return Optional.of(result.setValue(Value.newBuilder().setField(field).setUnit("count")));
+  }
+
+  private Optional<Processor.Builder> join(Arguments arguments) {
+    if (parsers.size() < 2) {
+      String message = "join needs the tuples of two parsers, and PARSE names one";
+      errors.conflict(arguments.processor().span(), message, "a second parser in PARSE");
+      return Optional.empty();
+    }
+    Aggregate aggregate = chosen(arguments, null);
+    Window window = WindowReader.wholeQueryOr(arguments, errors);
+    ParserInfo first = parsers.get(0);
+    Processor.Builder result = Processor.newBuilder().setAggregate(aggregate).setWindow(window);
+    if (arguments.has("group")) {
+      setKey(result, first, arguments, "group");
+    } else {
+      ParserInfo second = parsers.get(1);
+      List<String> main = mainFields(second, arguments);
+      result
+          .setParser(first.name())
+          .addAllKey(main)
+          .setJoin(Join.newBuilder().setParser(second.name()).addAllFields(main));
+    }
+    if (aggregate == Aggregate.COUNT) {
+      return Optional.of(result.setValue(counted()));
+    }
+    if (arguments.has("by")
+        && Fields.having(List.of(first), arguments.word("by").get()).isEmpty()) {
+      fields.unknown(arguments.word("by").get());
+      return Optional.empty();
+    }
+    return value(first, arguments, "agg").map(field -> result.setValue(valueOf(field)));
+  }
+
+  /** Groups by the aggregate and field of a condition, which they must meet. */
+  private Optional<Processor.Builder> filter(Arguments arguments, Window window) {
+    Ast.Word when =
+        arguments
+            .word("when")
+            .orElse(
+                new Ast.Word(
+                    ProcessorCatalogue.DEFAULT_CONDITION, "", arguments.processor().span()));
+    return ConditionReader.read(when, errors)
+        .flatMap(
+            read ->
+                conditioned(arguments, read, when, window)
+                    .map(result -> result.setCondition(read.condition())));
+  }
+
+  private Optional<Processor.Builder> conditioned(
+      Arguments arguments, ConditionReader.Read read, Ast.Word when, Window window) {
+    Optional<Ast.Word> field = Optional.ofNullable(read.field());
+    String aggregate = read.aggregate();
+    if (aggregate.equals("distinct")) {
+      return different(arguments, field, window);
+    }
+    if (aggregate.equals("count") || aggregate.equals("rate") && field.isEmpty()) {
+      ParserInfo parser = Fields.firstHaving(parsers, arguments.words("group"));
+      Processor.Builder result = Processor.newBuilder().setWindow(window).setValue(counted());
+      setKey(result, parser, arguments, "group");
+      boolean perSecond = aggregate.equals("rate");
+      return bounded(
+          result.setAggregate(perSecond ? Aggregate.RATE : Aggregate.COUNT), when, errors);
+    }
+    Optional<Double> share = percentile(aggregate);
+    boolean known =
+        share.isPresent()
+            || aggregate.equals("rate")
+            || ProcessorCatalogue.AGGREGATES.contains(aggregate);
+    if (!known || field.isEmpty()) {
+      String message =
+          known ? "%s needs a field".formatted(aggregate) : "unknown aggregate " + aggregate;
+      errors.type(when.span(), message, "for example \"sum(bytes) > 10MB\" or \"count >= 100\"");
+      return Optional.empty();
+    }
+    List<ParserInfo> owners = Fields.having(parsers, field.get());
+    if (owners.isEmpty()) {
+      fields.unknown(field.get());
+      return Optional.empty();
+    }
+    ParserInfo parser = Fields.firstHaving(owners, arguments.words("group"));
+    Processor.Builder result = Processor.newBuilder().setWindow(window);
+    setKey(result, parser, arguments, "group");
+    share.ifPresent(result::setShare);
+    Aggregate meant =
+        share.isPresent()
+            ? Aggregate.PERCENTILE
+            : Aggregate.valueOf(aggregate.toUpperCase(Locale.ROOT));
+    return fields
+        .numeric(parser, field.get())
+        .flatMap(info -> bounded(result.setValue(valueOf(info)).setAggregate(meant), when, errors));
+  }
+
+  /** A rate is one of a window: what the whole query is, is not known before its end. */
+  private static Optional<Processor.Builder> bounded(
+      Processor.Builder result, Ast.Word when, Errors errors) {
+    if (result.getAggregate() == Aggregate.RATE && !result.getWindow().hasSize()) {
+      errors.conflict(when.span(), "a rate needs a window", "w, for example w=10s");
+      return Optional.empty();
+    }
+    return Optional.of(result);
+  }
+
+  /** p50, p99.9… as a share. */
+  private static Optional<Double> percentile(String aggregate) {
+    return aggregate.startsWith("p")
+        ? Literals.number(aggregate.substring(1))
+            .map(number -> number.doubleValue() / 100)
+            .filter(share -> share > 0 && share < 1)
+        : Optional.empty();
+  }
+
+  private Optional<Processor.Builder> trigger(Arguments arguments) {
+    Optional<Processor.Builder> watched = filter(arguments, WindowReader.every(arguments, errors));
+    return watched.map(result -> result.setTrigger(triggerOf(arguments, result)));
+  }
+
+  private Trigger.Builder triggerOf(Arguments arguments, Processor.Builder watched) {
+    Trigger.Builder trigger =
+        Trigger.newBuilder()
+            .setClear(watched.getCondition().getThreshold())
+            .setAfter(arguments.integer("after", 1, ProcessorCatalogue.MOST_AFTER, 1))
+            .setSeverity(
+                arguments.choice("severity", ProcessorCatalogue.SEVERITIES).orElse("warning"));
+    arguments.windowNs("cooldown").map(Durations::fromNanos).ifPresent(trigger::setCooldown);
+    arguments
+        .word("clear")
+        .ifPresent(
+            word ->
+                ConditionReader.threshold(word.text())
+                    .ifPresentOrElse(
+                        trigger::setClear,
+                        () ->
+                            errors.type(
+                                word.span(),
+                                "clear is no threshold: " + Names.quoted(word.text()),
+                                "a number, size or duration, for example 5MB")));
+    action(arguments, "webhook", "https?://[^\\s/]+(/\\S*)?", "an http or https URL")
+        .ifPresent(url -> trigger.addActions(Action.newBuilder().setWebhook(url)));
+    action(arguments, "topic", "[a-zA-Z0-9._-]{1,249}", "letters, digits, '.', '_' and '-'")
+        .ifPresent(topic -> trigger.addActions(Action.newBuilder().setTopic(topic)));
+    return trigger;
+  }
+
+  private Optional<String> action(
+      Arguments arguments, String name, String pattern, String expected) {
+    Optional<Ast.Word> word = arguments.word(name);
+    if (word.isPresent() && !word.get().text().matches(pattern)) {
+      String message = "%s can't be %s".formatted(name, Names.quoted(word.get().text()));
+      errors.type(word.get().span(), message, expected);
+      return Optional.empty();
+    }
+    return word.map(Ast.Word::text);
   }
 
   private Optional<Processor.Builder> topK(Arguments arguments) {
@@ -196,10 +411,17 @@ final class ProcessorCompiler {
   }
 
   private Optional<Processor.Builder> group(Arguments arguments, Aggregate aggregate) {
-    Processor.Builder result =
-        Processor.newBuilder()
-            .setAggregate(aggregate)
-            .setWindow(WindowReader.wholeQueryOr(arguments, errors));
+    Optional<Processor.Builder> result =
+        group(arguments, aggregate, WindowReader.wholeQueryOr(arguments, errors));
+    if (aggregate == Aggregate.PERCENTILE) {
+      result.ifPresent(builder -> builder.setShare(arguments.percent("p", 99) / 100));
+    }
+    return result;
+  }
+
+  private Optional<Processor.Builder> group(
+      Arguments arguments, Aggregate aggregate, Window window) {
+    Processor.Builder result = Processor.newBuilder().setAggregate(aggregate).setWindow(window);
     Optional<ParserInfo> parser = groupParser(arguments, aggregate);
     if (parser.isEmpty()) {
       return Optional.empty();

@@ -22,10 +22,13 @@ public record ProcessorInfo(String name, String description, List<ArgumentInfo> 
   /** Types of arguments. */
   public enum ArgumentType {
     INTEGER("whole number"),
+    NUMBER("number"),
     DURATION("duration"),
     FIELD("field"),
     FIELDS("field or (field, …)"),
-    CHOICE("choice");
+    CHOICE("choice"),
+    CONDITION("condition"),
+    TEXT("text");
 
     /** As users read it. */
     public final String text;

@@ -39,6 +39,18 @@ final class WindowReader {
     return Window.newBuilder().setSlide(Durations.fromNanos(slide)).build();
   }
 
+  /** Windows that end each {@code every=}, as long as that unless w is given. */
+  static Window every(Arguments arguments, Errors errors) {
+    WindowReader reader = new WindowReader(arguments, errors);
+    long slide = arguments.windowNs("every").orElse(LEAST_DEFAULT_SLIDE_NS);
+    long size = arguments.windowNs("w").orElse(slide);
+    reader.check(size, slide, "every");
+    return Window.newBuilder()
+        .setSize(Durations.fromNanos(size))
+        .setSlide(Durations.fromNanos(slide))
+        .build();
+  }
+
   /** w is wrong already; s can still be. */
   private Window wrong() {
     arguments.windowNs("s");
@@ -47,7 +59,7 @@ final class WindowReader {
 
   private Window sized(long sizeNs) {
     Optional<Long> slide = arguments.windowNs("s");
-    slide.ifPresent(slideNs -> check(sizeNs, slideNs));
+    slide.ifPresent(slideNs -> check(sizeNs, slideNs, "s"));
     return Window.newBuilder()
         .setSize(Durations.fromNanos(sizeNs))
         .setSlide(Durations.fromNanos(slide.orElse(defaultSlideNs(sizeNs))))
@@ -59,20 +71,21 @@ final class WindowReader {
     return Math.min(sizeNs, Math.max(sizeNs / DEFAULT_SLIDES, LEAST_DEFAULT_SLIDE_NS));
   }
 
-  private void check(long sizeNs, long slideNs) {
+  private void check(long sizeNs, long slideNs, String name) {
     String size = Literals.durationText(sizeNs);
     String slide = Literals.durationText(slideNs);
     long paneNs = BigInteger.valueOf(sizeNs).gcd(BigInteger.valueOf(slideNs)).longValueExact();
     if (slideNs > sizeNs) {
-      String message = "s=%s is longer than w=%s".formatted(slide, size);
-      errors.range(arguments.span("s"), message, "10ms to " + size);
+      String message = "%s=%s is longer than w=%s".formatted(name, slide, size);
+      errors.range(arguments.span(name), message, "10ms to " + size);
     } else if (sizeNs / paneNs > ProcessorCatalogue.MOST_PANES) {
       String message =
-          "w=%s and s=%s make %d panes of %s"
-              .formatted(size, slide, sizeNs / paneNs, Literals.durationText(paneNs));
+          "w=%s and %s=%s make %d panes of %s"
+              .formatted(size, name, slide, sizeNs / paneNs, Literals.durationText(paneNs));
       String expected =
-          "at most %d, for example s a larger part of w".formatted(ProcessorCatalogue.MOST_PANES);
-      errors.range(arguments.span("s"), message, expected);
+          "at most %d, for example %s a larger part of w"
+              .formatted(ProcessorCatalogue.MOST_PANES, name);
+      errors.range(arguments.span(name), message, expected);
     }
   }
 }

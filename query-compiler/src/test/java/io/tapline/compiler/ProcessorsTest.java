@@ -1,9 +1,11 @@
 package io.tapline.compiler;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import com.google.protobuf.util.Durations;
 import io.tapline.schema.proto.Aggregate;
+import io.tapline.schema.proto.Condition;
 import io.tapline.schema.proto.Processor;
 import java.util.List;
 import java.util.Map;
@@ -18,9 +20,25 @@ import org.junit.jupiter.params.provider.MethodSource;
 class ProcessorsTest {
   /** A value of each argument that is not the default. */
   private static final Map<String, String> SAMPLES =
-      Map.of(
-          "k", "3", "w", "20s", "s", "5s", "by", "status", "order", "asc", "key", "host", "agg",
-          "sum", "group", "url");
+      Map.ofEntries(
+          Map.entry("k", "3"),
+          Map.entry("w", "20s"),
+          Map.entry("s", "5s"),
+          Map.entry("by", "status"),
+          Map.entry("order", "asc"),
+          Map.entry("key", "host"),
+          Map.entry("agg", "sum"),
+          Map.entry("group", "url"),
+          Map.entry("of", "host"),
+          Map.entry("p", "50"),
+          Map.entry("when", "\"max(first_byte_ns) >= 20ms\""),
+          Map.entry("every", "20ms"),
+          Map.entry("clear", "1"),
+          Map.entry("after", "3"),
+          Map.entry("cooldown", "5s"),
+          Map.entry("severity", "critical"),
+          Map.entry("webhook", "\"http://h1/alerts\""),
+          Map.entry("topic", "alerts"));
 
   static Stream<Arguments> arguments() {
     return ProcessorCatalogue.all().stream()
@@ -32,7 +50,8 @@ class ProcessorsTest {
   void everyArgumentTakesEffect(String processor, String argument) {
     assertThat(SAMPLES).containsKey(argument);
     String with = "(%s: %s=%s)".formatted(processor, argument, SAMPLES.get(argument));
-    assertThat(one("http_get", with)).isNotEqualTo(one("http_get", "(" + processor + ")"));
+    String parsers = processor.equals("join") ? "http_get, mysql_query" : "http_get";
+    assertThat(one(parsers, with)).isNotEqualTo(one(parsers, "(" + processor + ")"));
   }
 
   @ParameterizedTest(name = "{0}: {1}")
@@ -73,6 +92,62 @@ class ProcessorsTest {
     assertThat(compiled.getValue().getField()).isEqualTo(field == null ? "" : field);
     assertThat(compiled.getValue().hasCount()).isEqualTo(field == null);
     assertThat(compiled.hasRanking()).isEqualTo(compiled.getName().equals("top-k"));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "sum(bytes) > 10MB | SUM | bytes | ABOVE | 1e7",
+        "count >= 100 | COUNT | | AT_LEAST | 100",
+        "count() < 3 | COUNT | | BELOW | 3",
+        "rate(bytes) > 1.5MB/s | RATE | bytes | ABOVE | 1.5e6",
+        "rate <= 10 | RATE | | AT_MOST | 10",
+        "distinct(src-port) > 50 | DISTINCT | src_port | ABOVE | 50",
+        "p99(packets) > 20 | PERCENTILE | packets | ABOVE | 20",
+      })
+  void conditionsAre(
+      String when, Aggregate aggregate, String field, Condition.Comparison how, double threshold) {
+    Processor compiled = one("tcp_pkt_size", "(filter: w=10s, when=\"%s\")".formatted(when));
+    assertThat(compiled.getAggregate()).isEqualTo(aggregate);
+    assertThat(compiled.getValue().getField()).isEqualTo(field == null ? "" : field);
+    assertThat(compiled.getCondition().getComparison()).isEqualTo(how);
+    assertThat(compiled.getCondition().getThreshold()).isEqualTo(threshold);
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "(filter: when=\"bytes > 10MB\") | unknown aggregate bytes",
+        "(filter: when=\"sum(bytes)\") | when is no condition",
+        "(filter: when=\"sum > 3\") | sum needs a field",
+        "(filter: when=\"sum(nothing) > 3\") | unknown field 'nothing'",
+        "(filter: when=\"rate > 3\") | a rate needs a window",
+        "(trigger: when=\"count > 3\", clear=many) | clear is no threshold",
+        "(trigger: every=10s, w=5s) | every=10s is longer than w=5s",
+        "(trigger: webhook=\"ftp://h1/\") | webhook can't be",
+        "(percentile: p=0) | p=0 is out of range",
+        "(join) | join needs the tuples of two parsers",
+      })
+  void conditionsThatMeanNothingAreErrors(String processor, String message) {
+    assertThat(Fixtures.errors("PARSE tcp_pkt_size TO h1 PROCESS " + processor)).contains(message);
+  }
+
+  @Test
+  void triggersAre() {
+    Processor trigger =
+        one(
+            "tcp_pkt_size",
+            "(trigger: when=\"sum(bytes) > 10MB\", clear=8MB, every=10ms, after=3, cooldown=1s)");
+    assertThat(Durations.toMillis(trigger.getWindow().getSize())).isEqualTo(10);
+    assertThat(Durations.toMillis(trigger.getWindow().getSlide())).isEqualTo(10);
+    assertThat(trigger.getTrigger().getClear()).isEqualTo(8e6);
+    assertThat(trigger.getTrigger().getAfter()).isEqualTo(3);
+    assertThat(trigger.getTrigger().getSeverity()).isEqualTo("warning");
+    assertThat(Durations.toMillis(trigger.getTrigger().getCooldown())).isEqualTo(1000);
+    assertThat(one("http_get", "(percentile: p=99.9, by=status)").getShare())
+        .isEqualTo(0.999, within(1e-12));
   }
 
   @Test

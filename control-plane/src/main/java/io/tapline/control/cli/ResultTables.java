@@ -5,6 +5,8 @@ import com.fasterxml.jackson.databind.node.MissingNode;
 import io.tapline.control.cli.TextTable.Column;
 import io.tapline.control.cli.TextTable.Kind;
 import io.tapline.control.query.WindowResult;
+import java.math.BigDecimal;
+import java.math.MathContext;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
@@ -151,6 +153,20 @@ final class ResultTables {
     String field = processor.path("value").path("field").asText("");
     if (aggregate.equals("distribution")) {
       return "mean";
+    }
+    if (aggregate.equals("histogram")) {
+      return "values";
+    }
+    if (aggregate.equals("percentile")) {
+      double percent = 100 * processor.path("share").asDouble();
+      return ("p"
+              + BigDecimal.valueOf(percent)
+                  .round(new MathContext(4))
+                  .stripTrailingZeros()
+                  .toPlainString()
+              + " "
+              + field)
+          .strip();
     }
     return aggregate.equals("count") ? "count" : (aggregate + " " + field).strip();
   }
