@@ -12,6 +12,7 @@
   PARSER(monitor_stats)         \
   PARSER(mysql_query)           \
   PARSER(postgres_query)        \
+  PARSER(redis_command)         \
   PARSER(sample)                \
   PARSER(tcp_conn_time)         \
   PARSER(tcp_flow_key)          \

@@ -350,7 +350,8 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
   return answer != Answer::kNone && (client_ >= 0 || is_in(answer, kCertainAnswers));
 }
 
-void Exchange::on_hidden(Side side, uint64_t offset) {
+void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
+  const uint64_t offset = readers_[side].seen_end();
   middle_[side] = true;
   if (!confirmed_) units_[side] = 0;
   const bool in_value = std::exchange(in_value_[side], false);

@@ -38,6 +38,7 @@ enum class ExchangeVerdict : uint8_t {
 //    public:
 //     using Request = …; using Response = …;
 //     void start_in_middle(Side);      // its first bytes were not captured
+//     void set_client(Side);           // optional: the handshake told who asks
 //     ExchangeVerdict data(Side, std::span<const uint8_t>, const Segment&, TransactionSink<Request, Response>&);
 //     ExchangeVerdict gap(Side, uint64_t bytes, const Segment&, TransactionSink<Request, Response>&);
 //                                      // anything but kFine: all has been told
@@ -173,6 +174,9 @@ class TransactionParser : public StreamParser {
     Exchange& exchange = *exchanges_[slot - 1];
     for (const Side side : {Side{0}, Side{1}}) {
       if ((connection.syn_seen >> side & 1) == 0) exchange.start_in_middle(side);
+    }
+    if constexpr (requires { exchange.set_client(Side{0}); }) {
+      if (connection.client_known_by == ClientKnownBy::kHandshake) exchange.set_client(connection.client_side);
     }
     memory_bytes_ += exchange.memory_bytes();
     return exchange;

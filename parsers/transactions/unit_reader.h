@@ -36,7 +36,7 @@ struct Unit {
 // The handler, a class of the protocol's:
 //   Unit on_unit(Side, std::string_view bytes, const Segment& first)
 //                           At least 1 byte, from the beginning of a unit; `first` is the segment of that byte, with
-//                           its offset.
+//                           its offset. What is taken reaches behind all for which an earlier call wanted more.
 //   void on_skipped(Side, uint64_t end_offset, int64_t time_ns)
 //                           The bytes to skip were there; called only where there were any.
 //   Unit on_cut(Side, std::string_view bytes, const Segment& first, bool in_packet)
@@ -92,6 +92,7 @@ class UnitReader {
       }
     }
     last_byte_ns_ = segment.time_ns;
+    seen_end_ = offset_;
     return Verdict::kFine;
   }
 
@@ -121,6 +122,8 @@ class UnitReader {
 
   // Of the next byte.
   uint64_t offset() const { return offset_; }
+  // Behind the last byte of the pieces before that was there: what a gap cut off ends here at the earliest.
+  uint64_t seen_end() const { return seen_end_; }
   // Of the segment at hand.
   int64_t time_ns() const { return segment_.time_ns; }
   const Segment& segment() const { return segment_; }
@@ -286,6 +289,7 @@ class UnitReader {
   uint64_t wanted_ = 0;  // collected bytes before the handler looks again
   size_t searched_ = 0;  // by line_end()
   uint64_t offset_ = 0;
+  uint64_t seen_end_ = 0;
   uint64_t seek_bytes_ = 0;
   int64_t last_byte_ns_ = 0;
   Segment segment_ = {};

@@ -38,9 +38,9 @@ std::vector<Frame> frames_of(const Subject& subject, size_t skip, size_t count) 
 }
 
 void print(const std::string& name, const PairScore& score) {
-  std::printf("%-32s %9lu pairs %9lu right %5lu wrong %5lu again %6lu half requests %6lu half responses\n",
-              name.c_str(), score.eligible, score.right, score.wrong, score.again, score.half_requests,
-              score.half_responses);
+  std::printf("%-30s %6lu pairs %6lu right; batched %6lu pairs %6lu right; %lu wrong %lu again; halves %lu and %lu\n",
+              name.c_str(), score.eligible, score.right, score.batched, score.batched_right, score.wrong, score.again,
+              score.half_requests, score.half_responses);
   for (const std::string& example : score.examples) std::printf("    wrong: %s\n", example.c_str());
   for (const std::string& missed : score.missed) std::printf("    missed: %s\n", missed.c_str());
 }

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parsers/transactions/ordered_pairing.h"
+#include "parsers/transactions/transaction_parser.h"
+#include "parsers/transactions/unit_reader.h"
+
+namespace tapline::redis {
+
+// Its text is the command's name in upper case, then its key.
+struct Response;
+
+// Its text is the command's name in upper case, with its subcommand, then its key.
+struct Request : RequestHalf {
+  uint32_t name_bytes = 0;
+  uint32_t arguments = 0;   // behind the name
+  bool unanswered = false;  // CLIENT REPLY
+
+  std::string_view name() const { return std::string_view(text).substr(0, name_bytes); }
+  std::string_view key() const { return std::string_view(text).substr(name_bytes); }
+  bool contradicts(const Response& response) const;
+};
+
+struct Response : ResponseHalf {
+  static constexpr size_t kMaxWordBytes = 23;
+
+  char type = 0;           // the first byte of the value
+  bool null = false;       // $-1, *-1, _
+  bool cut = false;        // not all of it was captured
+  uint8_t word_bytes = 0;  // of a status, or of the code of an error: OK, WRONGTYPE, …
+  char word[kMaxWordBytes] = {};
+
+  bool is_error() const { return type == '-' || type == '!'; }
+  std::string_view status() const { return {word, word_bytes}; }
+};
+
+// Reads both sides of one Redis connection: RESP2, RESP3 and inline commands. Answers come in the order of the
+// commands, but for pushes (RESP3's `>`, and in RESP2 the messages of channels that the client subscribed to), which
+// answer nothing. SUBSCRIBE and its like are answered once for each channel; the first answer is taken.
+//
+// Nothing is told before the bytes were recognised for certain: an array of bulk strings, or both sides.
+class Exchange {
+ public:
+  using Request = redis::Request;
+  using Response = redis::Response;
+  using Sink = TransactionSink<Request, Response>;
+  static constexpr size_t kMaxPending = 4096;
+  static constexpr size_t kMaxKeyBytes = 1024;
+
+  void start_in_middle(Side side);
+  void set_client(Side side);
+  ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
+  ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
+  void end(Side side, Sink& sink);
+  void visit_pending(Sink& sink) const;
+  bool hopeless() const;
+  size_t memory_bytes() const;
+  void recycle();
+
+  // For the UnitReader.
+  Unit on_unit(Side side, std::string_view bytes, const Segment& first);
+  void on_skipped(Side side, uint64_t end_offset, int64_t time_ns);
+  Unit on_cut(Side side, std::string_view bytes, const Segment& first, bool in_packet);
+  bool may_resume(Side side, std::string_view bytes) const;
+  void on_hidden(Side side, uint64_t offset);
+  void on_too_long(Side side);
+
+ private:
+  class Filter;
+
+  // Which element of a command is next.
+  enum class Asking : uint8_t { kStart, kName, kSubcommand, kArgument };
+  // What the value being read is.
+  enum class Answering : uint8_t { kStart, kFirstElement, kResponse, kPush };
+
+  Unit request_unit(Side side, std::string_view bytes, const Segment& first);
+  Unit inline_command(Side side, std::string_view line, const Segment& first);
+  Unit element(std::string_view bytes, size_t line_bytes, uint64_t length, uint64_t begin);
+  void begin_request(bool certain);
+  void element_read(uint64_t end);
+  Unit response_unit(Side side, std::string_view bytes, const Segment& first);
+  Unit first_element(Side side, std::string_view bytes, const Segment& first);
+  bool answers(std::string_view word);
+  void begin_response();
+  void value_read(Side side, uint64_t end);
+  void recognise(Side asking, Side speaking, bool certain);
+  uint64_t settled_offset() const;
+  bool is_boundary(uint64_t offset) const;
+
+  UnitReader readers_[2] = {UnitReader(0), UnitReader(1)};
+  OrderedPairing<Request, Response, kMaxPending> pairing_;
+  Sink* sink_ = nullptr;  // during a call
+  int client_ = -1;       // side, once known
+  uint32_t units_[2] = {0, 0};
+  bool middle_[2] = {false, false};  // not from the stream's beginning
+  bool ended_[2] = {false, false};
+  bool confirmed_ = false;
+  bool over_ = false;    // MONITOR, SYNC: what comes is no answer any more
+  bool silent_ = false;  // CLIENT REPLY OFF
+  bool skips_ = false;   // CLIENT REPLY SKIP: the next command is not answered
+  bool subscribed_ = false;
+  uint32_t confirmations_ = 0;  // still to come for a SUBSCRIBE of several channels
+  Asking asking_ = Asking::kStart;
+  Side asking_side_ = 0;   // the latest that seemed to ask
+  bool begun_ = false;     // the command's request is with the pairing
+  bool answered_ = false;  // and it will be answered
+  bool wants_key_ = false;
+  uint64_t elements_ = 0;  // of the command, still to come
+  uint32_t arguments_ = 0;
+  Segment request_first_ = {};
+  Request request_;   // until it is begun, or not to be
+  std::string name_;  // of the command being read, with its subcommand
+  Answering answering_ = Answering::kStart;
+  uint64_t values_ = 0;  // of the answer, still to come
+  Segment value_first_ = {};
+  Response response_;     // until it is begun
+  Segment segment_ = {};  // at hand
+  // Where clients had received all that came before: there, an answer begins.
+  std::array<uint64_t, 16> boundaries_ = {};
+  size_t boundary_ = 0;
+};
+
+}  // namespace tapline::redis
