@@ -185,6 +185,7 @@ const Schema& MemcachedGet::schema() const {
       .main_fields = {"key"},
       .value_field = "value_bytes",
       .duration = {.field = "response_time_ns"},
+      .example = {"get", "user:48:profile", "1", "hit", "900", "151000", "163000", ""},
   };
   return schema;
 }

@@ -53,6 +53,7 @@ const Schema& RedisCommand::schema() const {
       .main_fields = {"key"},
       .value_field = "response_bytes",
       .duration = {.field = "response_time_ns"},
+      .example = {"LRANGE", "mylist", "ok", "", "122000", "480000", "45", "8557", ""},
   };
   return schema;
 }
