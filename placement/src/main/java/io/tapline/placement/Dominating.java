@@ -40,6 +40,12 @@ final class Dominating implements Strategy {
     for (int round = 0; round < ROUNDS && monitors != null; round++) {
       monitors = search.round(monitors, use);
     }
+    if (aim == Aim.FEWEST_PROCESSES) {
+      Layout other = new Dominating(Aim.LEAST_TRAFFIC).place(problem, random);
+      if (Cost.of(problem, other).dominates(bound)) {
+        search.take(other);
+      }
+    }
     if (Annealing.suits(problem)) {
       search.anneal(random);
     }

@@ -23,6 +23,7 @@ import picocli.CommandLine.Spec;
       FmtCommand.class,
       QueryCommand.class,
       ServerCommand.class,
+      SimCommand.class,
       CompletionCommand.class
     },
     footer = {"", "Exit codes: 0 success, 1 failure, 2 wrong usage.", "Start with: tapline demo"})

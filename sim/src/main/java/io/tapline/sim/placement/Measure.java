@@ -1,0 +1,40 @@
+package io.tapline.sim.placement;
+
+import io.tapline.placement.Cost;
+
+/** What is measured of a layout. Traffic is in percent of the whole workload's. */
+public enum Measure {
+  /** Figure 7: monitors to aggregators, times hops, over the workload's bits per second. */
+  BANDWIDTH("bandwidth_percent"),
+  /** Figure 7: the same times weights. */
+  WEIGHTED("weighted_percent"),
+  /** As BANDWIDTH, over the workload's bits per second times its own hops. */
+  BANDWIDTH_PER_HOP("bandwidth_per_hop_percent"),
+  /** As WEIGHTED, over the workload's bits per second times its own weights. */
+  WEIGHTED_PER_WEIGHT("weighted_per_weight_percent"),
+  /** As BANDWIDTH, with aggregators to processors. */
+  PROCESSOR_BANDWIDTH("processor_bandwidth_percent"),
+  /** As WEIGHTED, with aggregators to processors. */
+  PROCESSOR_WEIGHTED("processor_weighted_percent"),
+  /** Figure 8: processes. */
+  PROCESSES("processes");
+
+  /** Column name. */
+  public final String label;
+
+  Measure(String label) {
+    this.label = label;
+  }
+
+  double of(Cost cost, Cost.Workload all) {
+    return switch (this) {
+      case BANDWIDTH -> 100.0 * cost.hops() / all.raw();
+      case WEIGHTED -> 100.0 * cost.weighted() / all.raw();
+      case BANDWIDTH_PER_HOP -> 100.0 * cost.hops() / all.hops();
+      case WEIGHTED_PER_WEIGHT -> 100.0 * cost.weighted() / all.weighted();
+      case PROCESSOR_BANDWIDTH -> 100.0 * cost.processorHops() / all.raw();
+      case PROCESSOR_WEIGHTED -> 100.0 * cost.processorWeighted() / all.raw();
+      case PROCESSES -> cost.processes();
+    };
+  }
+}
