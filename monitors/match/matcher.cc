@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -29,8 +30,13 @@ void SetMask(int bits, uint64_t mask[2]) {
 }  // namespace
 
 std::optional<AddressPattern> AddressPattern::Parse(std::string_view prefix, uint16_t port) {
+  return Parse(prefix, port, port);
+}
+
+std::optional<AddressPattern> AddressPattern::Parse(std::string_view prefix, uint16_t first_port, uint16_t last_port) {
   AddressPattern pattern;
-  pattern.port_ = port;
+  pattern.port_ = first_port;
+  pattern.last_port_ = last_port;
   if (prefix.empty()) return pattern;
   size_t slash = prefix.find('/');
   std::string text(prefix.substr(0, slash));
@@ -71,7 +77,16 @@ bool ConnectionMatch::AnyCovers(const std::vector<AddressPattern>& patterns, con
   return false;
 }
 
+namespace {
+
+bool AnyIs(const std::vector<uint32_t>& wanted, uint32_t value) {
+  return wanted.empty() || std::find(wanted.begin(), wanted.end(), value) != wanted.end();
+}
+
+}  // namespace
+
 ConnectionMatch::Answer ConnectionMatch::Ask(const Packet& packet) const {
+  if (!AnyIs(vlans_, packet.vlan[0]) || !AnyIs(tenants_, packet.network_id)) return {false, ToSide::kUnknown};
   if (from_.empty() && to_.empty()) return {true, ToSide::kUnknown};
   bool forward = AnyCovers(to_, packet.dst_ip, packet.dst_port) && AnyCovers(from_, packet.src_ip, packet.src_port);
   bool backward = AnyCovers(to_, packet.src_ip, packet.src_port) && AnyCovers(from_, packet.dst_ip, packet.dst_port);

@@ -19,9 +19,11 @@ class AddressPattern {
   // "10.0.0.0/8", "10.0.0.1", "2001:db8::/32", or empty for any address; port 0 is any. Bits beyond the prefix are
   // ignored. Nothing if the text is no address or the length is beyond the family's.
   static std::optional<AddressPattern> Parse(std::string_view prefix, uint16_t port);
+  // The same with the ports of a range; first 0 is any port. REQUIRES: first <= last.
+  static std::optional<AddressPattern> Parse(std::string_view prefix, uint16_t first_port, uint16_t last_port);
 
   bool Covers(const IpAddress& address, uint16_t port) const {
-    return (port_ == 0 || port_ == port) && (any_address_ || CoversAddress(address));
+    return (port_ == 0 || (port_ <= port && port <= last_port_)) && (any_address_ || CoversAddress(address));
   }
 
  private:
@@ -30,6 +32,7 @@ class AddressPattern {
   bool any_address_ = true;
   bool v4_ = false;
   uint16_t port_ = 0;
+  uint16_t last_port_ = 0;
   // The mapped address as two words in memory order, and which of their bits count.
   uint64_t value_[2] = {0, 0};
   uint64_t mask_[2] = {0, 0};
@@ -42,6 +45,12 @@ class ConnectionMatch {
   ConnectionMatch(std::vector<AddressPattern> from, std::vector<AddressPattern> to)
       : from_(std::move(from)), to_(std::move(to)) {}
 
+  // Besides, wants only packets of these outer VLANs and of these tenants (VNI); an empty list wants all.
+  void Restrict(std::vector<uint32_t> vlans, std::vector<uint32_t> tenants) {
+    vlans_ = std::move(vlans);
+    tenants_ = std::move(tenants);
+  }
+
   struct Answer {
     bool wanted;
     // Unknown where the packet fits both ways round.
@@ -49,13 +58,15 @@ class ConnectionMatch {
   };
   Answer Ask(const Packet& packet) const;
   // Whether it wants every packet.
-  bool wants_all() const { return from_.empty() && to_.empty(); }
+  bool wants_all() const { return from_.empty() && to_.empty() && vlans_.empty() && tenants_.empty(); }
 
  private:
   static bool AnyCovers(const std::vector<AddressPattern>& patterns, const IpAddress& address, uint16_t port);
 
   std::vector<AddressPattern> from_;
   std::vector<AddressPattern> to_;
+  std::vector<uint32_t> vlans_;
+  std::vector<uint32_t> tenants_;
 };
 
 }  // namespace tapline

@@ -105,6 +105,30 @@ TEST(ConnectionMatchTest, FittingBothWaysGivesNoHint) {
   EXPECT_EQ(answer.to_side, ToSide::kUnknown);
 }
 
+TEST(ConnectionMatchTest, PortsOfARange) {
+  ConnectionMatch match({}, {*AddressPattern::Parse("10.0.0.0/8", 8000, 8099)});
+  for (uint16_t port : {8000, 8042, 8099}) EXPECT_TRUE(match.Ask(Between("1.1.1.1", 5, "10.0.0.1", port)).wanted);
+  for (uint16_t port : {7999, 8100}) EXPECT_FALSE(match.Ask(Between("1.1.1.1", 5, "10.0.0.1", port)).wanted);
+}
+
+TEST(ConnectionMatchTest, VlansAndTenants) {
+  ConnectionMatch match({}, {Pattern("", 80)});
+  match.Restrict({100, 200}, {5001});
+  Packet packet = Between("1.1.1.1", 5, "10.0.0.1", 80);
+  EXPECT_FALSE(match.Ask(packet).wanted);
+  packet.vlan_tags = 1;
+  packet.vlan[0] = 200;
+  EXPECT_FALSE(match.Ask(packet).wanted);
+  packet.network_id = 5001;
+  EXPECT_TRUE(match.Ask(packet).wanted);
+  packet.vlan[0] = 300;
+  EXPECT_FALSE(match.Ask(packet).wanted);
+  ConnectionMatch all;
+  EXPECT_TRUE(all.wants_all());
+  all.Restrict({100}, {});
+  EXPECT_FALSE(all.wants_all());
+}
+
 TEST(ConnectionMatchTest, AnyOfSeveral) {
   ConnectionMatch match({}, {Pattern("10.0.0.1", 80), Pattern("2001:db8::/32", 3306)});
   EXPECT_TRUE(match.Ask(Between("1.1.1.1", 5, "10.0.0.1", 80)).wanted);

@@ -35,7 +35,11 @@ Status ReadAddresses(const google::protobuf::RepeatedPtrField<v1::Address>& addr
                      std::vector<AddressPattern>* out) {
   for (const v1::Address& address : addresses) {
     if (address.port() > UINT16_MAX) return Status::User("port " + std::to_string(address.port()) + " is above 65535");
-    auto pattern = AddressPattern::Parse(address.prefix(), static_cast<uint16_t>(address.port()));
+    uint32_t last = std::max(address.port(), address.last_port());
+    if (last > UINT16_MAX) return Status::User("port " + std::to_string(last) + " is above 65535");
+    if (address.last_port() > 0 && address.port() == 0) return Status::User("a port range needs a first port");
+    auto pattern =
+        AddressPattern::Parse(address.prefix(), static_cast<uint16_t>(address.port()), static_cast<uint16_t>(last));
     if (!pattern) return Status::User("'" + address.prefix() + "' is no address prefix");
     out->push_back(*pattern);
   }
@@ -47,6 +51,7 @@ Status ReadMatch(const v1::Match& match, QuerySpec* spec) {
   if (Status status = ReadAddresses(match.from(), &from); !status.ok()) return status;
   if (Status status = ReadAddresses(match.to(), &to); !status.ok()) return status;
   spec->match = ConnectionMatch(std::move(from), std::move(to));
+  spec->match.Restrict({match.vlans().begin(), match.vlans().end()}, {match.tenants().begin(), match.tenants().end()});
   return {};
 }
 

@@ -17,7 +17,7 @@ std::string PlanWith(const std::string& more) {
 
 TEST(PlanTest, EveryFieldTakesEffect) {
   QuerySpec spec;
-  Status status = Parse(PlanWith(R"(,"match":{"to":[{"prefix":"10.0.0.0/8","port":80}]},)"
+  Status status = Parse(PlanWith(R"(,"match":{"to":[{"prefix":"10.0.0.0/8","port":80,"last_port":89}],"vlans":[7]},)"
                                  R"("limit":{"duration":"1.5s"},"sampling":{"mode":"FIXED","rate":0.25})"),
                         &spec);
   ASSERT_TRUE(status.ok()) << status.message();
@@ -30,11 +30,12 @@ TEST(PlanTest, EveryFieldTakesEffect) {
   EXPECT_EQ(spec.limit_packets, std::nullopt);
   EXPECT_EQ(spec.sampling_rate, 0.25);
   Packet packet;
-  packet.dst_port = 80;
+  packet.dst_port = 85;
+  packet.vlan[0] = 7;
   const uint8_t ten[4] = {10, 1, 2, 3};
   packet.dst_ip = IpAddress::v4(ten);
   EXPECT_TRUE(spec.match.Ask(packet).wanted);
-  packet.dst_port = 81;
+  packet.dst_port = 90;
   EXPECT_FALSE(spec.match.Ask(packet).wanted);
 }
 
@@ -86,6 +87,8 @@ TEST(PlanTest, WhatIsWrongIsNamed) {
       {R"({"format":1,"query":"q","parsers":["http_get"],"monitors":[{"id":"x"}]})", "no monitor 'local-0'"},
       {PlanWith(R"(,"match":{"to":[{"prefix":"h1"}]})"), "'h1' is no address"},
       {PlanWith(R"(,"match":{"to":[{"port":70000}]})"), "70000"},
+      {PlanWith(R"(,"match":{"to":[{"port":80,"last_port":70000}]})"), "70000"},
+      {PlanWith(R"(,"match":{"to":[{"last_port":90}]})"), "first port"},
       {PlanWith(R"(,"limit":{"duration":"-1s"})"), "positive"},
       {PlanWith(R"(,"sampling":{"mode":"FIXED","rate":1.5})"), "sampling rate"},
   };

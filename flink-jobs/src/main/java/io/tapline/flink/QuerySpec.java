@@ -1,5 +1,6 @@
 package io.tapline.flink;
 
+import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
 import java.io.Serializable;
@@ -23,7 +24,8 @@ public record QuerySpec(
     List<String> parsers,
     List<String> monitors,
     List<Integer> partitions,
-    List<ProcessorSpec> processors)
+    List<ProcessorSpec> processors,
+    List<FieldCondition> where)
     implements Serializable {
 
   private static final int FORMAT = 1;
@@ -52,7 +54,17 @@ public record QuerySpec(
         List.copyOf(plan.getParsersList()),
         monitors,
         plan.getMonitorsList().stream().map(Monitor::getPartition).toList(),
-        processors(plan));
+        processors(plan),
+        where(plan));
+  }
+
+  private static List<FieldCondition> where(Plan plan) {
+    for (FieldCondition condition : plan.getWhereList()) {
+      check(!condition.getField().isEmpty(), "a condition of WHERE names no field");
+      check(condition.getParsersCount() > 0, "WHERE " + condition.getField() + " names no parser");
+      check(condition.getValuesCount() > 0, "WHERE " + condition.getField() + " has no value");
+    }
+    return List.copyOf(plan.getWhereList());
   }
 
   private static List<ProcessorSpec> processors(Plan plan) {

@@ -52,6 +52,20 @@ final class Ast {
     }
   }
 
+  /**
+   * A value in WHERE.
+   *
+   * @param length prefix length, or null
+   */
+  record Literal(Word word, Word length) {
+    String source() {
+      return word.source() + (length == null ? "" : "/" + length.text());
+    }
+  }
+
+  /** A condition; {@code list} if the values stood in parentheses. Values: at least one. */
+  record Condition(Word field, Word operator, List<Literal> values, boolean list) {}
+
   record Processor(Word name, List<Argument> arguments) {}
 
   /** A parser of PARSE, and what becomes of its texts: arguments of one value each. */
@@ -69,13 +83,36 @@ final class Ast {
    */
   record Query(
       List<Clause> clauses,
+      Word use,
       List<Parser> parsers,
       List<Address> from,
       List<Address> to,
+      List<Word> vlans,
+      List<Word> tenants,
+      List<Condition> where,
       Word limit,
       Word sample,
       List<Processor> processors,
       Span end) {
+
+    /** These clauses, and of the other query's those of kinds that are not here. */
+    Query over(Query other) {
+      List<Clause> all = new java.util.ArrayList<>(clauses);
+      other.clauses.stream().filter(clause -> !has(clause.kind())).forEach(all::add);
+      return new Query(
+          all,
+          use,
+          has(ClauseKind.PARSE) ? parsers : other.parsers,
+          has(ClauseKind.FROM) ? from : other.from,
+          has(ClauseKind.TO) ? to : other.to,
+          has(ClauseKind.VLAN) ? vlans : other.vlans,
+          has(ClauseKind.TENANT) ? tenants : other.tenants,
+          has(ClauseKind.WHERE) ? where : other.where,
+          has(ClauseKind.LIMIT) ? limit : other.limit,
+          has(ClauseKind.SAMPLE) ? sample : other.sample,
+          has(ClauseKind.PROCESS) ? processors : other.processors,
+          end);
+    }
 
     boolean has(ClauseKind kind) {
       return clauses.stream().anyMatch(clause -> clause.kind() == kind);

@@ -11,9 +11,13 @@ import org.antlr.v4.runtime.tree.TerminalNode;
 final class AstBuilder {
   private final List<Ast.Clause> clauses = new ArrayList<>();
   private final Errors errors;
+  private Ast.Word use;
   private List<Ast.Parser> parsers = List.of();
   private List<Ast.Address> from = List.of();
   private List<Ast.Address> to = List.of();
+  private List<Ast.Word> vlans = List.of();
+  private List<Ast.Word> tenants = List.of();
+  private List<Ast.Condition> where = List.of();
   private Ast.Word limit;
   private Ast.Word sample;
   private List<Ast.Processor> processors = List.of();
@@ -27,9 +31,13 @@ final class AstBuilder {
     tree.clause().forEach(builder::clause);
     return new Ast.Query(
         List.copyOf(builder.clauses),
+        builder.use,
         builder.parsers,
         builder.from,
         builder.to,
+        builder.vlans,
+        builder.tenants,
+        builder.where,
         builder.limit,
         builder.sample,
         builder.processors,
@@ -47,9 +55,13 @@ final class AstBuilder {
     int lastToken = Math.max(keyword.getTokenIndex(), last.getTokenIndex());
     clauses.add(new Ast.Clause(kind, Tokens.span(keyword), keyword.getTokenIndex(), lastToken));
     switch (kind) {
+      case USE -> use = tree.queryName() == null ? null : firstWord(tree.queryName());
       case PARSE -> parsers = parsers(tree.parserList());
       case FROM -> from = addresses(tree.addressList());
       case TO -> to = addresses(tree.addressList());
+      case VLAN -> vlans = networks(tree.networkList());
+      case TENANT -> tenants = networks(tree.networkList());
+      case WHERE -> where = conditions(tree.conditionList());
       case LIMIT -> limit = tree.limit() == null ? null : firstWord(tree.limit());
       case SAMPLE -> sample = tree.rate() == null ? null : firstWord(tree.rate());
       case PROCESS -> processors = processors(tree.processorList());
@@ -102,6 +114,39 @@ final class AstBuilder {
       }
     }
     return List.copyOf(shapes);
+  }
+
+  private static List<Ast.Word> networks(TaplineQueryParser.NetworkListContext tree) {
+    return tree == null ? List.of() : words(tree.network());
+  }
+
+  private static List<Ast.Condition> conditions(TaplineQueryParser.ConditionListContext tree) {
+    List<Ast.Condition> conditions = new ArrayList<>();
+    if (tree != null) {
+      for (TaplineQueryParser.ConditionContext one : tree.condition()) {
+        Ast.Word field = firstWord(one.fieldName());
+        Ast.Word operator = firstWord(one.operator());
+        List<Ast.Literal> values = literals(one.operand());
+        if (field != null && operator != null && !values.isEmpty()) {
+          boolean list = one.operand().OPEN() != null;
+          conditions.add(new Ast.Condition(field, operator, values, list));
+        }
+      }
+    }
+    return List.copyOf(conditions);
+  }
+
+  private static List<Ast.Literal> literals(TaplineQueryParser.OperandContext tree) {
+    List<Ast.Literal> literals = new ArrayList<>();
+    if (tree != null && tree.exception == null) {
+      for (TaplineQueryParser.LiteralContext one : tree.literal()) {
+        Ast.Word word = firstWord(one);
+        if (word != null) {
+          literals.add(new Ast.Literal(word, firstWord(one.prefixLength())));
+        }
+      }
+    }
+    return List.copyOf(literals);
   }
 
   private static List<Ast.Word> words(List<? extends ParserRuleContext> trees) {

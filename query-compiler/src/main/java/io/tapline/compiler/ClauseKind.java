@@ -6,9 +6,13 @@ import java.util.List;
 
 /** The clauses in the order in which a query gives them. */
 enum ClauseKind {
+  USE(TaplineQueryLexer.USE, "USE"),
   PARSE(TaplineQueryLexer.PARSE, "PARSE"),
   FROM(TaplineQueryLexer.FROM, "FROM"),
   TO(TaplineQueryLexer.TO, "TO"),
+  VLAN(TaplineQueryLexer.VLAN, "VLAN"),
+  TENANT(TaplineQueryLexer.TENANT, "TENANT"),
+  WHERE(TaplineQueryLexer.WHERE, "WHERE"),
   LIMIT(TaplineQueryLexer.LIMIT, "LIMIT"),
   SAMPLE(TaplineQueryLexer.SAMPLE, "SAMPLE"),
   PROCESS(TaplineQueryLexer.PROCESS, "PROCESS");

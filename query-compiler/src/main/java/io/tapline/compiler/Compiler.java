@@ -1,6 +1,7 @@
 package io.tapline.compiler;
 
 import com.google.protobuf.util.Durations;
+import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Limit;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Plan;
@@ -31,6 +32,7 @@ import java.util.Set;
 public final class Compiler {
   private static final int PLAN_FORMAT = 1;
   static final int MOST_PROCESSORS = 64;
+  static final int MOST_CONDITIONS = 64;
 
   private final Catalogue catalogue;
   private final Inventory inventory;
@@ -84,8 +86,8 @@ public final class Compiler {
   }
 
   private CompileResult compile(String text) {
-    Syntax syntax = Syntax.read(text, errors);
-    Ast.Query query = syntax.query();
+    Syntax written = Syntax.read(text, errors);
+    Ast.Query query = NamedQuery.expand(written, inventory, errors).query();
     int syntaxErrors = errors.count();
     List<ParserInfo> parsers = parsers(query.parsers());
     boolean allParsersKnown =
@@ -94,6 +96,7 @@ public final class Compiler {
     Match match = MatchReader.read(query, inventory, options, errors);
     Limit limit = LimitReader.read(query.limit(), errors);
     Sampling sampling = SampleReader.read(query.sample(), errors);
+    List<FieldCondition> where = where(query.where(), parsers, allParsersKnown);
     List<Processor> processors = processors(query.processors(), parsers, allParsersKnown);
     if (errors.any()) {
       return CompileResult.wrong(errors.notes(), errors.sorted());
@@ -106,7 +109,7 @@ public final class Compiler {
         Plan.newBuilder()
             .setFormat(PLAN_FORMAT)
             .setQuery(options.query())
-            .setText(Formatter.layOut(syntax))
+            .setText(NamedQuery.layOut(written, inventory))
             .setEpoch(options.epoch())
             .addAllParsers(parsers.stream().map(ParserInfo::name).toList())
             .setMatch(match)
@@ -117,6 +120,7 @@ public final class Compiler {
             .addAllProcessors(processors)
             .addAllRules(placed.rules())
             .addAllShapes(shapes)
+            .addAllWhere(where)
             .build();
     return new CompileResult(Optional.of(plan), errors.notes(), List.of());
   }
@@ -135,6 +139,18 @@ public final class Compiler {
       }
     }
     return parsers;
+  }
+
+  private List<FieldCondition> where(
+      List<Ast.Condition> conditions, List<ParserInfo> parsers, boolean allParsersKnown) {
+    if (conditions.size() > MOST_CONDITIONS) {
+      String message = "WHERE has %d conditions".formatted(conditions.size());
+      Span place = conditions.get(MOST_CONDITIONS).field().span();
+      errors.add(place, QueryError.Code.TOO_LARGE, message, "at most " + MOST_CONDITIONS, "");
+      return List.of();
+    }
+    Fields fields = new Fields(parsers, catalogue, errors);
+    return allParsersKnown ? WhereReader.read(conditions, fields, inventory, errors) : List.of();
   }
 
   /** Fields can only be judged if all parsers are known. */

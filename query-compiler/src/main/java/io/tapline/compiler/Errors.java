@@ -13,9 +13,25 @@ final class Errors {
 
   private final List<QueryError> errors = new ArrayList<>();
   private final List<Note> notes = new ArrayList<>();
+  private int firstForeignLine = Integer.MAX_VALUE;
+  private Span use;
+  private String used;
+
+  /** Errors from this line on belong to a named query and are shown where it is used. */
+  void foreignFrom(int line, Span usedAt, String name) {
+    firstForeignLine = line;
+    use = usedAt;
+    used = name;
+  }
 
   void add(Span span, QueryError.Code code, String message, String expected, String suggestion) {
-    if (errors.size() < MOST) {
+    if (errors.size() < MOST && span.line() >= firstForeignLine) {
+      String inNamed = "in the query %s: %s".formatted(Names.quoted(used), message);
+      QueryError error = QueryError.at(use, code, inNamed, expected, "");
+      if (!errors.contains(error)) {
+        errors.add(error);
+      }
+    } else if (errors.size() < MOST) {
       errors.add(QueryError.at(span, code, message, expected, suggestion));
     }
   }

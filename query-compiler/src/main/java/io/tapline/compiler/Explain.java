@@ -4,6 +4,7 @@ import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Aggregate;
 import io.tapline.schema.proto.Condition;
+import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Difference;
 import io.tapline.schema.proto.Limit;
 import io.tapline.schema.proto.Monitor;
@@ -66,6 +67,37 @@ public final class Explain {
         "connections whose client is in FROM and whose server is in TO, packets of both directions");
     lines("  from", addresses(plan.getMatch().getFromList()));
     lines("  to", addresses(plan.getMatch().getToList()));
+    numbers("  vlan", plan.getMatch().getVlansList());
+    numbers("  tenant", plan.getMatch().getTenantsList());
+    if (plan.getWhereCount() > 0) {
+      lines("where", plan.getWhereList().stream().map(Explain::condition).toList());
+    }
+  }
+
+  private void numbers(String label, List<Integer> numbers) {
+    if (!numbers.isEmpty()) {
+      line(label, Names.either(numbers.stream().map(String::valueOf).toList()));
+    }
+  }
+
+  private static String condition(FieldCondition condition) {
+    String operator =
+        switch (condition.getOperator()) {
+          case NOT_EQUAL -> "is not";
+          case LESS -> "is less than";
+          case LESS_OR_EQUAL -> "is at most";
+          case GREATER -> "is more than";
+          case GREATER_OR_EQUAL -> "is at least";
+          default -> "is";
+        };
+    String parsers = String.join(", ", condition.getParsersList());
+    return parsers
+        + ": "
+        + condition.getField()
+        + " "
+        + operator
+        + " "
+        + Names.either(condition.getValuesList());
   }
 
   private void texts(Plan plan) {
@@ -89,6 +121,9 @@ public final class Explain {
   private static String address(Address address) {
     String prefix = address.getPrefix().isEmpty() ? "any address" : address.getPrefix();
     String port = address.getPort() == 0 ? "any port" : "port " + address.getPort();
+    if (address.getLastPort() > 0) {
+      port = "ports %d to %d".formatted(address.getPort(), address.getLastPort());
+    }
     String host = address.getHost().isEmpty() ? "" : " (" + address.getHost() + ")";
     return prefix + ", " + port + host;
   }

@@ -120,9 +120,17 @@ public final class Formatter {
   private List<String> items(ClauseKind kind) {
     Ast.Query query = syntax.query();
     return switch (kind) {
+      case USE -> List.of(query.use().source());
       case PARSE -> query.parsers().stream().map(Formatter::parser).toList();
       case FROM -> query.from().stream().map(Formatter::address).toList();
       case TO -> query.to().stream().map(Formatter::address).toList();
+      case VLAN -> query.vlans().stream().map(Ast.Word::source).toList();
+      case TENANT -> query.tenants().stream().map(Ast.Word::source).toList();
+      case WHERE ->
+          List.of(
+              query.where().stream()
+                  .map(Formatter::condition)
+                  .collect(Collectors.joining(" AND ")));
       case LIMIT -> List.of(Names.lower(query.limit().text()));
       case SAMPLE -> List.of(Names.lower(query.sample().text()));
       case PROCESS -> query.processors().stream().map(Formatter::processor).toList();
@@ -150,6 +158,14 @@ public final class Formatter {
     String port = address.hasPort() ? ":" + address.port().text() : "";
     boolean brackets = bracketed && (!port.isEmpty() || address.length() != null);
     return (brackets ? "[" + endpoint + "]" : endpoint) + length + port;
+  }
+
+  private static String condition(Ast.Condition condition) {
+    String values =
+        condition.values().stream().map(Ast.Literal::source).collect(Collectors.joining(", "));
+    boolean list = condition.values().size() > 1;
+    String field = Names.normal(condition.field().text());
+    return field + " " + condition.operator().text() + " " + (list ? "(" + values + ")" : values);
   }
 
   private static String processor(Ast.Processor processor) {

@@ -17,17 +17,28 @@ import java.util.Optional;
  * groups:
  *   web: [h1, h2]
  *   branch: [10.1.0.0/16]
+ * tenants:
+ *   blue: 5001
+ * queries:
+ *   slow_pages: "PARSE http_get TO web PROCESS (top-k: by=response_time_ns)"
  * </pre>
  */
 public final class Inventory {
-  private static final Inventory EMPTY = new Inventory(Map.of());
+  private static final Inventory EMPTY = new Inventory(Map.of(), Map.of(), Map.of());
 
   private final Map<String, Entry> byNormalName = new LinkedHashMap<>();
+  private final Map<String, Integer> tenants;
+  private final Map<String, String> queries;
 
   /** A host or group: its name as the file spells it, and its addresses. */
   record Entry(String name, List<IpPrefix> prefixes) {}
 
-  Inventory(Map<String, List<IpPrefix>> entries) {
+  Inventory(
+      Map<String, List<IpPrefix>> entries,
+      Map<String, Integer> tenants,
+      Map<String, String> queries) {
+    this.tenants = new LinkedHashMap<>(tenants);
+    this.queries = new LinkedHashMap<>(queries);
     entries.forEach(
         (name, prefixes) -> byNormalName.put(Names.normal(name), new Entry(name, prefixes)));
   }
@@ -59,6 +70,32 @@ public final class Inventory {
     return find(name)
         .map(entry -> entry.prefixes().stream().map(IpPrefix::toString).toList())
         .orElse(List.of());
+  }
+
+  /** Names of tenants, in the file's order. */
+  List<String> tenants() {
+    return List.copyOf(tenants.keySet());
+  }
+
+  Optional<Integer> tenant(String name) {
+    return named(tenants, name);
+  }
+
+  /** Names of reusable queries, in the file's order. */
+  public List<String> queries() {
+    return List.copyOf(queries.keySet());
+  }
+
+  /** The text of a reusable query. */
+  public Optional<String> query(String name) {
+    return named(queries, name);
+  }
+
+  private static <T> Optional<T> named(Map<String, T> byName, String name) {
+    return byName.entrySet().stream()
+        .filter(entry -> Names.same(entry.getKey(), name))
+        .map(Map.Entry::getValue)
+        .findFirst();
   }
 
   Optional<Entry> find(String name) {

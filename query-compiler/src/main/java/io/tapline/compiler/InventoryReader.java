@@ -16,11 +16,13 @@ import java.util.Set;
 final class InventoryReader {
   private static final YAMLMapper MAPPER =
       YAMLMapper.builder().enable(YAMLParser.Feature.EMPTY_STRING_AS_NULL).build();
-  private static final List<String> SECTIONS = List.of("hosts", "groups");
+  private static final List<String> SECTIONS = List.of("hosts", "groups", "tenants", "queries");
   private static final String NAME = "[\\p{L}\\p{N}_.]+(-[\\p{L}\\p{N}_.]+)*";
 
   private final Map<String, List<IpPrefix>> entries = new LinkedHashMap<>();
   private final Map<String, String> spellings = new LinkedHashMap<>();
+  private final Map<String, Integer> tenants = new LinkedHashMap<>();
+  private final Map<String, String> queries = new LinkedHashMap<>();
 
   private InventoryReader() {}
 
@@ -29,7 +31,10 @@ final class InventoryReader {
     if (root.isMissingNode() || root.isNull()) {
       return Inventory.empty();
     }
-    require(root.isObject(), "", "must hold \"hosts:\" and may hold \"groups:\"");
+    require(
+        root.isObject(),
+        "",
+        "must hold \"hosts:\" and may hold \"groups:\", \"tenants:\" and \"queries:\"");
     for (Map.Entry<String, JsonNode> section : root.properties()) {
       String nearest = Names.nearest(section.getKey(), SECTIONS);
       String hint = nearest.isEmpty() ? "" : "; did you mean " + nearest + "?";
@@ -38,7 +43,9 @@ final class InventoryReader {
     InventoryReader reader = new InventoryReader();
     reader.section("hosts", root.path("hosts"));
     reader.section("groups", root.path("groups"));
-    return new Inventory(reader.entries);
+    reader.tenants(root.path("tenants"));
+    reader.queries(root.path("queries"));
+    return new Inventory(reader.entries, reader.tenants, reader.queries);
   }
 
   private static JsonNode parse(String yaml) {
@@ -68,6 +75,36 @@ final class InventoryReader {
       require(!prefixes.isEmpty(), where, group ? "needs a member" : "needs an address");
       entries.put(entry.getKey(), prefixes);
     }
+  }
+
+  private void tenants(JsonNode node) {
+    requireMap(node, "tenants", "must map names to numbers");
+    for (Map.Entry<String, JsonNode> entry : node.properties()) {
+      String where = "tenants." + entry.getKey();
+      requireName(entry.getKey(), where);
+      boolean right = entry.getValue().isInt() && NetworkReader.isTenant(entry.getValue().asInt());
+      require(right, where, "must be a number from 1 to " + NetworkReader.LAST_TENANT);
+      tenants.put(entry.getKey(), entry.getValue().asInt());
+    }
+  }
+
+  private void queries(JsonNode node) {
+    requireMap(node, "queries", "must map names to queries");
+    for (Map.Entry<String, JsonNode> entry : node.properties()) {
+      String where = "queries." + entry.getKey();
+      requireName(entry.getKey(), where);
+      require(entry.getValue().isTextual(), where, "must be the text of a query");
+      queries.put(entry.getKey(), entry.getValue().asText());
+    }
+  }
+
+  private static void requireMap(JsonNode node, String where, String otherwise) {
+    require(node.isMissingNode() || node.isNull() || node.isObject(), where, otherwise);
+  }
+
+  private static void requireName(String name, String where) {
+    require(
+        name.matches(NAME), where, "is no name: letters, digits, '.', '_' and single '-' make one");
   }
 
   private void checkName(String name, String where) {

@@ -11,28 +11,28 @@ import java.util.Optional;
  * @param address 4 or 16 bytes in network order
  * @param length bits, 0 to 32 or 128
  */
-record IpPrefix(byte[] address, int length) {
+public record IpPrefix(byte[] address, int length) {
   private static final int GROUPS = 8;
 
   /**
    * Reads an address without length. IPv4: four decimal numbers. IPv6: RFC 4291 section 2.2, no
    * zone.
    */
-  static Optional<IpPrefix> parse(String text) {
+  public static Optional<IpPrefix> parse(String text) {
     Optional<byte[]> bytes = text.contains(":") ? ipv6(text) : ipv4(text);
     return bytes.map(address -> new IpPrefix(address, address.length * 8));
   }
 
-  boolean isIpv6() {
+  public boolean isIpv6() {
     return address.length == 16;
   }
 
-  int longest() {
+  public int longest() {
     return address.length * 8;
   }
 
   /** The prefix of this length that holds this one's address; the bits beyond are cleared. */
-  IpPrefix shortened(int newLength) {
+  public IpPrefix shortened(int newLength) {
     byte[] masked = address.clone();
     for (int bit = newLength; bit < longest(); bit++) {
       masked[bit / 8] &= (byte) ~(0x80 >>> (bit % 8));

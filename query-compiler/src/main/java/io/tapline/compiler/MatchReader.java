@@ -29,6 +29,8 @@ final class MatchReader {
         Match.newBuilder()
             .addAllFrom(reader.side(ClauseKind.FROM, query.from()))
             .addAllTo(reader.side(ClauseKind.TO, query.to()))
+            .addAllVlans(NetworkReader.vlans(query.vlans(), errors))
+            .addAllTenants(NetworkReader.tenants(query.tenants(), inventory, errors))
             .build();
     if (isEverywhere(query.from()) && isEverywhere(query.to())) {
       reader.networkWide(query, options);
@@ -94,28 +96,63 @@ final class MatchReader {
   }
 
   private List<Address> resolve(Ast.Address address) {
-    int port = port(address);
+    Ports port = ports(address);
     return switch (address.kind()) {
-      case ANY -> List.of(Address.newBuilder().setPort(port).build());
+      case ANY -> List.of(with(Address.newBuilder(), port).build());
       case IPV6 -> literal(address, port);
       case WORD -> looksLikeIpv4(address) ? literal(address, port) : named(address, port);
     };
   }
 
-  private int port(Ast.Address address) {
+  /** First and last port; 0 and 0 are any. */
+  private record Ports(int first, int last) {
+    static final Ports ANY = new Ports(0, 0);
+  }
+
+  private static Address.Builder with(Address.Builder address, Ports ports) {
+    address.setPort(ports.first());
+    return ports.last() > ports.first() ? address.setLastPort(ports.last()) : address;
+  }
+
+  private Ports ports(Ast.Address address) {
     if (!address.hasPort()) {
-      return 0;
+      return Ports.ANY;
     }
     Ast.Word word = address.port();
-    boolean number = word.text().matches("-?[0-9]+");
-    boolean right =
-        word.text().matches("0*[1-9][0-9]{0,4}") && Integer.parseInt(word.text()) <= 65535;
-    if (!right) {
-      String message = "%s is no port".formatted(Names.quoted(word.text()));
-      QueryError.Code code = number ? QueryError.Code.RANGE : QueryError.Code.TYPE;
-      errors.add(word.span(), code, message, "a port from 1 to 65535 or *", "");
+    String text = word.text();
+    if (text.matches("[0-9]+-[0-9]+")) {
+      int dash = text.indexOf('-');
+      return range(word, text.substring(0, dash), text.substring(dash + 1));
     }
-    return right ? Integer.parseInt(word.text()) : 0;
+    if (!isPort(text)) {
+      boolean number = text.matches("-?[0-9]+");
+      String message = "%s is no port".formatted(Names.quoted(text));
+      QueryError.Code code = number ? QueryError.Code.RANGE : QueryError.Code.TYPE;
+      errors.add(
+          word.span(),
+          code,
+          message,
+          "a port from 1 to 65535, a range such as 8000-8099, or *",
+          "");
+      return Ports.ANY;
+    }
+    return new Ports(Integer.parseInt(text), Integer.parseInt(text));
+  }
+
+  private static boolean isPort(String text) {
+    return text.matches("0*[1-9][0-9]{0,4}") && Integer.parseInt(text) <= 65535;
+  }
+
+  private Ports range(Ast.Word word, String first, String last) {
+    boolean right = isPort(first) && isPort(last);
+    if (!right || Integer.parseInt(first) > Integer.parseInt(last)) {
+      String message = "%s is no range of ports".formatted(Names.quoted(word.text()));
+      String suggestion = right ? last + "-" + first : "";
+      String expected = "two ports from 1 to 65535, the smaller first";
+      errors.add(word.span(), QueryError.Code.RANGE, message, expected, suggestion);
+      return Ports.ANY;
+    }
+    return new Ports(Integer.parseInt(first), Integer.parseInt(last));
   }
 
   private boolean looksLikeIpv4(Ast.Address address) {
@@ -124,7 +161,7 @@ final class MatchReader {
     return !word.isQuoted() && digits && inventory.find(word.text()).isEmpty();
   }
 
-  private List<Address> literal(Ast.Address address, int port) {
+  private List<Address> literal(Ast.Address address, Ports port) {
     Ast.Word word = address.endpoint();
     Optional<IpPrefix> ip = IpPrefix.parse(word.text());
     if (ip.isEmpty()) {
@@ -140,7 +177,7 @@ final class MatchReader {
     }
     IpPrefix prefix = withLength(ip.get(), address);
     noteUnclearPort(address, prefix);
-    return List.of(Address.newBuilder().setPrefix(prefix.toString()).setPort(port).build());
+    return List.of(with(Address.newBuilder().setPrefix(prefix.toString()), port).build());
   }
 
   private IpPrefix withLength(IpPrefix ip, Ast.Address address) {
@@ -184,7 +221,7 @@ final class MatchReader {
     }
   }
 
-  private List<Address> named(Ast.Address address, int port) {
+  private List<Address> named(Ast.Address address, Ports port) {
     Ast.Word word = address.endpoint();
     Optional<Inventory.Entry> entry = inventory.find(word.text());
     if (entry.isEmpty()) {
@@ -197,7 +234,7 @@ final class MatchReader {
           address.length().span(), message, "%s alone, or ip/length".formatted(word.text()));
       return List.of();
     }
-    Address.Builder one = Address.newBuilder().setPort(port).setHost(entry.get().name());
+    Address.Builder one = with(Address.newBuilder(), port).setHost(entry.get().name());
     return entry.get().prefixes().stream()
         .map(prefix -> one.setPrefix(prefix.toString()).build())
         .toList();

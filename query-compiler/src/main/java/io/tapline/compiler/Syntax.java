@@ -19,6 +19,15 @@ record Syntax(Ast.Query query, List<Token> tokens) {
 
   /** Reads a text; errors go to {@code errors}. Linear in the text's length. */
   static Syntax read(String text, Errors errors) {
+    return read(text, 1, errors);
+  }
+
+  /**
+   * Reads a text whose first line has this number.
+   *
+   * @param firstLine above 1 for a named query, whose clauses may be missing
+   */
+  static Syntax read(String text, int firstLine, Errors errors) {
     if (text.length() > LONGEST) {
       String message = "the query has %d characters".formatted(text.length());
       errors.add(new Span(1, 1, 1), QueryError.Code.TOO_LARGE, message, "at most " + LONGEST, "");
@@ -26,6 +35,7 @@ record Syntax(Ast.Query query, List<Token> tokens) {
     }
     TaplineQueryLexer lexer = new TaplineQueryLexer(CharStreams.fromString(wellFormed(text)));
     lexer.removeErrorListeners();
+    lexer.setLine(firstLine);
     CommonTokenStream tokens = new CommonTokenStream(lexer);
     tokens.fill();
     KeywordRepair.repair(tokens.getTokens(), errors);
@@ -36,10 +46,20 @@ record Syntax(Ast.Query query, List<Token> tokens) {
     boolean understood = !errors.any();
     Token end = tokens.get(tokens.size() - 1);
     Ast.Query query = AstBuilder.build(tree, end, errors);
-    if (understood) {
+    if (understood && firstLine == 1 && query.use() == null) {
       MissingClauses.check(query, errors);
     }
     return new Syntax(query, tokens.getTokens());
+  }
+
+  /** A clause as written, without comments; empty if there is none. */
+  String clauseText(ClauseKind kind) {
+    return query.clauses().stream()
+        .filter(clause -> clause.kind() == kind)
+        .flatMap(clause -> tokens.subList(clause.firstToken(), clause.lastToken() + 1).stream())
+        .filter(token -> token.getChannel() == Token.DEFAULT_CHANNEL)
+        .map(Token::getText)
+        .collect(java.util.stream.Collectors.joining(" "));
   }
 
   /** Unpaired surrogates, which are no characters, become U+FFFD. */

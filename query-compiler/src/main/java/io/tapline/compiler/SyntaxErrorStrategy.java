@@ -180,6 +180,11 @@ final class SyntaxErrorStrategy extends DefaultErrorStrategy {
       case TaplineQueryParser.RULE_endpoint -> "an address: ip, ip/length, host or *";
       case TaplineQueryParser.RULE_prefixLength -> "a prefix length such as 24";
       case TaplineQueryParser.RULE_port -> "a port from 1 to 65535 or *";
+      case TaplineQueryParser.RULE_queryName -> "the name of a query in the inventory";
+      case TaplineQueryParser.RULE_network -> "a number or a name";
+      case TaplineQueryParser.RULE_condition, TaplineQueryParser.RULE_fieldName ->
+          "a condition such as status >= 500";
+      case TaplineQueryParser.RULE_operand, TaplineQueryParser.RULE_literal -> "a value";
       case TaplineQueryParser.RULE_limit -> LimitReader.FORM;
       case TaplineQueryParser.RULE_rate -> SampleReader.FORM;
       case TaplineQueryParser.RULE_processor ->
@@ -194,6 +199,9 @@ final class SyntaxErrorStrategy extends DefaultErrorStrategy {
   private static String display(int type) {
     String literal = TaplineQueryParser.VOCABULARY.getLiteralName(type);
     boolean ipv6 = type == TaplineQueryParser.IPV6;
+    if (type == TaplineQueryParser.AND) {
+      return "AND";
+    }
     return literal != null ? literal : ipv6 ? "an IPv6 address" : "a word";
   }
 }

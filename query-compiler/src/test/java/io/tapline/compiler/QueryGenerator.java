@@ -28,6 +28,15 @@ final class QueryGenerator {
     if (sides != 0) {
       clause(query, "TO", list(30, this::address));
     }
+    if (random.nextInt(5) == 0) {
+      clause(query, "VLAN", one("7", "100, 200", "4094"));
+    }
+    if (random.nextInt(5) == 0) {
+      clause(query, "TENANT", one("5001", "blue", "Blue, 7", "\"blue\""));
+    }
+    if (random.nextInt(3) == 0) {
+      clause(query, "WHERE", conditions());
+    }
     if (random.nextInt(4) > 0) {
       clause(query, "LIMIT", one("90s", "500ms", "2m", "1h", "5000p", "1p", "1.5s", "90S"));
     }
@@ -61,7 +70,7 @@ final class QueryGenerator {
   }
 
   private String address() {
-    String port = one("", "", ":80", ":*", ":65535");
+    String port = one("", "", ":80", ":*", ":65535", ":8000-8099");
     return switch (random.nextInt(8)) {
       case 0 -> "*" + port;
       case 1 -> one("h1", "h2", "H1", "app-server", "app_server", "web", "branch", "\"h1\"") + port;
@@ -71,6 +80,23 @@ final class QueryGenerator {
       case 5 -> "10.%d.0.0/%d%s".formatted(random.nextInt(256), random.nextInt(33), port);
       default -> "10.0.%d.%d%s".formatted(random.nextInt(4), random.nextInt(256), port);
     };
+  }
+
+  private String conditions() {
+    Supplier<String> condition =
+        () ->
+            one(
+                "status >= 500",
+                "method=GET",
+                "method != (GET, \"POST\")",
+                "response_time_ns > 10ms",
+                "response_bytes<=1.5kB",
+                "src_ip = 10.0.0.0/8",
+                "dst-ip != (h1, 2001:db8::/32)",
+                "srcPort < 1024");
+    return Stream.generate(condition)
+        .limit(1 + random.nextInt(3))
+        .collect(Collectors.joining(one(" AND ", " and\n")));
   }
 
   private String processor() {

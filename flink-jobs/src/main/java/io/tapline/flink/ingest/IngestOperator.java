@@ -31,6 +31,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   private final QuerySpec query;
 
   private transient Map<Integer, PartitionState> partitions;
+  private transient RowFilter where;
   private transient Combiner[] combiners;
   private transient Ledger ledger;
   private transient long slotNs;
@@ -46,6 +47,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   public void open() throws Exception {
     super.open();
     partitions = new HashMap<>();
+    where = new RowFilter(query.where());
     combiners = query.processors().stream().map(Combiner::new).toArray(Combiner[]::new);
     slotNs = query.slotNs();
     ledger = new Ledger(combiners.length, slotNs);
@@ -95,15 +97,17 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
       return;
     }
     try {
-      Rows rows = new Rows(batch);
+      Rows all = new Rows(batch);
+      TupleBatch wanted = where.filter(batch);
+      Rows rows = wanted == batch ? all : new Rows(wanted);
       for (ProcessorSpec spec : query.processors()) {
         require(partition, spec, rows, batch.getParser());
       }
-      if (partition.lanes.isFarAhead(rows.latestNs())) {
-        accounts.drop("far_future", rows.count());
+      if (partition.lanes.isFarAhead(all.latestNs())) {
+        accounts.drop("far_future", all.count());
         return;
       }
-      ledger.addRows(rows.timesNs(), rows.samplingRate());
+      ledger.addRows(all.timesNs(), all.samplingRate());
       for (ProcessorSpec spec : query.processors()) {
         add(partition, spec, rows, batch.getParser(), accounts);
       }

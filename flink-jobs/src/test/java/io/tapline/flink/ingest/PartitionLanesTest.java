@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 class PartitionLanesTest {
   private static final QuerySpec QUERY =
-      new QuerySpec("q", "t", List.of("http_get"), List.of("m"), List.of(0), List.of());
+      new QuerySpec("q", "t", List.of("http_get"), List.of("m"), List.of(0), List.of(), List.of());
 
   private final PartitionLanes lanes = new PartitionLanes(QUERY);
 

@@ -8,13 +8,19 @@ grammar TaplineQuery;
 query : clause* EOF ;
 
 clause
-  : PARSE parserList
+  : USE queryName
+  | PARSE parserList
   | FROM addressList
   | TO addressList
+  | VLAN networkList
+  | TENANT networkList
+  | WHERE conditionList
   | LIMIT limit
   | SAMPLE rate
   | PROCESS processorList
   ;
+
+queryName : WORD | STRING ;
 
 parserList : shapedParser (COMMA shapedParser)* | OPEN shapedParser (COMMA shapedParser)* CLOSE ;
 shapedParser : parserName (OPEN shape (COMMA shape)* CLOSE)? ;
@@ -35,6 +41,16 @@ endpoint
 prefixLength : WORD ;
 port : WORD | STAR ;
 
+networkList : network (COMMA network)* ;
+network : WORD | STRING ;
+
+conditionList : condition (AND condition)* ;
+condition : fieldName operator operand ;
+fieldName : WORD ;
+operator : EQUALS | NOT_EQUAL | LESS | LESS_OR_EQUAL | GREATER | GREATER_OR_EQUAL ;
+operand : literal | OPEN literal (COMMA literal)* CLOSE ;
+literal : WORD (SLASH prefixLength)? | STRING | IPV6 (SLASH prefixLength)? ;
+
 limit : WORD ;
 rate : WORD | STAR ;
 
@@ -46,9 +62,14 @@ argumentName : WORD ;
 value : scalar | OPEN scalar (COMMA scalar)* CLOSE ;
 scalar : WORD | STRING ;
 
+USE     options { caseInsensitive = true; } : 'USE' ;
 PARSE   options { caseInsensitive = true; } : 'PARSE' ;
 FROM    options { caseInsensitive = true; } : 'FROM' ;
 TO      options { caseInsensitive = true; } : 'TO' ;
+VLAN    options { caseInsensitive = true; } : 'VLAN' ;
+TENANT  options { caseInsensitive = true; } : 'TENANT' ;
+WHERE   options { caseInsensitive = true; } : 'WHERE' ;
+AND     options { caseInsensitive = true; } : 'AND' ;
 LIMIT   options { caseInsensitive = true; } : 'LIMIT' ;
 SAMPLE  options { caseInsensitive = true; } : 'SAMPLE' ;
 PROCESS options { caseInsensitive = true; } : 'PROCESS' ;
@@ -60,6 +81,11 @@ CLOSE_BRACKET : ']' ;
 COMMA : ',' ;
 COLON : ':' ;
 EQUALS : '=' ;
+NOT_EQUAL : '!=' ;
+LESS_OR_EQUAL : '<=' ;
+LESS : '<' ;
+GREATER_OR_EQUAL : '>=' ;
+GREATER : '>' ;
 SLASH : '/' ;
 STAR : '*' ;
 

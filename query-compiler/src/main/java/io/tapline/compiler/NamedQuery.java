@@ -1,0 +1,56 @@
+package io.tapline.compiler;
+
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * USE: the clauses of a query in the inventory, of which those that the text gives itself are
+ * replaced. A named query uses no other.
+ */
+final class NamedQuery {
+  /** Beyond any line of a query's text, which has {@link Syntax#LONGEST} characters. */
+  private static final int FIRST_LINE = 1_000_000;
+
+  private NamedQuery() {}
+
+  /** The whole query: itself if it uses none. */
+  static Syntax expand(Syntax syntax, Inventory inventory, Errors errors) {
+    Ast.Word use = syntax.query().use();
+    if (use == null) {
+      return syntax;
+    }
+    Optional<String> text = inventory.query(use.text());
+    if (text.isEmpty()) {
+      String names = Names.list(inventory.queries());
+      String expected = names.isEmpty() ? "an inventory with \"queries:\"" : names;
+      errors.unknown(use, "query", expected, inventory.queries());
+      return syntax;
+    }
+    errors.foreignFrom(FIRST_LINE, use.span(), use.text());
+    Syntax named = Syntax.read(text.get(), FIRST_LINE, errors);
+    if (named.query().use() != null) {
+      errors.conflict(named.query().use().span(), "a named query can't use another", "its clauses");
+    }
+    Ast.Query whole = syntax.query().over(named.query());
+    if (!errors.any()) {
+      MissingClauses.check(whole, errors);
+    }
+    return new Syntax(whole, syntax.tokens());
+  }
+
+  /** The text with the named query's clauses in it, laid out. REQUIRES: no errors. */
+  static String layOut(Syntax written, Inventory inventory) {
+    Ast.Word use = written.query().use();
+    if (use == null) {
+      return Formatter.layOut(written);
+    }
+    Errors none = new Errors();
+    Syntax named = Syntax.read(inventory.query(use.text()).orElseThrow(), FIRST_LINE, none);
+    String text =
+        java.util.Arrays.stream(ClauseKind.values())
+            .filter(kind -> kind != ClauseKind.USE)
+            .map(kind -> (written.query().has(kind) ? written : named).clauseText(kind))
+            .collect(Collectors.joining(" "));
+    return Formatter.layOut(Syntax.read(text, none));
+  }
+}

@@ -1,0 +1,177 @@
+package io.tapline.compiler.rules;
+
+import io.tapline.schema.proto.Address;
+import io.tapline.schema.proto.Match;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Which switch mirrors what for whom. A query's connections are mirrored for both directions by the
+ * edge switch of one of their ends: the named one, or TO's. A packet that fits a query both ways
+ * round would be mirrored at both ends; of these the switch that comes first in the list does it,
+ * the other makes an exception.
+ */
+public final class MirrorPlanner {
+  /** TCP, UDP. */
+  public static final Set<Integer> PORT_PROTOCOLS = Set.of(6, 17);
+
+  /**
+   * An edge switch and the addresses of its hosts.
+   *
+   * @param hosts no address is under two switches
+   */
+  public record EdgeSwitch(String id, List<Prefix> hosts) {}
+
+  /** Whose edge switches mirror. */
+  public enum Side {
+    FROM,
+    TO
+  }
+
+  /**
+   * A query to be mirrored.
+   *
+   * @param monitors by switch ID: a monitor gets copies of one switch only
+   */
+  public record Query(String id, Match match, Side side, Map<String, String> monitors) {}
+
+  private record Entry(Prefix prefix, PortMask port) {}
+
+  private final List<EdgeSwitch> switches;
+
+  private MirrorPlanner(List<EdgeSwitch> switches) {
+    this.switches = switches;
+  }
+
+  /** Which side's switches cover a match: the named one; TO if both or none are. */
+  public static Side side(Match match) {
+    boolean to = isNamed(match.getToList());
+    return !to && isNamed(match.getFromList()) ? Side.FROM : Side.TO;
+  }
+
+  private static boolean isNamed(List<Address> side) {
+    return !side.isEmpty() && side.stream().noneMatch(a -> a.getPrefix().isEmpty());
+  }
+
+  /** What is wanted at each switch that has to mirror anything, by its ID. */
+  public static Map<String, List<Wanted>> wanted(List<Query> queries, List<EdgeSwitch> switches) {
+    Map<String, List<Wanted>> wanted = new LinkedHashMap<>();
+    for (int i = 0; i < switches.size(); i++) {
+      List<Wanted> here = new ArrayList<>();
+      for (Query query : queries) {
+        new MirrorPlanner(switches).add(query, i, here);
+      }
+      if (!here.isEmpty()) {
+        wanted.put(switches.get(i).id(), here);
+      }
+    }
+    return wanted;
+  }
+
+  private void add(Query query, int number, List<Wanted> here) {
+    String monitor = query.monitors().get(switches.get(number).id());
+    List<Entry> from = entries(query.match().getFromList());
+    List<Entry> to = entries(query.match().getToList());
+    List<Entry> own = under(query.side() == Side.TO ? to : from, number);
+    if (monitor == null || own.isEmpty()) {
+      return;
+    }
+    for (RuleMatch match : query.side() == Side.TO ? pairs(from, own) : pairs(own, to)) {
+      bothWays(query, monitor, match, false, here);
+    }
+    for (int earlier = 0; earlier < number; earlier++) {
+      if (query.monitors().containsKey(switches.get(earlier).id())) {
+        except(query, monitor, from, to, earlier, number, here);
+      }
+    }
+  }
+
+  /** Packets between hosts of an earlier switch and of this one that fit both ways round. */
+  private void except(
+      Query query,
+      String monitor,
+      List<Entry> from,
+      List<Entry> to,
+      int earlier,
+      int number,
+      List<Wanted> here) {
+    List<RuleMatch> forward = pairs(under(from, earlier), under(to, number));
+    List<RuleMatch> backward = pairs(under(to, earlier), under(from, number));
+    for (RuleMatch one : forward) {
+      for (RuleMatch other : backward) {
+        if (one.overlaps(other)) {
+          bothWays(query, monitor, one.and(other), true, here);
+        }
+      }
+    }
+  }
+
+  private static void bothWays(
+      Query query, String monitor, RuleMatch match, boolean except, List<Wanted> here) {
+    List<Integer> vlans =
+        query.match().getVlansCount() == 0 ? List.of(0) : query.match().getVlansList();
+    List<Integer> tenants =
+        query.match().getTenantsCount() == 0 ? List.of(0) : query.match().getTenantsList();
+    for (int vlan : vlans) {
+      for (int tenant : tenants) {
+        RuleMatch narrowed =
+            new RuleMatch(
+                match.from(),
+                match.to(),
+                match.protocol(),
+                match.fromPort(),
+                match.toPort(),
+                vlan,
+                tenant);
+        here.add(new Wanted(query.id(), monitor, narrowed, except));
+        here.add(new Wanted(query.id(), monitor, narrowed.reversed(), except));
+      }
+    }
+  }
+
+  private static List<RuleMatch> pairs(List<Entry> from, List<Entry> to) {
+    List<RuleMatch> pairs = new ArrayList<>();
+    for (Entry a : from) {
+      for (Entry b : to) {
+        boolean families =
+            a.prefix().family() == 0
+                || b.prefix().family() == 0
+                || a.prefix().family() == b.prefix().family();
+        boolean ports = a.port().mask() != 0 || b.port().mask() != 0;
+        for (int protocol :
+            families && ports ? PORT_PROTOCOLS : families ? Set.of(0) : Set.<Integer>of()) {
+          pairs.add(new RuleMatch(a.prefix(), b.prefix(), protocol, a.port(), b.port(), 0, 0));
+        }
+      }
+    }
+    return pairs;
+  }
+
+  private static List<Entry> entries(List<Address> addresses) {
+    List<Entry> entries = new ArrayList<>();
+    for (Address address : addresses) {
+      Prefix prefix = Prefix.parse(address.getPrefix());
+      int last = Math.max(address.getPort(), address.getLastPort());
+      List<PortMask> ports =
+          address.getPort() == 0 ? List.of(PortMask.ANY) : PortMask.range(address.getPort(), last);
+      ports.forEach(port -> entries.add(new Entry(prefix, port)));
+    }
+    return entries.isEmpty() ? List.of(new Entry(Prefix.ANY, PortMask.ANY)) : entries;
+  }
+
+  /** The part of addresses that is under a switch. */
+  private List<Entry> under(List<Entry> entries, int number) {
+    List<Entry> under = new ArrayList<>();
+    for (Entry entry : entries) {
+      for (Prefix hosts : switches.get(number).hosts()) {
+        if (entry.prefix().overlaps(hosts)) {
+          under.add(new Entry(entry.prefix().and(hosts), entry.port()));
+        }
+      }
+    }
+    return under;
+  }
+}

@@ -1,0 +1,124 @@
+package io.tapline.compiler.rules;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/**
+ * The mirror table of one switch, as an immutable value: of the rules that match a packet the one
+ * of highest priority says where copies go; no rule, no copy. Every packet then goes on to
+ * forwarding as it came.
+ *
+ * <p>The table is made of what queries want: equal and neighbouring matches become one; where two
+ * rules overlap and say different things their common part becomes a rule of its own, which says
+ * both. A rule's priority is the number of bits that it fixes, so the narrowest decides.
+ */
+public final class RuleTable {
+  /** Rules of which no switch that we know takes more, and what we are ready to work out. */
+  public static final int MOST_RULES = 65_536;
+
+  private static final Comparator<MirrorRule> ORDER =
+      Comparator.comparingInt(MirrorRule::priority)
+          .reversed()
+          .thenComparing(rule -> rule.match().toString());
+
+  private final List<MirrorRule> rules;
+
+  private RuleTable(Collection<MirrorRule> rules) {
+    this.rules = rules.stream().sorted(ORDER).toList();
+  }
+
+  public static RuleTable empty() {
+    return new RuleTable(List.of());
+  }
+
+  /** A table of these rules. */
+  static RuleTable of(Collection<MirrorRule> rules) {
+    return new RuleTable(rules);
+  }
+
+  /**
+   * The table for what is wanted at a switch.
+   *
+   * @param capacity rules that it takes
+   * @throws TooManyRules if it would need more
+   */
+  public static RuleTable of(Collection<Wanted> wanted, int capacity) {
+    List<Wanted> few = Reduction.reduce(wanted);
+    Map<RuleMatch, MirrorRule> rules = new HashMap<>();
+    List<MirrorRule> closed = new ArrayList<>();
+    List<RuleMatch> waiting = new ArrayList<>();
+    few.stream().map(Wanted::match).distinct().forEach(waiting::add);
+    Set<RuleMatch> seen = new LinkedHashSet<>(waiting);
+    for (int i = 0; i < waiting.size(); i++) {
+      MirrorRule rule = rule(waiting.get(i), few);
+      for (MirrorRule other : closed) {
+        boolean differ = !other.monitors().equals(rule.monitors());
+        if (differ && other.match().overlaps(rule.match())) {
+          RuleMatch common = other.match().and(rule.match());
+          if (seen.add(common)) {
+            waiting.add(common);
+          }
+        }
+      }
+      closed.add(rule);
+      rules.put(rule.match(), rule);
+      if (rules.size() > MOST_RULES) {
+        throw tooMany("more than " + MOST_RULES, capacity);
+      }
+    }
+    RuleTable table = new RuleTable(Redundancy.without(closed));
+    if (table.rules.size() > capacity) {
+      throw tooMany(String.valueOf(table.rules.size()), capacity);
+    }
+    return table;
+  }
+
+  private static TooManyRules tooMany(String needed, int capacity) {
+    return new TooManyRules(
+        "%s mirror rules are needed where %d have room: name networks instead of single hosts, or end a query"
+            .formatted(needed, capacity));
+  }
+
+  private static MirrorRule rule(RuleMatch match, List<Wanted> wanted) {
+    Map<List<String>, Boolean> wants = new HashMap<>();
+    for (Wanted each : wanted) {
+      if (each.match().covers(match)) {
+        wants.merge(List.of(each.owner(), each.monitor()), !each.except(), Boolean::logicalAnd);
+      }
+    }
+    SortedSet<String> monitors = new TreeSet<>();
+    SortedSet<String> owners = new TreeSet<>();
+    wants.forEach(
+        (key, want) -> {
+          owners.add(key.get(0));
+          if (want) {
+            monitors.add(key.get(1));
+          }
+        });
+    return new MirrorRule(match.bits() + 1, match, monitors, owners);
+  }
+
+  /** By priority, the highest first. */
+  public List<MirrorRule> rules() {
+    return rules;
+  }
+
+  /** The rule that decides on a packet. */
+  public Optional<MirrorRule> lookUp(RuleMatch.Header header) {
+    return rules.stream().filter(rule -> rule.match().matches(header)).findFirst();
+  }
+
+  /** Where copies of a packet go. */
+  public Set<String> monitors(RuleMatch.Header header) {
+    return lookUp(header).map(rule -> (Set<String>) rule.monitors()).orElse(Set.of());
+  }
+}
