@@ -16,7 +16,8 @@ import java.util.Set;
 final class InventoryReader {
   private static final YAMLMapper MAPPER =
       YAMLMapper.builder().enable(YAMLParser.Feature.EMPTY_STRING_AS_NULL).build();
-  private static final List<String> SECTIONS = List.of("hosts", "groups", "tenants", "queries");
+  private static final List<String> SECTIONS =
+      List.of("hosts", "groups", "tenants", "queries", "network");
   private static final String NAME = "[\\p{L}\\p{N}_.]+(-[\\p{L}\\p{N}_.]+)*";
 
   private final Map<String, List<IpPrefix>> entries = new LinkedHashMap<>();

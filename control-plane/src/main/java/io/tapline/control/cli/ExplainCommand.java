@@ -4,10 +4,21 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Explain;
+import io.tapline.compiler.Inventory;
 import io.tapline.compiler.Note;
+import io.tapline.compiler.Placement;
+import io.tapline.compiler.network.Network;
+import io.tapline.compiler.network.NetworkExplain;
+import io.tapline.compiler.network.NetworkPlan;
+import io.tapline.compiler.network.TreeDrawing;
+import io.tapline.compiler.rules.TooManyRules;
 import io.tapline.control.query.QueryRejected;
+import io.tapline.placement.PlacementException;
+import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Plan;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -18,8 +29,10 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "explain",
     description =
-        "Shows what a query will do: match, monitors, mirror rules, job graph; runs nothing.")
+        "Shows what a query will do: match, monitors, mirror rules, placement and its cost, job graph; runs nothing.")
 final class ExplainCommand implements Callable<Integer> {
+  private static final String QUERY = "explained";
+
   private final Console console;
 
   @Parameters(paramLabel = "QUERY", description = QueryText.HELP)
@@ -28,13 +41,19 @@ final class ExplainCommand implements Callable<Integer> {
   @Option(
       names = "--inventory",
       paramLabel = "FILE",
-      description = "YAML file with the names of hosts.")
+      description = "YAML file with the names of hosts and, for placement, their network.")
   private Path inventoryFile;
 
   @Mixin private PluginOptions plugins;
 
   @Option(names = "--json", description = "Print the plan as JSON (schema/plan.schema.json).")
   private boolean json;
+
+  @Option(
+      names = "--svg",
+      paramLabel = "FILE",
+      description = "Draw the tree with switches, hosts and processes; needs a network.")
+  private Path drawing;
 
   ExplainCommand(Console console) {
     this.console = console;
@@ -43,19 +62,49 @@ final class ExplainCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     String text = QueryText.of(query);
+    Inventory inventory = Installation.inventory(inventoryFile);
+    Optional<Network> network = Installation.network(inventoryFile, inventory);
+    if (drawing != null && network.isEmpty()) {
+      throw new UsageException("--svg needs an --inventory with a network");
+    }
+    Placement placement =
+        network
+            .<Placement>map(known -> match -> planned(known, match).placed())
+            .orElse(Placement.LOCAL);
     CompileResult result =
         Compiler.compile(
             text,
             plugins.installation().catalogue(),
-            Installation.inventory(inventoryFile),
-            Compiler.Options.local("explained"));
+            inventory,
+            new Compiler.Options(QUERY, 1, true, placement));
     Plan plan = result.plan().orElseThrow(() -> new QueryRejected(text, result.errors()));
     if (json) {
       console.line(new ObjectMapper().readTree(Explain.json(plan)).toString());
+      network.ifPresent(known -> console.line(placementJson(known, plan)));
       result.notes().stream().map(Note::message).forEach(note -> console.hint("note: " + note));
     } else {
       console.print(Explain.render(plan, result.notes()));
+      network.ifPresent(
+          known -> console.print("\n" + NetworkExplain.text(planned(known, plan.getMatch()))));
+    }
+    if (drawing != null) {
+      Files.writeString(drawing, TreeDrawing.svg(planned(network.get(), plan.getMatch())));
     }
     return 0;
+  }
+
+  private static NetworkPlan planned(Network network, Match match) {
+    try {
+      return NetworkPlan.of(network, QUERY, match);
+    } catch (PlacementException | TooManyRules e) {
+      throw new CommandException(e.getMessage(), e);
+    }
+  }
+
+  private static String placementJson(Network network, Plan plan) {
+    return new ObjectMapper()
+        .createObjectNode()
+        .set("placement", NetworkExplain.json(planned(network, plan.getMatch())))
+        .toString();
   }
 }

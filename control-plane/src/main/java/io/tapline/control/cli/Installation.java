@@ -2,11 +2,14 @@ package io.tapline.control.cli;
 
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.network.Network;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
 
 /**
  * Where Tapline's files are; {@code bin/tapline} says so in the system property {@code
@@ -75,11 +78,17 @@ record Installation(Path home, List<Path> plugins) {
 
   /** Reads an inventory of hosts; null is none. */
   static Inventory inventory(Path file) {
-    if (file == null) {
-      return Inventory.empty();
-    }
+    return file == null ? Inventory.empty() : read(file, Inventory::fromYaml);
+  }
+
+  /** Reads the network of an inventory; empty if there is none. */
+  static Optional<Network> network(Path file, Inventory inventory) {
+    return file == null ? Optional.empty() : read(file, text -> Network.fromYaml(text, inventory));
+  }
+
+  private static <T> T read(Path file, Function<String, T> reader) {
     try {
-      return Inventory.fromYaml(Files.readString(file));
+      return reader.apply(Files.readString(file));
     } catch (NoSuchFileException e) {
       throw new CommandException("no inventory file " + file, e);
     } catch (IOException e) {

@@ -1,0 +1,111 @@
+package io.tapline.compiler.network;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.tapline.compiler.Inventory;
+import io.tapline.compiler.rules.MirrorPlanner.EdgeSwitch;
+import io.tapline.compiler.rules.Prefix;
+import io.tapline.placement.FatTree;
+import io.tapline.placement.Graph;
+import io.tapline.placement.HostMaker;
+import io.tapline.placement.Topology;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A topology with the addresses of its hosts, as the inventory's section {@code network} gives it:
+ *
+ * <pre>
+ * network:
+ *   cpus: 16
+ *   memory_gib: 64
+ *   fat_tree: 4
+ * </pre>
+ *
+ * whose hosts are called h-POD-EDGE-NUMBER; or switch by switch, with hosts by their names:
+ *
+ * <pre>
+ * network:
+ *   switches: {leaf1: [h1, h2], leaf2: [h3], spine: []}
+ *   links: [[leaf1, spine], [leaf2, spine]]
+ * </pre>
+ *
+ * @param addresses by host number of the topology; none where the inventory has no such host
+ */
+public record Network(Topology topology, List<List<Prefix>> addresses) {
+  private static final int CPUS = 16;
+  private static final int MEMORY_GIB = 64;
+
+  public Network {
+    addresses = addresses.stream().map(List::copyOf).toList();
+  }
+
+  /**
+   * Reads an inventory file's network; empty if it has none.
+   *
+   * @throws IllegalArgumentException if it is wrong; the message says what and where
+   */
+  public static Optional<Network> fromYaml(String yaml, Inventory inventory) {
+    JsonNode section;
+    try {
+      section = new YAMLMapper().readTree(yaml).path("network");
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException("inventory: not YAML", e);
+    }
+    if (section.isMissingNode() || section.isNull()) {
+      return Optional.empty();
+    }
+    Topology topology = topology(section);
+    List<List<Prefix>> addresses = new ArrayList<>();
+    for (int host = 0; host < topology.hostCount(); host++) {
+      String name = topology.host(host).name();
+      addresses.add(inventory.addresses(name).stream().map(Prefix::parse).toList());
+    }
+    return Optional.of(new Network(topology, addresses));
+  }
+
+  private static Topology topology(JsonNode section) {
+    HostMaker hosts =
+        HostMaker.uniform(
+            section.path("cpus").asInt(CPUS), section.path("memory_gib").asInt(MEMORY_GIB));
+    try {
+      if (section.has("fat_tree")) {
+        return FatTree.of(section.get("fat_tree").asInt(), hosts);
+      }
+      Graph graph = new Graph();
+      section.path("switches").fieldNames().forEachRemaining(graph::addSwitch);
+      for (Map.Entry<String, JsonNode> each : section.path("switches").properties()) {
+        each.getValue().forEach(host -> graph.addHost(host.asText(), each.getKey(), hosts));
+      }
+      for (JsonNode link : section.path("links")) {
+        graph.addLink(
+            link.path(0).asText(),
+            link.path(1).asText(),
+            HostMaker.TEN_GIGABIT,
+            link.path(2).asInt(0));
+      }
+      return graph.build();
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("inventory, network: " + e.getMessage(), e);
+    }
+  }
+
+  /** The edge switches with the addresses below them. */
+  List<EdgeSwitch> edges() {
+    List<List<Prefix>> below = new ArrayList<>();
+    for (int edge = 0; edge < topology.edgeCount(); edge++) {
+      below.add(new ArrayList<>());
+    }
+    for (int host = 0; host < topology.hostCount(); host++) {
+      below.get(topology.edgeOf(host)).addAll(addresses.get(host));
+    }
+    List<EdgeSwitch> edges = new ArrayList<>();
+    for (int edge = 0; edge < below.size(); edge++) {
+      edges.add(new EdgeSwitch(topology.edgeName(edge), below.get(edge)));
+    }
+    return edges;
+  }
+}

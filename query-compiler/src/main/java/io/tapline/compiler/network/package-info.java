@@ -1,0 +1,2 @@
+/** A query in a known network: which switches mirror what, and where everything runs. */
+package io.tapline.compiler.network;
