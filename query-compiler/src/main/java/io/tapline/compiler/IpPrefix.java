@@ -41,18 +41,33 @@ public record IpPrefix(byte[] address, int length) {
   }
 
   private static Optional<byte[]> ipv4(String text) {
-    String[] parts = text.split("\\.", -1);
     byte[] bytes = new byte[4];
-    if (parts.length != bytes.length) {
-      return Optional.empty();
-    }
+    int at = 0;
     for (int i = 0; i < bytes.length; i++) {
-      if (!parts[i].matches("0|[1-9][0-9]{0,2}") || Integer.parseInt(parts[i]) > 255) {
+      int end = i == bytes.length - 1 ? text.length() : text.indexOf('.', at);
+      int number = end < 0 ? -1 : octet(text, at, end);
+      if (number < 0) {
         return Optional.empty();
       }
-      bytes[i] = (byte) Integer.parseInt(parts[i]);
+      bytes[i] = (byte) number;
+      at = end + 1;
     }
     return Optional.of(bytes);
+  }
+
+  /** A number from 0 to 255 without leading zeros; -1 if it is none. */
+  private static int octet(String text, int begin, int end) {
+    int number = 0;
+    for (int i = begin; i < end; i++) {
+      char c = text.charAt(i);
+      if (c < '0' || c > '9') {
+        return -1;
+      }
+      number = 10 * number + c - '0';
+    }
+    boolean length = end > begin && end - begin <= 3;
+    boolean leadingZero = end - begin > 1 && text.charAt(begin) == '0';
+    return length && !leadingZero && number <= 255 ? number : -1;
   }
 
   private static Optional<byte[]> ipv6(String text) {

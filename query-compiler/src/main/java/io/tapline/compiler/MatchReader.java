@@ -6,6 +6,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * FROM and TO: names become addresses, and lists that hold {@code *} become empty, which is
@@ -14,6 +15,10 @@ import java.util.Set;
 final class MatchReader {
   /** Addresses on either side after names were resolved. */
   static final int MOST_ADDRESSES = 4096;
+
+  private static final Pattern DIGITS_AND_DOTS = Pattern.compile("[0-9.]+");
+  private static final Pattern PORT = Pattern.compile("0*[1-9][0-9]{0,4}");
+  private static final Pattern PORT_RANGE = Pattern.compile("[0-9]+-[0-9]+");
 
   private final Inventory inventory;
   private final Errors errors;
@@ -120,7 +125,7 @@ final class MatchReader {
     }
     Ast.Word word = address.port();
     String text = word.text();
-    if (text.matches("[0-9]+-[0-9]+")) {
+    if (PORT_RANGE.matcher(text).matches()) {
       int dash = text.indexOf('-');
       return range(word, text.substring(0, dash), text.substring(dash + 1));
     }
@@ -140,7 +145,7 @@ final class MatchReader {
   }
 
   private static boolean isPort(String text) {
-    return text.matches("0*[1-9][0-9]{0,4}") && Integer.parseInt(text) <= 65535;
+    return PORT.matcher(text).matches() && Integer.parseInt(text) <= 65535;
   }
 
   private Ports range(Ast.Word word, String first, String last) {
@@ -157,7 +162,7 @@ final class MatchReader {
 
   private boolean looksLikeIpv4(Ast.Address address) {
     Ast.Word word = address.endpoint();
-    boolean digits = word.text().matches("[0-9.]+");
+    boolean digits = DIGITS_AND_DOTS.matcher(word.text()).matches();
     return !word.isQuoted() && digits && inventory.find(word.text()).isEmpty();
   }
 
