@@ -72,7 +72,10 @@ class WhereTest {
         kept.removeIf(t -> isHttp(t) && !Set.of("/page1", "/page3").contains(t.field("url")));
       }
       case 1 -> {
-        condition.setField("url").setOperator(FieldCondition.Operator.NOT_EQUAL).addValues("/page0");
+        condition
+            .setField("url")
+            .setOperator(FieldCondition.Operator.NOT_EQUAL)
+            .addValues("/page0");
         kept.removeIf(t -> isHttp(t) && t.field("url").equals("/page0"));
       }
       case 2 -> {

@@ -61,7 +61,10 @@ final class WhereReader {
       return Optional.empty();
     }
     FieldCondition.Builder read =
-        FieldCondition.newBuilder().setField(field.name()).addAllParsers(asked).setOperator(operator);
+        FieldCondition.newBuilder()
+            .setField(field.name())
+            .addAllParsers(asked)
+            .setOperator(operator);
     for (Ast.Literal literal : condition.values()) {
       List<String> values = values(literal, field);
       if (values.isEmpty()) {
@@ -73,7 +76,8 @@ final class WhereReader {
   }
 
   private static boolean isOrder(FieldCondition.Operator operator) {
-    return operator != FieldCondition.Operator.EQUAL && operator != FieldCondition.Operator.NOT_EQUAL;
+    return operator != FieldCondition.Operator.EQUAL
+        && operator != FieldCondition.Operator.NOT_EQUAL;
   }
 
   /** The field of the first parser that can be asked so: one name may have several types. */
