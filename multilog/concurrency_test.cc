@@ -117,6 +117,9 @@ TEST(Concurrency, EveryReadSeesAPrefixOfEachWriter) {
   reader.join();
   CheckSnapshot(*log);
   EXPECT_GE(log->writer(0)->tail(), 200000u);
+  // The trigger thread gets its turn some time.
+  for (int i = 0; i < 10000 && log->trigger_statistics().alerts == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_GT(log->trigger_statistics().alerts, 0u);
 }
 

@@ -303,7 +303,7 @@ void RunQueries(Arguments arguments) {
   arguments.indexes = 4;
   arguments.filters = std::max<uint64_t>(arguments.filters, 1);
   const double seconds_while = 2;
-  const uint64_t more = static_cast<uint64_t>(seconds_while * 20e6);
+  const uint64_t more = static_cast<uint64_t>(seconds_while * (arguments.records > 50000000 ? 5e6 : 20e6));
   const auto log = OpenFor(arguments, arguments.records + more);
   for (uint64_t i = 0; i < arguments.writers; ++i) (void)log->AddWriter().ok();
   Define(log.get(), arguments);

@@ -23,11 +23,6 @@ void And(const ChunkBits& other, ChunkBits* bits) {
 void Or(const ChunkBits& other, ChunkBits* bits) {
   for (size_t i = 0; i < bits->size(); ++i) (*bits)[i] |= other[i];
 }
-bool None(const ChunkBits& bits) {
-  uint64_t any = 0;
-  for (const uint64_t word : bits) any |= word;
-  return any == 0;
-}
 void SetFirst(uint32_t count, ChunkBits* bits) {
   for (uint32_t i = 0; i < bits->size(); ++i) {
     const uint32_t begin = i * 64;
@@ -191,7 +186,7 @@ void ChunkProgram::SelectNode(const Node& node, ChunkScratch* scratch, ChunkBits
   const bool is_and = node.kind == Node::Kind::kAnd;
   SelectNode(node.children[0], scratch, selected);
   for (size_t i = 1; i < node.children.size(); ++i) {
-    if (is_and && None(*selected)) return;
+    if (is_and && !AnyBit(*selected)) return;
     const Node& child = node.children[i];
     ChunkBits part;
     const bool is_leaf = child.kind == Node::Kind::kLeaf;

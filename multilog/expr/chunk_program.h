@@ -29,6 +29,12 @@ inline void ForEachBit(const ChunkBits& bits, Visit&& visit) {
   }
 }
 
+inline bool AnyBit(const ChunkBits& bits) {
+  uint64_t any = 0;
+  for (const uint64_t word : bits) any |= word;
+  return any != 0;
+}
+
 class ChunkScratch;
 
 class ChunkProgram {

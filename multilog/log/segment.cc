@@ -46,6 +46,39 @@ void Segment::WidenZones(uint32_t offset, uint32_t count, uint64_t least, uint64
   if (greatest > greatest_time()) greatest_.store(greatest, std::memory_order_relaxed);
 }
 
+void Segment::PrefetchTables(uint64_t filter, std::span<const uint64_t> indexes) const {
+  __builtin_prefetch(&filters_[filter % kMaxFilters]);
+  for (const uint64_t index : indexes) __builtin_prefetch(&indexes_[index % kMaxIndexes]);
+  __builtin_prefetch(&zones_[0]);
+}
+
+void Segment::PrefetchPostings(uint64_t filter, std::span<const uint64_t> indexes) const {
+  __builtin_prefetch(filters_[filter % kMaxFilters].load(std::memory_order_acquire));
+  for (const uint64_t index : indexes) {
+    const Postings* postings = indexes_[index % kMaxIndexes].load(std::memory_order_acquire);
+    __builtin_prefetch(postings);
+    if (postings != nullptr) __builtin_prefetch(reinterpret_cast<const uint8_t*>(postings) + 64);
+  }
+}
+
+void Segment::PrefetchKeys(uint64_t filter, std::span<const uint64_t> indexes) const {
+  constexpr uint32_t kLines = 16;
+  if (const FilterPostings* postings = PostingsOf(filter)) {
+    const auto* offsets = reinterpret_cast<const uint8_t*>(postings->offsets.load(std::memory_order_acquire));
+    for (uint32_t at = 0; at < postings->count.load(std::memory_order_relaxed) * 2 && at < kLines * 64; at += 64)
+      __builtin_prefetch(offsets + at);
+  }
+  for (const uint64_t index : indexes) {
+    const Postings* postings = IndexOf(index);
+    if (postings == nullptr || postings->sorted) continue;
+    const uint32_t key_bytes = postings->distinct * postings->key_bytes, start_bytes = postings->distinct * 4;
+    for (uint32_t at = 0; at < key_bytes && at < kLines * 64; at += 64)
+      __builtin_prefetch(static_cast<const uint8_t*>(postings->keys) + at);
+    for (uint32_t at = 0; at < start_bytes && at < kLines * 64; at += 64)
+      __builtin_prefetch(reinterpret_cast<const uint8_t*>(postings->starts) + at);
+  }
+}
+
 const FilterPostings* Segment::PostingsOf(uint64_t filter) const {
   const FilterPostings* postings = filters_[filter % kMaxFilters].load(std::memory_order_acquire);
   return postings != nullptr && postings->filter == filter ? postings : nullptr;

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "multilog/expr/chunk_program.h"
@@ -44,7 +45,7 @@ class Segment {
   // kept at what lies outside the arenas of all segments.
   Segment(uint64_t first, uint32_t capacity, uint32_t row_bytes, uint8_t* arena, size_t arena_bytes,
           std::atomic<size_t>* heap_account);
-  ~Segment();
+  virtual ~Segment();
   Segment(const Segment&) = delete;
 
   uint64_t first() const { return first_; }
@@ -64,6 +65,13 @@ class Segment {
   // Over all rows so far.
   uint64_t least_time() const { return least_.load(std::memory_order_relaxed); }
   uint64_t greatest_time() const { return greatest_.load(std::memory_order_relaxed); }
+
+  // Brings into the cache, step by step, what a query will look at: a query over many segments calls these for segments
+  // ahead, for each would cost it half a dozen cache misses in a row. REQUIRES for each step that the one before has
+  // been done for long enough.
+  void PrefetchTables(uint64_t filter, std::span<const uint64_t> indexes) const;
+  void PrefetchPostings(uint64_t filter, std::span<const uint64_t> indexes) const;
+  void PrefetchKeys(uint64_t filter, std::span<const uint64_t> indexes) const;
 
   // Null if the filter never looked at this segment.
   const FilterPostings* PostingsOf(uint64_t filter) const;

@@ -40,6 +40,11 @@ Segment* WriterLog::SegmentAt(uint64_t position) const {
              : nullptr;
 }
 
+const Segment* WriterLog::PeekAt(uint64_t position) const {
+  const std::atomic<Segment*>* place = Place(position / shared_.segment_rows);
+  return place == nullptr ? nullptr : place->load(std::memory_order_acquire);
+}
+
 void WriterLog::Put(uint64_t number, Segment* segment) {
   std::atomic<Directory*>& block = directories_[number / kDirectoryBlock % directories_.size()];
   if (block.load(std::memory_order_relaxed) == nullptr) block.store(new Directory{}, std::memory_order_release);
@@ -164,7 +169,7 @@ void WriterLog::RunFilters(const Pipeline& pipeline, uint64_t version, uint64_t 
     if (!stage.filter->everything) KeepPostings(stage, selected);
     if (stage.aggregates.empty()) continue;
     uint32_t count = 0;
-    ForEachBit(selected, [&](uint32_t row) { rows[count++] = scratch_.row(row); });
+    if (AnyBit(selected)) ForEachBit(selected, [&](uint32_t row) { rows[count++] = scratch_.row(row); });
     for (const auto& aggregate : stage.aggregates) {
       Aggregate::PerWriter& mine = *aggregate->per_writer[number_].load(std::memory_order_acquire);
       if (mine.covered_from.load(std::memory_order_relaxed) == kNotYet)
@@ -175,11 +180,11 @@ void WriterLog::RunFilters(const Pipeline& pipeline, uint64_t version, uint64_t 
 }
 
 void WriterLog::KeepPostings(const Pipeline::Stage& stage, const ChunkBits& selected) {
-  uint32_t offsets[kChunkRows];
-  uint32_t count = 0;
-  ForEachBit(selected, [&](uint32_t row) { offsets[count++] = offset_ + row; });
   FilterPostings* postings = segment_->OpenPostings(stage.filter->id, offset_);
   if (postings == nullptr) return;  // readers scan where there are none
+  uint32_t offsets[kChunkRows];
+  uint32_t count = 0;
+  if (AnyBit(selected)) ForEachBit(selected, [&](uint32_t row) { offsets[count++] = offset_ + row; });
   if (count > 0 && !segment_->AppendPostings(postings, offsets, count)) {
     // What was kept is no longer all: it is disowned, and readers scan this segment.
     stage.filter->lost_postings.fetch_add(count, std::memory_order_relaxed);

@@ -65,6 +65,8 @@ class WriterLog {
   uint64_t newest_time() const { return newest_time_.load(std::memory_order_acquire); }
   // The segment with the row `position`. Null where it was removed, or is unreadable.
   Segment* SegmentAt(uint64_t position) const;
+  // The same, unless its place has been taken by a later one: without looking at it.
+  const Segment* PeekAt(uint64_t position) const;
 
   // Storage thread: the rows before `position`, the beginning of a segment, are gone for readers to come.
   void RemoveBefore(uint64_t position);

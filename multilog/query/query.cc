@@ -342,7 +342,15 @@ void SegmentMatcher::KeepWithinTime(const Segment& segment, const uint8_t* rows,
 }
 
 Cursor::Cursor(Snapshot snapshot, std::shared_ptr<const QueryPlan> plan)
-    : snapshot_(std::move(snapshot)), plan_(plan), matcher_(std::move(plan)) {}
+    : snapshot_(std::move(snapshot)), plan_(plan), matcher_(std::move(plan)) {
+  for (const Index& index : plan_->indexes) {
+    for (const Leaf& leaf : plan_->expression->leaves()) {
+      if (leaf.kind != Leaf::Kind::kKeys || leaf.column != index.column) continue;
+      index_ids_.push_back(index.id);
+      break;
+    }
+  }
+}
 
 void Cursor::Count(SegmentMatcher::Way way) {
   ++statistics_.segments;
@@ -353,16 +361,37 @@ void Cursor::Count(SegmentMatcher::Way way) {
   statistics_.unreadable += way == SegmentMatcher::Way::kUnreadable;
 }
 
-bool Cursor::NextSegment() {
+// Half a dozen misses per segment, one after the other, would take longer than its rows: they are spread over the
+// segments before.
+void Cursor::PrefetchSegments(const Snapshot::View& view) const {
+  const uint64_t size = view.log->segment_rows();
+  const uint64_t filter = plan_->stored != nullptr ? plan_->stored->id : 0;
+  auto ahead = [&](uint64_t segments) {
+    return position_ + segments * size < view.tail ? view.log->PeekAt(position_ + segments * size) : nullptr;
+  };
+  if (const Segment* segment = ahead(8)) {
+    for (size_t at = 0; at < sizeof(Segment); at += 64)
+      __builtin_prefetch(reinterpret_cast<const uint8_t*>(segment) + at);
+  }
+  if (const Segment* segment = ahead(6)) segment->PrefetchTables(filter, index_ids_);
+  if (const Segment* segment = ahead(4)) segment->PrefetchPostings(filter, index_ids_);
+  if (const Segment* segment = ahead(2)) segment->PrefetchKeys(filter, index_ids_);
+}
+
+bool Cursor::NextSegment(bool may_change) {
   for (; view_ < snapshot_.views().size(); ++view_, in_view_ = false) {
     const Snapshot::View& view = snapshot_.views()[view_];
-    writer_ = view.log->number();
     if (!in_view_) {
       position_ = view.first;
-      if (writer_ < plan_->from.size()) position_ = std::max(position_, plan_->from[writer_]);
+      if (view.log->number() < plan_->from.size()) position_ = std::max(position_, plan_->from[view.log->number()]);
       in_view_ = true;
     }
-    if (position_ >= view.tail) continue;
+    if (position_ >= view.tail) {
+      if (!may_change) return false;
+      continue;
+    }
+    writer_ = view.log->number();
+    PrefetchSegments(view);
     Segment* segment = view.log->SegmentAt(position_);
     const uint32_t size = view.log->segment_rows();
     segment_first_ = position_ / size * size;
@@ -371,6 +400,7 @@ bool Cursor::NextSegment() {
     position_ = segment_first_ + end;
     next_ = 0;
     offsets_.clear();
+    keep_.reset();
     Count(segment == nullptr ? SegmentMatcher::Way::kUnreadable
                              : matcher_.Match(segment, begin, end, &offsets_, &rows_, &keep_));
     return true;
@@ -379,19 +409,27 @@ bool Cursor::NextSegment() {
 }
 
 std::span<const uint8_t* const> Cursor::Next() {
-  while (next_ >= offsets_.size()) {
-    if (!NextSegment()) return {};
-  }
-  batch_begin_ = next_;
-  const size_t count = std::min(kBatchRows, offsets_.size() - next_);
+  batch_.clear();
+  positions_.clear();
   const uint32_t row_bytes = plan_->schema.row_bytes();
-  batch_.resize(count);
-  for (size_t i = 0; i < count; ++i) {
-    batch_[i] = rows_ + size_t{offsets_[next_ + i]} * row_bytes;
-    PrefetchRow(batch_[i], row_bytes);
+  while (batch_.size() < kBatchRows) {
+    if (next_ >= offsets_.size()) {
+      // Rows of an archived segment are gone when the next one is brought.
+      if (!batch_.empty() && keep_ != nullptr) break;
+      if (!NextSegment(batch_.empty())) break;
+      continue;
+    }
+    const size_t count = std::min(kBatchRows - batch_.size(), offsets_.size() - next_);
+    for (size_t i = 0; i < count; ++i) {
+      const uint16_t offset = offsets_[next_ + i];
+      const uint8_t* row = rows_ + size_t{offset} * row_bytes;
+      PrefetchRow(row, row_bytes);
+      batch_.push_back(row);
+      positions_.push_back(segment_first_ + offset);
+    }
+    next_ += count;
   }
-  next_ += count;
-  statistics_.rows += count;
+  statistics_.rows += batch_.size();
   return batch_;
 }
 

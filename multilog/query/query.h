@@ -114,13 +114,15 @@ class Cursor {
   std::span<const uint8_t* const> Next();
   // The position of the i-th row of the last batch in its writer's log.
   uint32_t writer() const { return writer_; }
-  uint64_t position(size_t i) const { return segment_first_ + offsets_[batch_begin_ + i]; }
+  uint64_t position(size_t i) const { return positions_[i]; }
 
   const QueryStatistics& statistics() const { return statistics_; }
   const Snapshot& snapshot() const { return snapshot_; }
 
  private:
-  bool NextSegment();
+  // The next segment of this writer, or of the next if `may_change`. False if there is none.
+  bool NextSegment(bool may_change);
+  void PrefetchSegments(const Snapshot::View& view) const;
   void Count(SegmentMatcher::Way way);
 
   Snapshot snapshot_;
@@ -130,12 +132,15 @@ class Cursor {
   uint64_t position_ = 0;
   bool in_view_ = false;
   std::vector<uint16_t> offsets_;
-  size_t next_ = 0, batch_begin_ = 0;
+  size_t next_ = 0;
   uint64_t segment_first_ = 0;
   uint32_t writer_ = 0;
   const uint8_t* rows_ = nullptr;
   std::shared_ptr<const uint8_t> keep_;
   std::vector<const uint8_t*> batch_;
+  std::vector<uint64_t> positions_;
+  // Indexes that the query may use.
+  std::vector<uint64_t> index_ids_;
   QueryStatistics statistics_;
 };
 

@@ -131,6 +131,7 @@ TEST_P(Crashes, NothingPromisedIsLost) {
   std::mt19937 random(static_cast<uint32_t>(GetParam()) + 5);
   std::filesystem::create_directory(directory);
   std::vector<uint64_t> promised(kWriters, 0);
+  uint64_t promised_in_all = 0;
   for (int i = 0; i < kills && !HasFatalFailure(); ++i) {
     if (BytesIn(directory) > kDirectoryBytes / 16) {
       std::filesystem::remove_all(directory);
@@ -140,6 +141,10 @@ TEST_P(Crashes, NothingPromisedIsLost) {
     const std::vector<uint64_t> now = RunAndKill(directory, GetParam(), 5 + random() % 60);
     for (uint32_t writer = 0; writer < kWriters; ++writer) promised[writer] = std::max(promised[writer], now[writer]);
     CheckLoaded(directory, GetParam(), promised);
+    promised_in_all += promised[0] + promised[1];
+  }
+  if (GetParam() != Durability::kMemory) {
+    EXPECT_GT(promised_in_all, 0u);
   }
   std::filesystem::remove_all(directory);
 }
