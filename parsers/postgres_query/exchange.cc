@@ -11,8 +11,12 @@ namespace {
 
 // Joined in mid-stream and nothing like the protocol within this much: another one.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
+// The server's, before anything of the client's.
+constexpr size_t kMaxAheadBytes = 8 << 10;
 constexpr size_t kKeptTextBytes = 256;
 constexpr char kTlsHandshake = 0x16;
+// Before its first message the server sends nothing else that begins so.
+constexpr std::string_view kEncryptionAnswers = "NSG";
 
 bool is_in(char type, std::string_view types) { return types.find(type) != std::string_view::npos; }
 
@@ -168,7 +172,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) {
   if (acked_known_ && segment_.peer_offset_known && segment_.peer_offset <= acked_) return false;
   set_client(other_side(side));
   cut_response_off();
-  encryption_asked_ = described_ = skipping_ = false;
+  answering_ = described_ = skipping_ = false;
   prove(strong ? kProof : 1);
   return true;
 }
@@ -179,6 +183,7 @@ void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
     return pairing_.hide_requests();
   }
   pairing_.hide_responses();
+  over_ |= encrypting_;
   in_row_ = described_ = skipping_ = false;
   if (Response* response = pairing_.response()) response->cut = true;
 }
@@ -195,11 +200,15 @@ Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) 
   if (bytes[0] == '\0') return startup_unit(side, bytes, first);
   // Only what the server says may have been captured, or captured first: how the client is to prove who it is.
   constexpr uint64_t kAuthenticationBytes = 9;
-  if (bytes.size() < kAuthenticationBytes)
-    return is_in(bytes[0], "RSN") ? Unit::more(kAuthenticationBytes) : Unit::none();
+  const uint64_t answers = bytes[0] == 'N' ? 1 : 0;
+  if (bytes.size() < answers + kAuthenticationBytes)
+    return is_in(bytes[0], "RSGN") ? Unit::more(answers + kAuthenticationBytes) : Unit::none();
+  const bool encrypted = bytes[0] == 'S' && bytes[1] == kTlsHandshake;
+  if (encrypted && bytes.size() < kMaxAheadBytes) return Unit::more();  // what the client asked for may come late
+  const std::string_view message = bytes.substr(answers);
   Head head;
-  if (bytes[0] != 'R' || !read_server_head(bytes, &head) || head.total > kMaxNameBytes) return Unit::none();
-  if (bytes.substr(kHeadBytes, 3) != std::string_view("\0\0\0", 3)) return Unit::none();
+  if (message[0] != 'R' || !read_server_head(message, &head) || head.total > kMaxNameBytes) return Unit::none();
+  if (message.substr(kHeadBytes, 3) != std::string_view("\0\0\0", 3)) return Unit::none();
   set_client(other_side(side));
   prove(kProof);
   return server_unit(side, bytes, first);
@@ -232,7 +241,8 @@ Unit Exchange::client_unit(Side side, std::string_view bytes, const Segment& fir
 
 Unit Exchange::startup_unit(Side side, std::string_view bytes, const Segment& first) {
   if (encryption_asked_ && bytes[0] == kTlsHandshake) {
-    over_ = true;  // the server must have agreed
+    encrypting_ = true;
+    over_ = !answering_ || !readers_[other_side(side)].in_step();
     return Unit::opaque(bytes.size());
   }
   if (bytes[0] != '\0') return Unit::none();
@@ -251,8 +261,7 @@ void Exchange::connect(Startup startup, uint64_t total, const Segment& first) {
   starting_ = startup == Startup::kTls || startup == Startup::kGss;
   encryption_asked_ = starting_;
   if (startup == Startup::kCancel) return tell_unanswered(Kind::kCancel, first, total);
-  const Request* begun = pairing_.reading();
-  if (begun == nullptr || begun->kind != Kind::kConnect) open(Kind::kConnect, first);
+  if (!std::exchange(connecting_, true)) open(Kind::kConnect, first);
   pairing_.end_request(first.offset + total);
 }
 
@@ -375,7 +384,8 @@ void Exchange::tell_unanswered(Kind kind, const Segment& first, uint64_t total) 
 // The server
 
 Unit Exchange::server_unit(Side side, std::string_view bytes, const Segment& first) {
-  if (encryption_asked_ && bytes[0] != 'E') return encryption_answer(bytes, first);
+  if (answering_ && is_in(bytes[0], kEncryptionAnswers)) return encryption_answer(bytes[0], first);
+  answering_ = false;
   if (bytes.size() < kHeadBytes) return Unit::more(kHeadBytes);
   Head head;
   if (!read_server_head(bytes, &head)) return Unit::none();
@@ -386,12 +396,11 @@ Unit Exchange::server_unit(Side side, std::string_view bytes, const Segment& fir
   return Unit::taken(wanted, head.total - wanted);
 }
 
-// One byte: whether the client may go on encrypted.
-Unit Exchange::encryption_answer(std::string_view bytes, const Segment& first) {
-  encryption_asked_ = false;
-  if (bytes[0] == 'N') return Unit::taken(1);
-  if (bytes[0] != 'S' && bytes[0] != 'G') return Unit::none();
-  answer('R', first).status = bytes[0] == 'S' ? Status::kTls : Status::kGss;
+// One byte: whether the client may go on encrypted. It, or the client's question, may come so late that the client has
+// gone on meanwhile.
+Unit Exchange::encryption_answer(char answered, const Segment& first) {
+  if (answered == 'N') return Unit::taken(1);
+  answer('R', first).status = answered == 'S' ? Status::kTls : Status::kGss;
   end_answer(first.offset + 1);
   over_ = true;
   return Unit::opaque(1);

@@ -105,7 +105,7 @@ class Exchange {
   void tell_unanswered(Kind kind, const Segment& first, uint64_t total);
 
   Unit server_unit(Side side, std::string_view bytes, const Segment& first);
-  Unit encryption_answer(std::string_view bytes, const Segment& first);
+  Unit encryption_answer(char answered, const Segment& first);
   void server_message(const Head& head, std::string_view payload, const Segment& first);
   void parsed(const Segment& first, uint64_t end);
   void described(char type, const Segment& first, uint64_t end);
@@ -127,7 +127,10 @@ class Exchange {
   uint8_t proof_ = 0;
   bool over_ = false;
   bool starting_ = true;           // the client's next message has no type
-  bool encryption_asked_ = false;  // the server's next byte is no message
+  bool connecting_ = false;        // a connect was begun; it may be over
+  bool encryption_asked_ = false;  // by the client's latest message
+  bool encrypting_ = false;        // the client is; the server's agreement may come late
+  bool answering_ = true;          // the server has sent no message, but perhaps answers of one byte
   bool described_ = false;         // what a prepared statement returns comes next, and belongs to nothing
   bool skipping_ = false;          // the server passes over the batch in which an error was
   bool executed_ = false;          // the latest portal, although its Execute is still to come: it is late
