@@ -24,6 +24,10 @@ add_compile_options(-Wall -Wextra -Wpedantic -Wshadow $<$<COMPILE_LANGUAGE:CXX>:
 if(TAPLINE_SANITIZE)
   add_compile_options(-fsanitize=${TAPLINE_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TAPLINE_SANITIZE})
+  # Compiles in half the time, and still says file and line. Fuzzers want speed.
+  if(NOT TAPLINE_FUZZ)
+    set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -DNDEBUG")
+  endif()
 endif()
 if(TAPLINE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
