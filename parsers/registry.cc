@@ -8,6 +8,7 @@
   PARSER(dns_query)             \
   PARSER(http_get)              \
   PARSER(icmp)                  \
+  PARSER(kafka_request)         \
   PARSER(memcached_get)         \
   PARSER(monitor_stats)         \
   PARSER(mysql_query)           \

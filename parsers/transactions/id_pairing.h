@@ -50,8 +50,9 @@ class IdPairing {
   }
 
   // The open transaction's halves, or null.
-  Request* find_request(const Id& id) {
-    Place* place = find(id);
+  Request* find_request(const Id& id) { return const_cast<Request*>(std::as_const(*this).find_request(id)); }
+  const Request* find_request(const Id& id) const {
+    const Place* place = find(id);
     return place != nullptr && place->asked ? &place->request : nullptr;
   }
   Response* find_response(const Id& id) {
@@ -164,7 +165,8 @@ class IdPairing {
     return !response.acked_known || request_begin < response.acked;
   }
 
-  Place* find(const Id& id) {
+  Place* find(const Id& id) { return const_cast<Place*>(std::as_const(*this).find(id)); }
+  const Place* find(const Id& id) const {
     for (size_t i = 0; i < places_.size(); ++i) {
       if (places_[i].open && places_[i].id == id) return &places_[i];
     }

@@ -1,0 +1,284 @@
+#include "parsers/kafka_request/exchange.h"
+
+#include <algorithm>
+
+namespace tapline::kafka {
+namespace {
+
+constexpr uint64_t kMaxSeekBytes = 1 << 20;
+
+std::string_view message_of(std::string_view bytes, uint64_t message) {
+  return bytes.substr(0, std::min<uint64_t>({message, bytes.size(), kLookedAtBytes}));
+}
+
+void fill(Request& request, const RequestHead& head, const Findings& found) {
+  request.api = head.api;
+  request.key = head.key;
+  request.version = head.version;
+  request.correlation_id = head.correlation_id;
+  request.bytes = head.bytes;
+  request.topics = found.topics;
+  request.client_id_bytes = static_cast<uint32_t>(head.client_id.size());
+  request.topic_is_id = found.topic_is_id;
+  request.never_answered = head.key == kProduceKey && found.acks_known && found.acks == 0;
+}
+
+Findings findings_of(const RequestHead& head, std::string_view message) {
+  if (head.head_bytes == 0 || head.version > head.api->latest) return {};
+  return follow(head.api->request, message.substr(head.head_bytes), head.version, head.api->is_flexible(head.version));
+}
+
+bool is_topic(std::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
+  });
+}
+
+// Whether these bytes, of a connection of which nothing is known, are a request for certain.
+bool is_certain(const RequestHead& head, std::string_view bytes) {
+  if (head.version > head.api->latest) return false;
+  const std::string_view message = message_of(bytes, head.bytes);
+  const Findings found = findings_of(head, message);
+  if (head.client_id.empty() && found.topic.empty()) return false;
+  if (!found.topic_is_id && !is_topic(found.topic)) return false;
+  if (head.key == kProduceKey && (found.topic.empty() || found.acks < -1 || found.acks > 1)) return false;
+  return found.whole || message.size() < head.bytes;
+}
+
+}  // namespace
+
+// Lets through what is known to be of this protocol.
+class Exchange::Filter final : public Sink {
+ public:
+  Filter(const Exchange& exchange, Sink& sink) : exchange_(exchange), sink_(sink) {}
+  void on_transaction(const Request* request, const Response* response) override {
+    if (exchange_.confirmed_ || (request != nullptr && response != nullptr)) sink_.on_transaction(request, response);
+  }
+  void on_silence(const Request& request, const Response& later) override { sink_.on_silence(request, later); }
+  void on_client(Side side) override { sink_.on_client(side); }
+  void on_loss(LossReason reason) override {
+    if (exchange_.confirmed_) sink_.on_loss(reason);
+  }
+
+ private:
+  const Exchange& exchange_;
+  Sink& sink_;
+};
+
+void Exchange::start_in_middle(Side side) {
+  readers_[side].start_in_middle();
+  middle_[side] = true;
+}
+
+ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink) {
+  Filter filter(*this, sink);
+  sink_ = &filter;
+  if (readers_[side].read(bytes, segment, *this) == UnitReader::Verdict::kNotMine) {
+    pairing_.tell_all(filter);
+    return ExchangeVerdict::kNotMine;
+  }
+  if (side == client_) pairing_.requests_settled(readers_[side].settled_offset(), filter);
+  return ExchangeVerdict::kFine;
+}
+
+ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink) {
+  Filter filter(*this, sink);
+  sink_ = &filter;
+  readers_[side].gap(bytes, segment, *this);
+  if (side == client_) pairing_.requests_settled(readers_[side].settled_offset(), filter);
+  return ExchangeVerdict::kFine;
+}
+
+void Exchange::end(Side side, Sink& sink) {
+  Filter filter(*this, sink);
+  ended_[side] = true;
+  if (ended_[0] && ended_[1]) pairing_.tell_all(filter);
+}
+
+void Exchange::visit_pending(Sink& sink) const {
+  Filter filter(*this, sink);
+  pairing_.visit_pending(filter);
+}
+
+bool Exchange::hopeless() const {
+  return !confirmed_ && readers_[0].seek_bytes() + readers_[1].seek_bytes() > kMaxSeekBytes;
+}
+
+size_t Exchange::memory_bytes() const {
+  return pairing_.memory_bytes() + readers_[0].memory_bytes() + readers_[1].memory_bytes();
+}
+
+void Exchange::recycle() {
+  pairing_.recycle();
+  alone_.trim();
+  for (const Side side : {Side{0}, Side{1}}) {
+    readers_[side].recycle();
+    open_[side] = {};
+    middle_[side] = ended_[side] = false;
+  }
+  expected_ = client_ = -1;
+  confirmed_ = ids_repeat_ = raw_tokens_ = false;
+  tokens_unanswered_ = 0;
+}
+
+Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) {
+  if (may_ask(side)) return request(side, bytes, first);
+  return client_ < 0 ? unasked(bytes) : response(side, bytes, first);
+}
+
+Unit Exchange::request(Side side, std::string_view bytes, const Segment& first) {
+  RequestHead head;
+  size_t wanted = 0;
+  switch (parse_request(bytes, &head, &wanted)) {
+    case Parsed::kMore:
+      return Unit::more(wanted);
+    case Parsed::kNone:
+      if (is_token(bytes)) return token(side, bytes);
+      // The other side may be the one that asks, and what it asked was not captured.
+      return client_ < 0 && middle_[other_side(side)] ? unasked(bytes) : Unit::none();
+    case Parsed::kRequest:
+      break;
+  }
+  const size_t looked_at = std::min<size_t>(head.bytes, kLookedAtBytes);
+  if (bytes.size() < looked_at) return Unit::more(looked_at);
+  if (client_ < 0 && expected_ < 0 && !is_certain(head, bytes)) return unasked(bytes);
+  begin(side, head, bytes, first);
+  return take(side, head.bytes, bytes.size(), first);
+}
+
+void Exchange::begin(Side side, const RequestHead& head, std::string_view bytes, const Segment& first) {
+  const Findings found = findings_of(head, message_of(bytes, head.bytes));
+  if (client_ < 0) {
+    client_ = side;
+    sink_->on_client(side);
+  }
+  confirmed_ = confirmed_ || !head.client_id.empty() || !found.topic.empty();
+  if (head.key == kSaslHandshakeKey && head.version == 0) raw_tokens_ = true;
+  // Two open requests with one number: from now on it can't be said which of them is answered.
+  if (!ids_repeat_ && pairing_.find_request(head.correlation_id) != nullptr) {
+    ids_repeat_ = true;
+    pairing_.tell_all(*sink_);
+  }
+  open_[side] = {true, head.correlation_id};
+  alone_.never_answered = false;
+  const bool alone = ids_repeat_ || (head.key == kProduceKey && found.acks_known && found.acks == 0);
+  Request& request = alone ? alone_ : pairing_.begin_request(head.correlation_id, first, *sink_);
+  fill(request, head, found);
+  if (!alone) {
+    pairing_.keep_text(request, head.client_id);
+    pairing_.keep_text(request, found.topic);
+    return;
+  }
+  request.first_ns = first.time_ns;
+  request.text.assign(head.client_id).append(found.topic);
+  open_[side].is_open = false;
+  sink_->on_transaction(&request, nullptr);
+}
+
+Unit Exchange::response(Side side, std::string_view bytes, const Segment& first) {
+  if (is_token(bytes)) return token(side, bytes);
+  if (bytes.size() < kResponseHeadBytes) return Unit::more(kResponseHeadBytes);
+  const uint64_t message = message_bytes(bytes);
+  if (message < kResponseHeadBytes || message > kMaxResponseBytes) return Unit::none();
+  const size_t looked_at = std::min<uint64_t>(message, kLookedAtBytes);
+  if (bytes.size() < looked_at) return Unit::more(looked_at);
+  answer(side, bytes, first);
+  return take(side, message, bytes.size(), first);
+}
+
+void Exchange::answer(Side side, std::string_view bytes, const Segment& first) {
+  const int32_t id = int32_at(bytes, kLengthBytes);
+  open_[side] = {true, id};
+  Response& response = pairing_.begin_response(id, first, *sink_);
+  response.correlation_id = id;
+  response.bytes = message_bytes(bytes);
+  response.error_known = false;
+  response.error = 0;
+  const Request* request = pairing_.find_request(id);
+  if (request == nullptr) return;
+  confirmed_ = true;
+  const Api& api = *request->api;
+  if (request->version > api.latest || api.response.empty()) return;
+  const bool flexible = api.is_flexible(request->version);
+  const std::string_view body = response_body(message_of(bytes, response.bytes), request->key, flexible);
+  const Findings found = follow(api.response, body, request->version, flexible);
+  response.error_known = found.error_known;
+  response.error = found.error;
+}
+
+// The rest of the message, behind the bytes that were seen, is stepped over.
+Unit Exchange::take(Side side, uint64_t message, size_t seen, const Segment& first) {
+  if (seen < message) return Unit::taken(seen, message - seen);
+  close(side, first.offset + message, readers_[side].time_ns());
+  return Unit::taken(message);
+}
+
+void Exchange::close(Side side, uint64_t end, int64_t time_ns, bool complete) {
+  if (!open_[side].is_open) return;
+  open_[side].is_open = false;
+  if (side == client_) {
+    pairing_.end_request(open_[side].correlation_id, end, *sink_, complete);
+  } else {
+    pairing_.end_response(open_[side].correlation_id, end, time_ns, *sink_);
+  }
+}
+
+// A response while nobody is known to have asked. It is not told: its number alone says nothing.
+Unit Exchange::unasked(std::string_view bytes) const {
+  if (bytes.size() < kResponseHeadBytes) return Unit::more(kResponseHeadBytes);
+  const uint64_t message = message_bytes(bytes);
+  if (message < kResponseHeadBytes || message > kMaxResponseBytes) return Unit::none();
+  return Unit::taken(kResponseHeadBytes, message - kResponseHeadBytes);
+}
+
+// Tokens are answered one by one, and are not told: they hold passwords.
+bool Exchange::is_token(std::string_view bytes) const {
+  if (!raw_tokens_ || bytes.size() < kLengthBytes || message_bytes(bytes) > kMaxTokenBytes) return false;
+  return bytes.size() < kResponseHeadBytes || pairing_.find_request(int32_at(bytes, kLengthBytes)) == nullptr;
+}
+
+Unit Exchange::token(Side side, std::string_view bytes) {
+  if (side == client_) ++tokens_unanswered_;
+  if (side != client_ && tokens_unanswered_-- == 0) return tokens_unanswered_ = 0, Unit::none();
+  return Unit::taken(kLengthBytes, message_bytes(bytes) - kLengthBytes);
+}
+
+void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t time_ns) { close(side, end_offset, time_ns); }
+
+// A message says how long it is, so that of one that was cut off the end is known.
+Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, bool /*in_packet*/) {
+  RequestHead head;
+  size_t wanted = 0;
+  if (client_ < 0 && !may_ask(side)) return Unit::none();
+  if (may_ask(side)) {
+    if (client_ < 0 && expected_ < 0) return Unit::none();
+    if (parse_request(bytes, &head, &wanted) != Parsed::kRequest || head.bytes <= bytes.size()) return Unit::none();
+    begin(side, head, bytes, first);
+    return Unit::taken(bytes.size(), head.bytes - bytes.size());
+  }
+  if (bytes.size() < kResponseHeadBytes || is_token(bytes)) return Unit::none();
+  const uint64_t message = message_bytes(bytes);
+  if (message <= bytes.size() || message > kMaxResponseBytes) return Unit::none();
+  answer(side, bytes, first);
+  return Unit::taken(bytes.size(), message - bytes.size());
+}
+
+bool Exchange::may_resume(Side side, std::string_view bytes) const {
+  if (client_ >= 0 && side != client_) {
+    return bytes.size() >= kResponseHeadBytes && message_bytes(bytes) <= kMaxResponseBytes &&
+           pairing_.find_request(int32_at(bytes, kLengthBytes)) != nullptr;
+  }
+  RequestHead head;
+  size_t wanted = 0;
+  return may_ask(side) && parse_request(bytes, &head, &wanted) == Parsed::kRequest && is_certain(head, bytes);
+}
+
+void Exchange::on_hidden(Side side, uint64_t offset) {
+  middle_[side] = true;
+  close(side, offset, readers_[side].time_ns(), false);
+}
+
+void Exchange::on_too_long(Side /*side*/) { sink_->on_loss(LossReason::kHeadTooLong); }
+
+}  // namespace tapline::kafka

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "parsers/kafka_request/message.h"
+#include "parsers/transactions/id_pairing.h"
+#include "parsers/transactions/transaction_parser.h"
+#include "parsers/transactions/unit_reader.h"
+
+namespace tapline::kafka {
+
+// Its text is the client id, then the topic.
+struct Request : RequestHalf {
+  const Api* api = nullptr;
+  int16_t key = 0;
+  int16_t version = 0;
+  int32_t correlation_id = 0;
+  uint64_t bytes = 0;
+  uint32_t topics = 0;
+  uint32_t client_id_bytes = 0;
+  bool topic_is_id = false;
+  bool never_answered = false;
+
+  std::string_view client_id() const { return std::string_view(text).substr(0, client_id_bytes); }
+  std::string_view topic() const { return std::string_view(text).substr(client_id_bytes); }
+};
+
+struct Response : ResponseHalf {
+  int32_t correlation_id = 0;
+  uint64_t bytes = 0;
+  bool error_known = false;
+  int16_t error = 0;
+};
+
+// Reads both sides of one connection to a Kafka broker.
+//
+// A connection is Kafka's once a request was read that is plausible in all that we read of it and bears a text, or a
+// response that bears the number of a request. Requests without any text (an empty client id, no topic) are told once
+// they are answered. Which side asks the handshake tells; else responses must not be taken for requests, and the first
+// 17 of a connection look like the head of a Produce.
+class Exchange {
+ public:
+  using Request = kafka::Request;
+  using Response = kafka::Response;
+  using Sink = TransactionSink<Request, Response>;
+
+  void start_in_middle(Side side);
+  // Who opened the connection: brokers never ask.
+  void expect_client(Side side) { expected_ = side; }
+  ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
+  ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
+  void end(Side side, Sink& sink);
+  void visit_pending(Sink& sink) const;
+  bool hopeless() const;
+  size_t memory_bytes() const;
+  void recycle();
+
+  // For the UnitReader.
+  Unit on_unit(Side side, std::string_view bytes, const Segment& first);
+  void on_skipped(Side side, uint64_t end_offset, int64_t time_ns);
+  Unit on_cut(Side side, std::string_view bytes, const Segment& first, bool in_packet);
+  bool may_resume(Side side, std::string_view bytes) const;
+  void on_hidden(Side side, uint64_t offset);
+  void on_too_long(Side side);
+
+ private:
+  class Filter;
+  static constexpr uint64_t kMaxTokenBytes = 64 << 10;
+  // The message whose end is still to come.
+  struct Open {
+    bool is_open = false;
+    int32_t correlation_id = 0;
+  };
+
+  Unit request(Side side, std::string_view bytes, const Segment& first);
+  Unit response(Side side, std::string_view bytes, const Segment& first);
+  void begin(Side side, const RequestHead& head, std::string_view bytes, const Segment& first);
+  void answer(Side side, std::string_view bytes, const Segment& first);
+  Unit take(Side side, uint64_t message, size_t seen, const Segment& first);
+  void close(Side side, uint64_t end, int64_t time_ns, bool complete = true);
+  Unit unasked(std::string_view bytes) const;
+  bool may_ask(Side side) const { return client_ >= 0 ? side == client_ : expected_ < 0 || side == expected_; }
+  bool is_token(std::string_view bytes) const;
+  Unit token(Side side, std::string_view bytes);
+
+  UnitReader readers_[2] = {UnitReader(0), UnitReader(1)};
+  IdPairing<int32_t, Request, Response, 512> pairing_;
+  Request alone_;  // of requests that are told at once
+  Sink* sink_ = nullptr;
+  Open open_[2];
+  int expected_ = -1;  // the side that opened the connection
+  int client_ = -1;    // the side, once a request was seen
+  bool confirmed_ = false;
+  bool ids_repeat_ = false;  // so they prove nothing
+  bool middle_[2] = {};      // not all of the side was captured
+  bool ended_[2] = {};
+  // SaslHandshake in version 0 is followed by tokens without a header.
+  bool raw_tokens_ = false;
+  uint32_t tokens_unanswered_ = 0;
+};
+
+}  // namespace tapline::kafka

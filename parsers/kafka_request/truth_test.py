@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Compares kafka_request with tshark's reading of the reference captures with Kafka, and expects nothing in all the others.
+
+Each request, with whether its response was seen, is compared by client, server, kind, version and number. What differs must be a row of
+docs/reference/kafka-differences.md.
+
+usage: truth_test.py [MONITOR]
+"""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+import differences  # noqa: E402
+import oracle  # noqa: E402
+
+TABLE = oracle.ROOT / "docs" / "reference" / "kafka-differences.md"
+NAMES = {0: "Produce", 1: "Fetch", 2: "ListOffsets", 3: "Metadata", 18: "ApiVersions", 22: "InitProducerId"}
+
+
+def expected(records):
+    """(client, server, kind, version, number, half) of tshark's messages: a response belongs to the request before it with its number."""
+    waiting = {}
+    for r in (r for r in records if r["kind"] == "kafka"):
+        if "api_version" in r:
+            waiting[r["src"], r["dst"], r["correlation_id"]] = (NAMES[r["api_key"]], r["api_version"])
+            continue
+        request = waiting.pop((r["dst"], r["src"], r["correlation_id"]), None)
+        yield (r["dst"], r["src"], *(request or ("", 0)), r["correlation_id"], "" if request else "response")
+    for (client, server, number), request in waiting.items():
+        yield (client, server, *request, number, "request")
+
+
+def seen(tuples):
+    return [(f"{t['src_ip']}:{t['src_port']}", f"{t['dst_ip']}:{t['dst_port']}", t["api"], t["api_version"], t["correlation_id"], t["partial"])
+            for t in tuples]
+
+
+def main():
+    folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
+    found, captures, transactions = [], 0, 0
+    for name, capture, records in oracle.captures_with_truth(folder):
+        tuples = oracle.tuples_if_readable(monitor, "kafka_request", capture)
+        if tuples is None:
+            continue
+        truth = list(expected(records))
+        found += differences.rows_of(name, truth, seen(tuples))
+        captures += 1
+        transactions += len(truth)
+    wrong = differences.unexplained(found, differences.known(TABLE, 10))
+    for line in wrong:
+        print(line)
+    print(f"{captures} captures, {transactions} requests, {len(found)} differences")
+    return 1 if wrong or transactions == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
