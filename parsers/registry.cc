@@ -6,6 +6,7 @@
 // Every built-in parser NAME: parsers/NAME defines make_NAME(). A new one is one line here.
 #define TAPLINE_PARSERS(PARSER) \
   PARSER(dns_query)             \
+  PARSER(http2_request)         \
   PARSER(http_get)              \
   PARSER(icmp)                  \
   PARSER(kafka_request)         \

@@ -1,0 +1,467 @@
+#include "parsers/http2_request/exchange.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "parsers/api/bytes.h"
+
+namespace tapline::http2 {
+namespace {
+
+constexpr uint64_t kMaxSeekBytes = 1 << 20;
+constexpr size_t kMaxBlockBytes = 64 << 10, kMaxUpgradeBytes = 8 << 10, kKeptTextBytes = 512;
+constexpr int64_t kPatienceNs = 30'000'000'000;
+constexpr uint32_t kMostRefused = 1024;
+
+uint32_t number(std::string_view text, uint32_t otherwise) {
+  uint32_t value = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  return result.ec == std::errc() && result.ptr == text.data() + text.size() ? value : otherwise;
+}
+
+bool same_word(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return (x | 0x20) == (y | 0x20); });
+}
+
+// The value of a header of HTTP/1.1, without blanks around it; empty if there is none.
+std::string_view header_of(std::string_view head, std::string_view name) {
+  for (size_t line = head.find("\r\n"); line + 2 < head.size(); line = head.find("\r\n", line + 2)) {
+    const std::string_view rest = head.substr(line + 2);
+    if (rest.size() <= name.size() || rest[name.size()] != ':' || !same_word(rest.substr(0, name.size()), name))
+      continue;
+    std::string_view value = rest.substr(name.size() + 1, rest.find("\r\n") - name.size() - 1);
+    while (value.starts_with(' ')) value.remove_prefix(1);
+    while (value.ends_with(' ')) value.remove_suffix(1);
+    return value;
+  }
+  return {};
+}
+
+void trim(std::string& text) {
+  text.clear();
+  if (text.capacity() > kKeptTextBytes) text.shrink_to_fit();
+}
+
+}  // namespace
+
+void Headers::clear() {
+  for (std::string* text : {&method, &path, &authority_, &host_}) trim(*text);
+  status = grpc_status = 0;
+  unknown = grpc = grpc_status_known = asks_ = false;
+}
+
+void Headers::on_header(std::string_view name, std::string_view value) {
+  if (name.starts_with(':')) {
+    asks_ = asks_ || name != ":status";
+    if (name == ":method") method = value;
+    if (name == ":path") path = value;
+    if (name == ":authority") authority_ = value;
+    if (name == ":status") status = number(value, 0);
+  } else if (name == "host") {
+    host_ = value;
+  } else if (name == "content-type") {
+    grpc = value.starts_with("application/grpc") && !value.starts_with("application/grpc-web");
+  } else if (name == "grpc-status") {
+    grpc = grpc_status_known = true;
+    grpc_status = number(value, UINT32_MAX);
+  }
+}
+
+void Exchange::start_in_middle(Side side) {
+  readers_[side].start_in_middle();
+  halves_[side].middle = true;
+}
+
+ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink) {
+  sink_ = &sink;
+  if (readers_[side].read(bytes, segment, *this) == UnitReader::Verdict::kNotMine) {
+    pairing_.tell_all(sink);
+    return ExchangeVerdict::kNotMine;
+  }
+  if (side == client_) pairing_.requests_settled(readers_[side].settled_offset(), sink);
+  if (segment.time_ns >= hidden_ns_ && segment.time_ns - hidden_ns_ > kPatienceNs) {
+    pairing_.give_up_before(hidden_ns_, sink);
+    hidden_ns_ = INT64_MAX;
+  }
+  return ExchangeVerdict::kFine;
+}
+
+ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink) {
+  sink_ = &sink;
+  readers_[side].gap(bytes, segment, *this);
+  if (side == client_) pairing_.requests_settled(readers_[side].settled_offset(), sink);
+  return ExchangeVerdict::kFine;
+}
+
+void Exchange::end(Side side, Sink& sink) {
+  halves_[side].ended = true;
+  if (halves_[0].ended && halves_[1].ended) pairing_.tell_all(sink);
+}
+
+bool Exchange::hopeless() const {
+  return client_ < 0 && readers_[0].seek_bytes() + readers_[1].seek_bytes() > kMaxSeekBytes;
+}
+
+size_t Exchange::memory_bytes() const {
+  size_t bytes = pairing_.memory_bytes();
+  for (const Side side : {Side{0}, Side{1}}) {
+    bytes += readers_[side].memory_bytes() + halves_[side].decoder.memory_bytes() + halves_[side].block.text.capacity();
+  }
+  return bytes;
+}
+
+void Exchange::recycle() {
+  pairing_.recycle();
+  for (const Side side : {Side{0}, Side{1}}) {
+    readers_[side].recycle();
+    std::string text = std::move(halves_[side].block.text);
+    trim(text);
+    halves_[side] = Half();
+    halves_[side].block.text = std::move(text);
+  }
+  headers_.clear();
+  upgrade_ = Upgrade();
+  client_ = -1;
+  hidden_ns_ = INT64_MAX;
+  closed_ = {};
+  next_closed_ = 0;
+}
+
+void Exchange::recognise(Side client) {
+  if (client_ >= 0) return;
+  client_ = client;
+  sink_->on_client(client);
+}
+
+Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) {
+  return halves_[side].frames ? frame(side, bytes, first) : opening(side, bytes, first);
+}
+
+// ---- before the first frame ----
+
+Unit Exchange::opening(Side side, std::string_view bytes, const Segment& first) {
+  if (client_ < 0 || side == client_) {
+    if (bytes.starts_with(kPreface)) {
+      recognise(side);
+      halves_[side].frames = true;
+      return Unit::taken(kPreface.size());
+    }
+    if (kPreface.starts_with(bytes)) return Unit::more(kPreface.size());
+    if (bytes[0] >= 'A' && bytes[0] <= 'Z' && !bytes.starts_with("HTTP/")) return upgrade_request(side, bytes, first);
+  }
+  if (side == client_) return Unit::none();
+  if (upgrade_.asked) return upgrade_response(side, bytes);
+  if (bytes.size() < FrameHead::kBytes) return bytes[0] == 0 ? Unit::more(FrameHead::kBytes) : Unit::none();
+  const FrameHead head = parse_frame(bytes);
+  if (head.type != kSettings || head.has(1) || !is_plausible(head)) return Unit::none();
+  halves_[side].frames = true;
+  return frame(side, bytes, first);
+}
+
+// "Upgrade: h2c" (RFC 7540 section 3.2). Other requests of HTTP/1 are none of ours.
+Unit Exchange::upgrade_request(Side side, std::string_view bytes, const Segment& first) {
+  if (upgrade_.asked) return Unit::none();
+  const size_t end = bytes.substr(0, kMaxUpgradeBytes).find("\r\n\r\n");
+  if (end == std::string_view::npos) return bytes.size() < kMaxUpgradeBytes ? Unit::more() : Unit::none();
+  const std::string_view head = bytes.substr(0, end + 4);
+  const size_t method_end = head.find(' '), path_end = head.find(" HTTP/1.1\r\n");
+  if (path_end == std::string_view::npos || path_end <= method_end || head.find("\r\n") < path_end) return Unit::none();
+  if (!same_word(header_of(head, "upgrade"), "h2c")) return Unit::none();
+  upgrade_.asked = true;
+  upgrade_.first = first;
+  upgrade_.end = first.offset + head.size();
+  upgrade_.method = head.substr(0, method_end);
+  upgrade_.path = head.substr(method_end + 1, path_end - method_end - 1);
+  upgrade_.host = header_of(head, "host");
+  client_ = side;
+  return Unit::taken(head.size(), number(header_of(head, "content-length"), 0));
+}
+
+Unit Exchange::upgrade_response(Side side, std::string_view bytes) {
+  constexpr std::string_view kAgreed = "HTTP/1.1 101";
+  if (!bytes.starts_with(kAgreed.substr(0, bytes.size()))) return Unit::none();
+  const size_t end = bytes.substr(0, kMaxUpgradeBytes).find("\r\n\r\n");
+  if (end == std::string_view::npos) return bytes.size() < kMaxUpgradeBytes ? Unit::more() : Unit::none();
+  sink_->on_client(other_side(side));
+  halves_[side].frames = true;
+  Request& request = open_request(1, upgrade_.first, upgrade_.method, upgrade_.host, upgrade_.path);
+  request.bytes = upgrade_.end - upgrade_.first.offset;
+  pairing_.end_request(1, upgrade_.end, *sink_);
+  upgrade_ = Upgrade();
+  return Unit::taken(end + 4);
+}
+
+// ---- frames ----
+
+Unit Exchange::frame(Side side, std::string_view bytes, const Segment& first) {
+  if (bytes.size() < FrameHead::kBytes) return Unit::more(FrameHead::kBytes);
+  const FrameHead head = parse_frame(bytes);
+  const Block& block = halves_[side].block;
+  if (block.open != (head.type == kContinuation) || (block.open && block.stream != head.stream)) return Unit::none();
+  switch (head.type) {
+    case kData:
+      return data_frame(side, head, bytes, first);
+    case kHeaders:
+    case kPushPromise:
+    case kContinuation:
+      return header_frame(side, head, bytes, first);
+    case kRstStream:
+    case kGoAway: {
+      const size_t wanted = FrameHead::kBytes + (head.type == kGoAway ? 8 : 4);
+      if (head.bytes() < wanted) return Unit::none();
+      if (bytes.size() < wanted) return Unit::more(wanted);
+      const std::string_view payload = bytes.substr(FrameHead::kBytes);
+      const auto* code = reinterpret_cast<const uint8_t*>(payload.data());
+      head.type == kGoAway ? go_away(side, payload) : reset(head.stream, name_of_error(big_endian_32(code)));
+      return Unit::taken(wanted, head.bytes() - wanted);
+    }
+    default:
+      if (head.type <= kContinuation && !is_plausible(head)) return Unit::none();
+      return Unit::taken(FrameHead::kBytes, head.length);
+  }
+}
+
+Unit Exchange::data_frame(Side side, const FrameHead& head, std::string_view bytes, const Segment& first) {
+  size_t seen = FrameHead::kBytes;
+  uint32_t payload = head.length;
+  if (head.has(kPadded)) {
+    if (payload == 0) return Unit::none();
+    if (bytes.size() == seen) return Unit::more(seen + 1);
+    const auto padding = static_cast<uint8_t>(bytes[seen++]);
+    if (padding >= payload) return Unit::none();
+    payload -= padding + 1u;
+  }
+  Body& body = halves_[side].body;
+  body = {true, head.has(kEndStream), head.stream};
+  if (side == client_) {
+    if (Request* request = pairing_.find_request(head.stream)) request->bytes += payload;
+  } else if (Response* response = pairing_.find_response(head.stream)) {
+    response->bytes += payload;
+  }
+  if (head.bytes() == seen) on_skipped(side, first.offset + seen, readers_[side].time_ns());
+  return Unit::taken(seen, head.bytes() - seen);
+}
+
+void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t time_ns) {
+  Body& body = halves_[side].body;
+  if (!body.open) return;
+  body.open = false;
+  if (side != client_) {
+    if (Response* response = pairing_.find_response(body.stream)) response->last_ns = time_ns;
+  }
+  if (body.ends_stream) end_stream(side, body.stream, end_offset, time_ns);
+}
+
+Unit Exchange::header_frame(Side side, const FrameHead& head, std::string_view bytes, const Segment& first) {
+  if (head.bytes() > kMaxUnitBytes) {
+    sink_->on_loss(LossReason::kHeadTooLong);
+    return Unit::none();
+  }
+  if (bytes.size() < head.bytes()) return Unit::more(head.bytes());
+  std::string_view fragment;
+  if (!fragment_of(head, bytes.substr(FrameHead::kBytes, head.length), &fragment)) return Unit::none();
+  take_fragment(side, head, fragment, false, first);
+  return Unit::taken(head.bytes());
+}
+
+void Exchange::take_fragment(Side side, const FrameHead& head, std::string_view fragment, bool cut,
+                             const Segment& first) {
+  Block& block = halves_[side].block;
+  if (head.type != kContinuation) {
+    block.open = block.whole = true;
+    block.promise = head.type == kPushPromise;
+    block.ends_stream = head.type == kHeaders && head.has(kEndStream);
+    block.stream = head.stream;
+    block.bytes = 0;
+    block.first = first;
+    block.text.clear();
+  }
+  block.bytes += fragment.size();
+  const uint64_t end = first.offset + head.bytes();
+  if (head.type != kContinuation && head.has(kEndHeaders)) {
+    block.whole = !cut;
+    return finish_block(side, fragment, end);
+  }
+  // Behind what is missing nothing can be read: a reference may be to anything.
+  if (block.whole) block.text.append(fragment.substr(0, kMaxBlockBytes - std::min(kMaxBlockBytes, block.text.size())));
+  if (block.whole && block.bytes > kMaxBlockBytes) sink_->on_loss(LossReason::kHeadTooLong);
+  block.whole = block.whole && !cut && block.bytes <= kMaxBlockBytes;
+  if (!head.has(kEndHeaders)) return;
+  finish_block(side, block.text, end);
+  if (block.text.capacity() > kKeptTextBytes) block.text = std::string();
+}
+
+void Exchange::finish_block(Side side, std::string_view text, uint64_t end) {
+  Half& half = halves_[side];
+  Block& block = half.block;
+  block.open = false;
+  headers_.clear();
+  half.decoder.decode(text, headers_);
+  if (!block.whole) {
+    headers_.unknown = true;
+    half.decoder.forget();
+  }
+  if (client_ < 0 && headers_.asks()) recognise(side);
+  if (client_ < 0 && headers_.status != 0) recognise(other_side(side));
+  // Streams with even numbers are pushed by servers: nobody asked.
+  if (client_ < 0 || block.promise || block.stream % 2 == 0) return;
+  if (side == client_) {
+    request_headers(block, end);
+  } else {
+    response_headers(block, end, readers_[side].time_ns());
+  }
+  half.highest_stream = std::max(half.highest_stream, block.stream);
+}
+
+Request& Exchange::open_request(uint32_t stream, const Segment& first, std::string_view method, std::string_view host,
+                                std::string_view path) {
+  Request& request = pairing_.begin_request(stream, first, *sink_);
+  request.stream = stream;
+  request.bytes = 0;
+  request.grpc = false;
+  request.outcome = {};
+  request.method_bytes = static_cast<uint32_t>(method.size());
+  request.host_bytes = static_cast<uint32_t>(host.size());
+  for (const std::string_view text : {method, host, path}) pairing_.keep_text(request, text);
+  return request;
+}
+
+void Exchange::request_headers(const Block& block, uint64_t end) {
+  Request* request = pairing_.find_request(block.stream);
+  if (request == nullptr) {
+    // Trailers of what was told already name no method, and streams are opened in order.
+    const bool is_new = headers_.asks() || (headers_.unknown && block.stream > halves_[client_].highest_stream);
+    if (!is_new || was_closed(block.stream)) return;
+    request = &open_request(block.stream, block.first, headers_.method, headers_.authority(), headers_.path);
+    request->grpc = headers_.grpc;
+  }
+  request->bytes += block.bytes;
+  if (block.ends_stream) pairing_.end_request(block.stream, end, *sink_);
+}
+
+void Exchange::response_headers(const Block& block, uint64_t end, int64_t time_ns) {
+  if (was_closed(block.stream) || (headers_.status >= 100 && headers_.status < 200)) return;
+  Response* response = pairing_.find_response(block.stream);
+  if (response == nullptr) {
+    // Without a status these are trailers, whose response was told already or not seen.
+    if (headers_.status == 0 && !headers_.unknown && !headers_.grpc_status_known) return;
+    if (headers_.status == 0 && pairing_.find_request(block.stream) == nullptr) return;
+    begin_response(block);
+    response = pairing_.find_response(block.stream);
+  }
+  if (response->status == 0) response->status = headers_.status;
+  response->bytes += block.bytes;
+  response->last_ns = time_ns;
+  response->grpc = response->grpc || headers_.grpc;
+  if (headers_.grpc_status_known) {
+    response->grpc_status_known = true;
+    response->grpc_status = headers_.grpc_status;
+  }
+  if (block.ends_stream) end_stream(other_side(static_cast<Side>(client_)), block.stream, end, time_ns);
+}
+
+void Exchange::begin_response(const Block& block) {
+  Response& response = pairing_.begin_response(block.stream, block.first, *sink_);
+  response.stream = block.stream;
+  response.status = 0;
+  response.bytes = 0;
+  response.begun = headers_.status != 0 || !halves_[other_side(static_cast<Side>(client_))].middle;
+  response.complete = response.grpc = response.grpc_status_known = false;
+  response.grpc_status = 0;
+  response.outcome = {};
+}
+
+void Exchange::end_stream(Side side, uint32_t stream, uint64_t end, int64_t time_ns) {
+  if (side == client_) return pairing_.end_request(stream, end, *sink_);
+  Response* response = pairing_.find_response(stream);
+  if (response == nullptr) return;
+  response->complete = true;
+  pairing_.end_response(stream, end, time_ns, *sink_);
+}
+
+void Exchange::reset(uint32_t stream, std::string_view outcome) {
+  Request* request = pairing_.find_request(stream);
+  Response* response = pairing_.find_response(stream);
+  if (request == nullptr && response == nullptr) return;
+  if (request != nullptr) request->outcome = outcome;
+  if (response != nullptr) response->outcome = outcome;
+  pairing_.give_up(stream, *sink_);
+  closed_[next_closed_++ % kClosed] = stream;
+}
+
+// The server will not look at streams above the one that it names.
+void Exchange::go_away(Side side, std::string_view payload) {
+  if (client_ < 0 || side == client_) return;
+  const uint32_t last = big_endian_32(reinterpret_cast<const uint8_t*>(payload.data())) & 0x7fffffff;
+  uint32_t stream = halves_[client_].highest_stream;
+  for (uint32_t looked_at = 0; stream > last && looked_at < kMostRefused; ++looked_at, stream -= 2) {
+    if (pairing_.find_response(stream) == nullptr) reset(stream, "goaway");
+    if (stream < 2) break;
+  }
+}
+
+bool Exchange::was_closed(uint32_t stream) const {
+  return std::find(closed_.begin(), closed_.end(), stream) != closed_.end();
+}
+
+// ---- what is missing ----
+
+// A frame says how long it is, so that of one that was cut off the end is known.
+Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, bool /*in_packet*/) {
+  if (!halves_[side].frames || bytes.size() < FrameHead::kBytes) return Unit::none();
+  const FrameHead head = parse_frame(bytes);
+  if (!is_plausible(head) || bytes.size() >= head.bytes()) return Unit::none();
+  const Block& block = halves_[side].block;
+  if (block.open != (head.type == kContinuation) || (block.open && block.stream != head.stream)) return Unit::none();
+  if (head.type == kHeaders || head.type == kPushPromise || head.type == kContinuation) {
+    std::string_view fragment;
+    if (!fragment_of(head, bytes.substr(FrameHead::kBytes), &fragment)) return Unit::none();
+    take_fragment(side, head, fragment, true, first);
+  }
+  return Unit::taken(bytes.size(), head.bytes() - bytes.size());
+}
+
+bool Exchange::may_resume(Side side, std::string_view bytes) {
+  if (client_ < 0 && bytes.starts_with(kPreface)) return true;
+  if (!is_chain(side, bytes)) return false;
+  halves_[side].frames = true;
+  return true;
+}
+
+// Whether the segment begins with frames for certain: a header block that can be read, a stream that is known, or
+// frames one after the other up to the segment's end.
+bool Exchange::is_chain(Side side, std::string_view bytes) {
+  int frames = 0;
+  bool certain = false;
+  while (bytes.size() >= FrameHead::kBytes) {
+    const FrameHead head = parse_frame(bytes);
+    if (!is_plausible(head)) return false;
+    ++frames;
+    const bool whole = head.bytes() <= bytes.size();
+    if (head.type == kContinuation && frames == 1) return false;
+    if (head.type == kHeaders && whole && head.has(kEndHeaders)) {
+      std::string_view fragment;
+      if (!fragment_of(head, bytes.substr(FrameHead::kBytes, head.length), &fragment)) return false;
+      const BlockLook look = look_at(fragment);
+      if (!look.well_formed || (look.asks && look.answers)) return false;
+      if (client_ >= 0 && (side == client_ ? look.answers : look.asks)) return false;
+      certain = certain || look.asks || look.answers;
+    }
+    if (head.stream != 0 && pairing_.find_request(head.stream) != nullptr) certain = true;
+    if (!whole) return certain;
+    bytes.remove_prefix(head.bytes());
+  }
+  return certain || (client_ >= 0 && frames > 0 && bytes.empty());
+}
+
+void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
+  Half& half = halves_[side];
+  half.middle = true;
+  half.decoder.forget();
+  half.block.open = half.body.open = false;
+  if (client_ >= 0 && pairing_.pending() > 0) hidden_ns_ = readers_[side].time_ns();
+}
+
+void Exchange::on_too_long(Side /*side*/) { sink_->on_loss(LossReason::kHeadTooLong); }
+
+}  // namespace tapline::http2

@@ -1,0 +1,159 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "parsers/http2_request/frame.h"
+#include "parsers/http2_request/hpack.h"
+#include "parsers/transactions/id_pairing.h"
+#include "parsers/transactions/transaction_parser.h"
+#include "parsers/transactions/unit_reader.h"
+
+namespace tapline::http2 {
+
+// Its text is method, authority and path, one after the other.
+struct Request : RequestHalf {
+  uint32_t stream = 0;
+  uint32_t method_bytes = 0;
+  uint32_t host_bytes = 0;
+  uint64_t bytes = 0;  // header blocks and body
+  bool grpc = false;
+  std::string_view outcome = {};  // why it ended without an end
+
+  std::string_view method() const { return std::string_view(text).substr(0, method_bytes); }
+  std::string_view host() const { return std::string_view(text).substr(method_bytes, host_bytes); }
+  std::string_view path() const { return std::string_view(text).substr(method_bytes + host_bytes); }
+};
+
+struct Response : ResponseHalf {
+  uint32_t stream = 0;
+  uint32_t status = 0;
+  uint64_t bytes = 0;
+  bool begun = false;  // its first byte was seen
+  bool complete = false;
+  bool grpc = false;
+  bool grpc_status_known = false;
+  uint32_t grpc_status = 0;
+  std::string_view outcome = {};
+};
+
+// The headers of one block that are told of.
+class Headers final : public HeaderSink {
+ public:
+  void clear();
+  void on_header(std::string_view name, std::string_view value) override;
+  void on_unknown() override { unknown = true; }
+  bool asks() const { return asks_; }
+  std::string_view authority() const { return authority_.empty() ? host_ : authority_; }
+
+  std::string method, path;
+  uint32_t status = 0;
+  bool unknown = false;  // not all of them could be read
+  bool grpc = false;
+  bool grpc_status_known = false;
+  uint32_t grpc_status = 0;
+
+ private:
+  std::string authority_, host_;
+  bool asks_ = false;
+};
+
+// Reads both sides of one HTTP/2 connection that is not encrypted: with prior knowledge, upgraded from HTTP/1.1, or
+// joined in the middle.
+class Exchange {
+ public:
+  using Request = http2::Request;
+  using Response = http2::Response;
+  using Sink = TransactionSink<Request, Response>;
+
+  void start_in_middle(Side side);
+  ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
+  ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
+  void end(Side side, Sink& sink);
+  void visit_pending(Sink& sink) const { pairing_.visit_pending(sink); }
+  bool hopeless() const;
+  size_t memory_bytes() const;
+  void recycle();
+
+  // For the UnitReader.
+  Unit on_unit(Side side, std::string_view bytes, const Segment& first);
+  void on_skipped(Side side, uint64_t end_offset, int64_t time_ns);
+  Unit on_cut(Side side, std::string_view bytes, const Segment& first, bool in_packet);
+  bool may_resume(Side side, std::string_view bytes);
+  void on_hidden(Side side, uint64_t offset);
+  void on_too_long(Side side);
+
+ private:
+  static constexpr size_t kMaxUnitBytes = FrameHead::kBytes + (64 << 10);
+  static constexpr size_t kClosed = 32;
+
+  // A header block, which may come in several frames with nothing between them.
+  struct Block {
+    bool open = false;
+    bool whole = true;  // nothing of it is missing
+    bool promise = false;
+    bool ends_stream = false;
+    uint32_t stream = 0;
+    uint64_t bytes = 0;
+    Segment first = {};
+    std::string text = {};  // of several frames
+  };
+  // A DATA frame whose payload is being stepped over.
+  struct Body {
+    bool open = false;
+    bool ends_stream = false;
+    uint32_t stream = 0;
+  };
+  struct Half {
+    HeaderDecoder decoder;
+    Block block;
+    Body body;
+    bool frames = false;  // what came before frames is over
+    bool middle = false;  // not all of it was captured
+    bool ended = false;
+    uint32_t highest_stream = 0;
+  };
+  // A request of HTTP/1.1 that asks for HTTP/2, until the server agrees.
+  struct Upgrade {
+    bool asked = false;
+    Segment first = {};
+    uint64_t end = 0;
+    std::string method, host, path;
+  };
+
+  Unit opening(Side side, std::string_view bytes, const Segment& first);
+  Unit upgrade_request(Side side, std::string_view bytes, const Segment& first);
+  Unit upgrade_response(Side side, std::string_view bytes);
+  Unit frame(Side side, std::string_view bytes, const Segment& first);
+  Unit data_frame(Side side, const FrameHead& head, std::string_view bytes, const Segment& first);
+  Unit header_frame(Side side, const FrameHead& head, std::string_view bytes, const Segment& first);
+  void take_fragment(Side side, const FrameHead& head, std::string_view fragment, bool cut, const Segment& first);
+  void finish_block(Side side, std::string_view block, uint64_t end);
+  void request_headers(const Block& block, uint64_t end);
+  void response_headers(const Block& block, uint64_t end, int64_t time_ns);
+  Request& open_request(uint32_t stream, const Segment& first, std::string_view method, std::string_view host,
+                        std::string_view path);
+  void begin_response(const Block& block);
+  void end_stream(Side side, uint32_t stream, uint64_t end, int64_t time_ns);
+  void reset(uint32_t stream, std::string_view outcome);
+  void go_away(Side side, std::string_view payload);
+  void recognise(Side client);
+  bool is_chain(Side side, std::string_view bytes);
+  bool was_closed(uint32_t stream) const;
+
+  UnitReader readers_[2] = {UnitReader(0, kMaxUnitBytes), UnitReader(1, kMaxUnitBytes)};
+  IdPairing<uint32_t, Request, Response, 512> pairing_;
+  Half halves_[2];
+  Headers headers_;
+  Upgrade upgrade_;
+  Sink* sink_ = nullptr;
+  int client_ = -1;                            // the side, once it is known
+  int64_t hidden_ns_ = INT64_MAX;              // since when streams may wait for what was not captured
+  std::array<uint32_t, kClosed> closed_ = {};  // streams that were reset
+  size_t next_closed_ = 0;
+};
+
+}  // namespace tapline::http2

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Compares http2_request with tshark's reading of every reference capture, and with nginx's log of those that are ours.
+
+Each stream is compared by client, server, number, method, authority, path and status. What differs must be a row of
+docs/reference/http2-differences.md; captures without HTTP/2 must give nothing, so false positives are differences, too.
+
+usage: truth_test.py [MONITOR]
+"""
+
+import collections
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+import differences  # noqa: E402
+import oracle  # noqa: E402
+
+TABLE = oracle.ROOT / "docs" / "reference" / "http2-differences.md"
+UNENCRYPTED = 401  # of generated/h2c: 400 by h2load, 1 by curl
+LOGGED = re.compile(r'"(?P<method>\w+) (?P<url>\S+) HTTP/2\.0" (?P<status>\d+) ')
+
+
+def expected(records):
+    """(client, server, stream, method, authority, path, status) of tshark's header frames."""
+    streams, upgraded = {}, {}
+    for r in records:
+        if r["kind"] == "http_req" and (r.get("upgrade") or "h2c") == "h2c":
+            upgraded.setdefault((r["src"], r["dst"]), r)
+        if r["kind"] != "http2" or r.get("type") not in (1, 5) or r["streamid"] % 2 == 0:
+            continue
+        if ":method" in r:
+            streams.setdefault((r["src"], r["dst"], r["streamid"]), {}).update(r)
+        elif ":status" in r and not r[":status"].startswith("1"):
+            streams.setdefault((r["dst"], r["src"], r["streamid"]), {})[":status"] = r[":status"]
+    for (client, server, number), r in streams.items():
+        first = upgraded.get((client, server)) if number == 1 and ":method" not in r else None
+        if first is not None:
+            r.update({":method": first.get("method"), ":authority": first.get("host"), ":path": first.get("uri")})
+        yield (client, server, number, r.get(":method", ""), r.get(":authority", ""), r.get(":path", ""), r.get(":status", "0"))
+
+
+def seen(tuples):
+    return [(f"{t['src_ip']}:{t['src_port']}", f"{t['dst_ip']}:{t['dst_port']}", t["stream_id"], t["method"], t["host"], t["url"], t["status"])
+            for t in tuples]
+
+
+def against_log(folder, tuples):
+    """What nginx logged of HTTP/2 without TLS, and what we saw: counts by method, path and status."""
+    lines = (folder / "generated" / "extras.nginx_access.log").read_text().splitlines()
+    matches = [match for match in map(LOGGED.search, lines) if match]
+    # After as many requests without TLS the log goes on with those of other captures.
+    logged = collections.Counter((m["method"], m["url"], int(m["status"])) for m in matches[:UNENCRYPTED])
+    ours = collections.Counter((t["method"], t["url"], t["status"]) for t in tuples)
+    return [f"nginx: {item} {times} times" for item, times in (logged - ours).items()] + [
+        f"not nginx: {item} {times} times" for item, times in (ours - logged).items()]
+
+
+def main():
+    folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
+    found, captures, transactions, wrong = [], 0, 0, []
+    for name, capture, records in oracle.captures_with_truth(folder):
+        tuples = oracle.tuples_if_readable(monitor, "http2_request", capture)
+        if tuples is None:
+            continue
+        if name == "generated/h2c.pcap.zst":
+            wrong += against_log(folder, tuples)
+        truth = list(expected(records))
+        found += differences.rows_of(name, truth, seen(tuples))
+        captures += 1
+        transactions += len(truth)
+    wrong += differences.unexplained(found, differences.known(TABLE, 11))
+    for line in wrong:
+        print(line)
+    print(f"{captures} captures, {transactions} streams, {len(found)} differences")
+    return 1 if wrong or transactions == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
