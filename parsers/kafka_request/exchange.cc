@@ -23,6 +23,12 @@ void fill(Request& request, const RequestHead& head, const Findings& found) {
   request.never_answered = head.key == kProduceKey && found.acks_known && found.acks == 0;
 }
 
+// All that is there of a message that is not looked at, and what it still has to come.
+Unit stepped_over(std::string_view bytes, uint64_t message) {
+  const uint64_t seen = std::min<uint64_t>(bytes.size(), message);
+  return Unit::taken(seen, message - seen);
+}
+
 Findings findings_of(const RequestHead& head, std::string_view message) {
   if (head.head_bytes == 0 || head.version > head.api->latest) return {};
   return follow(head.api->request, message.substr(head.head_bytes), head.version, head.api->is_flexible(head.version));
@@ -177,9 +183,10 @@ void Exchange::begin(Side side, const RequestHead& head, std::string_view bytes,
 }
 
 Unit Exchange::response(Side side, std::string_view bytes, const Segment& first) {
-  if (is_token(bytes)) return token(side, bytes);
-  if (bytes.size() < kResponseHeadBytes) return Unit::more(kResponseHeadBytes);
+  if (bytes.size() < kLengthBytes) return Unit::more(kLengthBytes);
   const uint64_t message = message_bytes(bytes);
+  if (bytes.size() < std::min<uint64_t>(message, kResponseHeadBytes)) return Unit::more(kResponseHeadBytes);
+  if (is_token(bytes)) return token(side, bytes);
   if (message < kResponseHeadBytes || message > kMaxResponseBytes) return Unit::none();
   const size_t looked_at = std::min<uint64_t>(message, kLookedAtBytes);
   if (bytes.size() < looked_at) return Unit::more(looked_at);
@@ -229,7 +236,7 @@ Unit Exchange::unasked(std::string_view bytes) const {
   if (bytes.size() < kResponseHeadBytes) return Unit::more(kResponseHeadBytes);
   const uint64_t message = message_bytes(bytes);
   if (message < kResponseHeadBytes || message > kMaxResponseBytes) return Unit::none();
-  return Unit::taken(kResponseHeadBytes, message - kResponseHeadBytes);
+  return stepped_over(bytes, message);
 }
 
 // Tokens are answered one by one, and are not told: they hold passwords.
@@ -241,7 +248,7 @@ bool Exchange::is_token(std::string_view bytes) const {
 Unit Exchange::token(Side side, std::string_view bytes) {
   if (side == client_) ++tokens_unanswered_;
   if (side != client_ && tokens_unanswered_-- == 0) return tokens_unanswered_ = 0, Unit::none();
-  return Unit::taken(kLengthBytes, message_bytes(bytes) - kLengthBytes);
+  return stepped_over(bytes, message_bytes(bytes));
 }
 
 void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t time_ns) { close(side, end_offset, time_ns); }
