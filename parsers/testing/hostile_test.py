@@ -7,6 +7,7 @@ In the sanitised build the monitor is sanitised too: any finding is a failure. A
 usage: hostile_test.py [MONITOR]
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -15,15 +16,19 @@ import time
 
 import oracle
 
-PARSERS = "tcp_flow_key,tcp_conn_time,tcp_pkt_size,http_get,mysql_query,postgres_query"
 SECONDS = 60
 GROWTH_KB = 192 << 10
 FINDINGS = ("Sanitizer", "runtime error:")
 
 
-def run(monitor, capture):
+def all_parsers(monitor):
+    listed = subprocess.run([str(monitor), "--list-parsers"], capture_output=True, check=True).stdout
+    return ",".join(parser["name"] for parser in json.loads(listed)["parsers"])
+
+
+def run(monitor, parsers, capture):
     """Exit code (None: it hung), standard error and the most memory that it had, in KiB."""
-    command = [str(monitor), "--parser", PARSERS, "--pcap", str(capture), "--output", "json"]
+    command = [str(monitor), "--parser", parsers, "--pcap", str(capture), "--output", "json"]
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
         end = time.monotonic() + SECONDS
@@ -58,14 +63,15 @@ def fault(code, errors, memory_kb, usual_kb):
 
 def main():
     folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
-    code, errors, usual_kb = run(monitor, folder / "http" / sorted(os.listdir(folder / "http"))[0])
+    parsers = all_parsers(monitor)
+    code, errors, usual_kb = run(monitor, parsers, folder / "http" / sorted(os.listdir(folder / "http"))[0])
     if code != 0:
         print(f"the harmless capture failed with {code}: {errors}")
         return 1
     captures = [path for area in ("evasion", "malformed") for path in sorted((folder / area).iterdir())]
     faults, refused = 0, 0
     for capture in captures:
-        code, errors, memory_kb = run(monitor, capture)
+        code, errors, memory_kb = run(monitor, parsers, capture)
         refused += code == 1
         wrong = fault(code, errors, memory_kb, usual_kb)
         if wrong:
