@@ -160,6 +160,7 @@ class LiveTest(unittest.TestCase):
             # A query that ends by its LIMIT is told of; its place and name are free again.
             for _ in range(2):
                 command(monitor, add=plan("few", "tcp_flow_key", limit={"packets": 7}))
+                monitor.events.remove(monitor.await_event("query_added", lambda event: event["query"] == "few"))
                 self.send(tcp_frame(20000 + i) for i in range(20))
                 ended = monitor.await_event("query_ended", lambda event: event["query"] == "few")
                 self.assertEqual(ended["accounting"]["packets_out"], 7)

@@ -505,7 +505,7 @@ void Exchange::failed(std::string_view fields, const Segment& first, uint64_t en
   Response& response = answer('E', first);
   response.status = Status::kError;
   const std::string_view code = sqlstate(fields);
-  std::memcpy(response.sqlstate, code.data(), code.size());
+  code.copy(response.sqlstate, code.size());
   response.sqlstate[code.size()] = '\0';
   const Request* request = pairing_.answered();
   const bool extended = request != nullptr && request->is_extended();

@@ -18,7 +18,7 @@ const std::vector<std::string> kWhat = {"kind", "statement", "status", "sqlstate
 
 std::string number(uint64_t value, int bytes) {
   std::string result;
-  for (int i = bytes - 1; i >= 0; --i) result += static_cast<char>(value >> 8 * i);
+  for (int i = bytes - 1; i >= 0; --i) result += static_cast<char>(i < 8 ? value >> 8 * i : 0);
   return result;
 }
 std::string text(const std::string& value) { return value + '\0'; }
