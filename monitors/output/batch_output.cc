@@ -125,6 +125,7 @@ void BatchOutput::Tick(int64_t monotonic_ns, int64_t watermark_ns) {
       SendBatch(stream, *stream.heartbeat_builder, watermark_ns, false);
     }
   }
+  ForgetEnded();
 }
 
 void BatchOutput::Flush(Stream& stream, int64_t watermark_ns) {
@@ -278,6 +279,12 @@ void BatchOutput::EndQuery(uint32_t query, int64_t watermark_ns) {
   stream.sent_watermark_ns = std::max(stream.sent_watermark_ns, watermark_ns);
   stream.ending = true;
   TryEnd(stream);
+  ForgetEnded();
+}
+
+// Before anybody hears that they are done: their places are then prepared for others, by another thread.
+void BatchOutput::ForgetEnded() {
+  std::erase_if(added_, [this](uint32_t query) { return streams_[query].ended; });
 }
 
 void BatchOutput::TryEnd(Stream& stream) {

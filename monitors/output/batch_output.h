@@ -109,6 +109,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   uint64_t NewTicket(InFlight batch);
   void Close(uint64_t ticket);
   // Writes down what the stream's next batch has to follow.
+  void ForgetEnded();
   void Note(const Stream& stream);
   void PayDebts(Stream& stream);
 
@@ -116,7 +117,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   std::span<const QuerySpec> queries_;
   std::span<const Schema* const> schemas_;
   std::vector<Stream> streams_;
-  // Those that were added.
+  // Those that were added and have not ended.
   std::vector<uint32_t> added_;
   QueryAccounts* accounts_;
   std::unique_ptr<BatchSink> sink_;

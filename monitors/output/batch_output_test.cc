@@ -112,6 +112,22 @@ class BatchOutputTest : public testing::Test {
   std::unique_ptr<BatchOutput> output_;
 };
 
+// A place is prepared for another query by another thread: from its end until it is added again, nothing is sent for
+// it.
+TEST_F(BatchOutputTest, APlaceThatIsPreparedAnewIsNobodys) {
+  Open({.heartbeat_after_ns = 0});
+  accounts_[1].packets_in = accounts_[1].packets_out = 3;
+  output_->EndQuery(1, 5);
+  for (size_t i = 0; i < sent_.size(); ++i) sink_->Tell(i, true);
+  ASSERT_TRUE(output_->done(1));
+  ASSERT_TRUE(output_->Prepare(1).ok());
+  sent_.clear();
+  ++accounts_[1].packets_in;
+  output_->Tick(int64_t{10'000'000'000}, int64_t{10'000'000'000});
+  output_->Tick(int64_t{20'000'000'000}, int64_t{20'000'000'000});
+  for (const SentBatch& sent : sent_) EXPECT_NE(sent.query, 1u);
+}
+
 // What readers make of batches: the first of each incarnation and sequence number counts.
 struct Reader {
   std::map<std::pair<uint64_t, uint64_t>, const v1::TupleBatch*> batches;
