@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "parsers/http_get/message_reader.h"
-#include "parsers/http_get/ring.h"
 #include "parsers/http_get/short_text.h"
+#include "parsers/transactions/ring.h"
 
 namespace tapline::http {
 

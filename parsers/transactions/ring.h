@@ -13,6 +13,7 @@ class Ring {
  public:
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
+  size_t memory_bytes() const { return places_.size() * sizeof(T); }  // but for what the elements hold
   T& operator[](size_t index) { return places_[(first_ + index) & (places_.size() - 1)]; }
   const T& operator[](size_t index) const { return places_[(first_ + index) & (places_.size() - 1)]; }
   // REQUIRES: !empty()
