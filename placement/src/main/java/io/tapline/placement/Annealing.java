@@ -5,8 +5,9 @@ import java.util.random.RandomGenerator;
 
 /**
  * Simulated annealing of small layouts: least weighted traffic, processors included, with at most
- * so many processes. Steps are single changes to a {@link Draft}; a worse draft is kept with a
- * probability that falls with the temperature.
+ * so many processes. Steps are single changes to a {@link Draft}, or a few changes to what runs
+ * where after which everything is put right again ({@link Draft#settle}); a worse draft is kept
+ * with a probability that falls with the temperature.
  */
 final class Annealing {
   private static final int MOST_FLOWS = 512;
@@ -17,42 +18,49 @@ final class Annealing {
   private final int mostProcesses;
   private final RandomGenerator random;
   private final double overrun;
-  private Draft best;
+  private final Draft best;
   private double bestCost = Double.MAX_VALUE;
 
-  private Annealing(Problem problem, int mostProcesses, RandomGenerator random) {
-    this.problem = problem;
+  private Annealing(Draft start, int mostProcesses, RandomGenerator random) {
+    this.problem = start.problem;
     this.mostProcesses = mostProcesses;
     this.random = random;
+    this.best = new Draft(start);
     this.overrun = 4.0 * Math.max(1, problem.sizes().extractedBps(problem.flows().totalBps()));
   }
 
   /** Beyond some size a step costs too much and there are too many to try. */
   static boolean suits(Problem problem) {
-    return problem.flows().size() <= MOST_FLOWS && problem.topology().hostCount() <= MOST_HOSTS;
+    int flows = problem.flows().size();
+    return flows > 0 && flows <= MOST_FLOWS && problem.topology().hostCount() <= MOST_HOSTS;
   }
 
   /** The best layout found within the number of processes; empty if none was. */
   static Optional<Layout> improve(
-      Problem problem, Layout start, int mostProcesses, int steps, RandomGenerator random) {
-    Annealing annealing = new Annealing(problem, mostProcesses, random);
-    annealing.run(new Draft(problem, start), steps);
-    return Optional.ofNullable(annealing.best).map(Draft::layout);
+      Draft start, int mostProcesses, int steps, RandomGenerator random) {
+    Annealing annealing = new Annealing(start, mostProcesses, random);
+    annealing.run(start, steps);
+    return annealing.bestCost == Double.MAX_VALUE
+        ? Optional.empty()
+        : Optional.of(annealing.best.layout());
   }
 
   private void run(Draft start, int steps) {
-    Draft draft = start;
+    Draft draft = new Draft(start);
+    Draft changed = new Draft(start);
     double cost = cost(draft);
     remember(draft, cost);
     for (int step = 0; step < steps; step++) {
       double temperature = overrun / 8 * Math.pow(COOLED, (double) step / steps);
-      Draft changed = new Draft(draft);
+      changed.copyFrom(draft);
       if (!change(changed)) {
         continue;
       }
       double then = cost(changed);
       if (then <= cost || random.nextDouble() < Math.exp((cost - then) / temperature)) {
+        Draft before = draft;
         draft = changed;
+        changed = before;
         cost = then;
         remember(draft, cost);
       }
@@ -61,7 +69,7 @@ final class Annealing {
 
   private void remember(Draft draft, double cost) {
     if (cost < bestCost && draft.processes() <= mostProcesses) {
-      best = new Draft(draft);
+      best.copyFrom(draft);
       bestCost = cost;
     }
   }
@@ -80,37 +88,60 @@ final class Annealing {
   }
 
   private boolean change(Draft draft) {
-    return switch (any(12)) {
-      case 0, 1, 2 -> moveFlow(draft);
-      case 3 -> exchangeFlows(draft);
-      case 4 -> moveMonitor(draft);
-      case 5, 6 -> draft.rewire(any(draft.monitorHost.size()), any(draft.aggregatorHost.size()));
-      case 7 -> draft.moveAggregator(any(draft.aggregatorHost.size()), likelyHost(draft));
-      case 8 -> draft.moveProcessor(any(draft.processorHost.size()), likelyHost(draft));
-      case 9 -> stop(draft) && random.nextBoolean() | start(draft);
-      case 10 -> start(draft) && (random.nextBoolean() || stop(draft));
-      default -> moveRack(draft);
+    return switch (any(14)) {
+      case 0, 1 -> moveFlow(draft);
+      case 2 -> exchangeFlows(draft);
+      case 3 -> moveMonitor(draft);
+      case 4 -> draft.rewire(any(draft.monitors.count), any(draft.aggregators.count));
+      case 5 -> draft.moveAggregator(any(draft.aggregators.count), likelyHost(draft));
+      case 6 -> draft.moveProcessor(any(draft.processors.count), likelyHost(draft));
+      case 7 -> stop(draft) && random.nextBoolean() | start(draft);
+      case 8 -> start(draft) && (random.nextBoolean() || stop(draft));
+      case 9 -> moveRack(draft);
+      default -> rebuild(draft);
     };
   }
 
+  /** A few changes to what runs where; then flows and tuples find their ways anew. */
+  private boolean rebuild(Draft draft) {
+    boolean any = false;
+    for (int changes = 1 + any(3); changes > 0; changes--) {
+      any |=
+          switch (any(8)) {
+            case 0 -> stop(draft);
+            case 1 -> start(draft);
+            case 2 -> moveMonitor(draft);
+            case 3 -> draft.moveAggregator(any(draft.aggregators.count), likelyHost(draft));
+            case 4 -> draft.moveProcessor(any(draft.processors.count), likelyHost(draft));
+            case 5 -> moveRack(draft);
+            case 6 -> moveHost(draft);
+            default -> exchangeHosts(draft);
+          };
+    }
+    if (any) {
+      draft.settle();
+    }
+    return any;
+  }
+
   private boolean moveFlow(Draft draft) {
-    return draft.moveFlow(any(draft.monitorOfFlow.length), any(draft.monitorHost.size()));
+    return draft.moveFlow(any(draft.monitorOfFlow.length), any(draft.monitors.count));
   }
 
   private boolean exchangeFlows(Draft draft) {
     int x = any(draft.monitorOfFlow.length);
     int y = any(draft.monitorOfFlow.length);
     int of = draft.monitorOfFlow[x];
-    return draft.moveFlow(y, of) && draft.moveFlow(x, any(draft.monitorHost.size()));
+    return draft.moveFlow(y, of) && draft.moveFlow(x, any(draft.monitors.count));
   }
 
   private boolean moveMonitor(Draft draft) {
-    int monitor = any(draft.monitorHost.size());
+    int monitor = any(draft.monitors.count);
     return draft.moveMonitor(monitor, anyIn(edgeOf(draft, monitor)));
   }
 
   private int edgeOf(Draft draft, int monitor) {
-    return problem.topology().edgeOf(draft.monitorHost.get(monitor));
+    return problem.topology().edgeOf(draft.monitors.host[monitor]);
   }
 
   private int anyIn(int edge) {
@@ -118,23 +149,49 @@ final class Annealing {
     return hosts[any(hosts.length)];
   }
 
-  /** Mostly where something runs already. */
+  /** Mostly where something runs already, or beside it. */
   private int likelyHost(Draft draft) {
-    return switch (any(4)) {
-      case 0 -> draft.aggregatorHost.get(any(draft.aggregatorHost.size()));
+    return switch (any(5)) {
+      case 0 -> draft.aggregators.host[any(draft.aggregators.count)];
       case 1 -> any(problem.topology().hostCount());
-      default -> draft.monitorHost.get(any(draft.monitorHost.size()));
+      case 2 -> anyIn(edgeOf(draft, any(draft.monitors.count)));
+      default -> draft.monitors.host[any(draft.monitors.count)];
     };
+  }
+
+  private boolean moveHost(Draft draft) {
+    int from = draft.aggregators.host[any(draft.aggregators.count)];
+    return moveEngines(draft, from, likelyHost(draft));
+  }
+
+  /** The engines of one host go to another. */
+  private static boolean moveEngines(Draft draft, int from, int to) {
+    boolean any = false;
+    for (int a = 0; a < draft.aggregators.count; a++) {
+      any |= draft.aggregators.host[a] == from && draft.moveAggregator(a, to);
+    }
+    for (int p = 0; p < draft.processors.count; p++) {
+      any |= draft.processors.host[p] == from && draft.moveProcessor(p, to);
+    }
+    return any;
+  }
+
+  /** A monitor goes to another host of its rack, and engines of that host take its place. */
+  private boolean exchangeHosts(Draft draft) {
+    int monitor = any(draft.monitors.count);
+    int from = draft.monitors.host[monitor];
+    int to = anyIn(edgeOf(draft, monitor));
+    return moveEngines(draft, to, from) | draft.moveMonitor(monitor, to);
   }
 
   private boolean stop(Draft draft) {
     return switch (any(3)) {
-      case 0 -> stopMonitor(draft, any(draft.monitorHost.size()));
-      case 1 -> stopAggregator(draft, any(draft.aggregatorHost.size()));
+      case 0 -> stopMonitor(draft, any(draft.monitors.count));
+      case 1 -> stopAggregator(draft, any(draft.aggregators.count));
       default -> {
-        boolean several = draft.processorHost.size() > 1;
+        boolean several = draft.processors.count > 1;
         if (several) {
-          draft.stopProcessor(any(draft.processorHost.size()));
+          draft.stopProcessor(any(draft.processors.count));
         }
         yield several;
       }
@@ -152,7 +209,7 @@ final class Annealing {
   }
 
   private boolean moveElsewhere(Draft draft, int flow) {
-    int count = draft.monitorHost.size();
+    int count = draft.monitors.count;
     int first = any(count);
     for (int i = 0; i < count; i++) {
       if (draft.moveFlow(flow, (first + i) % count)) {
@@ -163,13 +220,13 @@ final class Annealing {
   }
 
   private boolean stopAggregator(Draft draft, int aggregator) {
-    int count = draft.aggregatorHost.size();
-    for (int m = 0; m < draft.monitorHost.size(); m++) {
+    int count = draft.aggregators.count;
+    for (int m = 0; m < draft.monitors.count; m++) {
       int first = any(count);
-      for (int i = 0; i < count && draft.aggregatorOfMonitor.get(m) == aggregator; i++) {
+      for (int i = 0; i < count && draft.aggregatorOfMonitor[m] == aggregator; i++) {
         draft.rewire(m, (first + i) % count);
       }
-      if (draft.aggregatorOfMonitor.get(m) == aggregator) {
+      if (draft.aggregatorOfMonitor[m] == aggregator) {
         return false;
       }
     }
@@ -179,10 +236,10 @@ final class Annealing {
 
   private boolean start(Draft draft) {
     return switch (any(3)) {
-      case 0 -> startMonitor(draft, likelyRack(draft));
+      case 0 -> startMonitor(draft, likelyRack());
       case 1 -> {
-        int monitor = any(draft.monitorHost.size());
-        int started = draft.startAggregator(draft.monitorHost.get(monitor));
+        int monitor = any(draft.monitors.count);
+        int started = draft.startAggregator(draft.monitors.host[monitor]);
         yield started != Draft.NONE && draft.rewire(monitor, started);
       }
       default -> draft.startProcessor(likelyHost(draft));
@@ -190,13 +247,13 @@ final class Annealing {
   }
 
   /** An edge switch of some flow. */
-  private int likelyRack(Draft draft) {
-    int flow = any(draft.monitorOfFlow.length);
+  private int likelyRack() {
+    int flow = any(problem.flows().size());
     return random.nextBoolean() ? problem.fromEdge(flow) : problem.toEdge(flow);
   }
 
   private boolean startMonitor(Draft draft, int edge) {
-    int monitor = draft.startMonitor(anyIn(edge), any(draft.aggregatorHost.size()));
+    int monitor = draft.startMonitor(anyIn(edge), any(draft.aggregators.count));
     if (monitor == Draft.NONE) {
       return false;
     }
@@ -210,9 +267,8 @@ final class Annealing {
 
   /** Replaces a monitor by one in another rack. */
   private boolean moveRack(Draft draft) {
-    int monitor = any(draft.monitorHost.size());
-    int started =
-        draft.startMonitor(anyIn(likelyRack(draft)), draft.aggregatorOfMonitor.get(monitor));
+    int monitor = any(draft.monitors.count);
+    int started = draft.startMonitor(anyIn(likelyRack()), draft.aggregatorOfMonitor[monitor]);
     if (started == Draft.NONE) {
       return false;
     }

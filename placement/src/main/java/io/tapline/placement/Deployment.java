@@ -59,6 +59,16 @@ public final class Deployment {
     return running.processes();
   }
 
+  /** By flow of a query, its monitor's number, which stays that monitor's while it runs. */
+  public int[] monitorOfFlow(String query) {
+    return queries.get(query).monitorOfFlow().clone();
+  }
+
+  /** The numbers of all monitors, in the order of {@link #layout}. */
+  public List<Integer> monitorNumbers() {
+    return List.copyOf(running.monitors.keySet());
+  }
+
   /**
    * Adds a query: first with what running monitors and engines have room for.
    *

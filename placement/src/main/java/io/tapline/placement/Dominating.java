@@ -21,7 +21,8 @@ final class Dominating implements Strategy {
   private static final int TRIES = 6;
   private static final int MOST_STEPS = 200_000;
   private static final int STEPS_TIMES_SIZE = 5_000_000;
-  private static final int STARTS = 6;
+  private static final int STARTS = 3;
+  private static final int MOST_STARTS = 8;
   private static final double HOPE = 1.25;
 
   private final Aim aim;
@@ -58,6 +59,7 @@ final class Dominating implements Strategy {
     private final Layout network;
     private Layout best;
     private Cost bestCost;
+    private Distances distances;
 
     Search(Problem problem, Cost bound, Layout network) {
       this.problem = problem;
@@ -96,25 +98,39 @@ final class Dominating implements Strategy {
 
     /** From the best so far; for fewer processes again and again until there is no way. */
     void anneal(RandomGenerator random) {
-      int most = aim == Aim.LEAST_TRAFFIC ? bound.processes() - 1 : bestCost.processes();
-      boolean found = anneal(most, random);
-      if (aim == Aim.LEAST_TRAFFIC && !found) {
-        anneal(bound.processes(), random);
+      distances = new Distances(problem.topology());
+      if (aim == Aim.LEAST_TRAFFIC) {
+        if (!anneal(bound.processes() - 1, random)) {
+          anneal(bound.processes(), random);
+        }
+        return;
       }
-      while (aim == Aim.FEWEST_PROCESSES && found) {
-        found = anneal(--most, random);
+      int most = bestCost.processes();
+      while (annealOnce(most - 1, 0, random) || annealOnce(most - 1, 1, random)) {
+        most = bestCost.processes();
       }
+      anneal(most, random);
     }
 
+    /** Starts anew until some starts in a row have found nothing better. */
     private boolean anneal(int mostProcesses, RandomGenerator random) {
       boolean found = false;
-      for (int start = 0; start < STARTS; start++) {
-        Layout from = start % 2 == 0 ? best : network;
-        Optional<Layout> layout = Annealing.improve(problem, from, mostProcesses, steps(), random);
-        if (layout.isPresent() && isAllowed(Cost.of(problem, layout.get()))) {
-          found = true;
-          take(layout.get());
-        }
+      int since = 0;
+      for (int start = 0; start < MOST_STARTS && since < STARTS; start++) {
+        Cost before = bestCost;
+        found |= annealOnce(mostProcesses, start, random);
+        since = bestCost.equals(before) ? since + 1 : 0;
+      }
+      return found;
+    }
+
+    /** Whether a layout that is allowed was found. */
+    private boolean annealOnce(int mostProcesses, int start, RandomGenerator random) {
+      Draft from = new Draft(problem, distances, start % 2 == 0 ? best : network);
+      Optional<Layout> layout = Annealing.improve(from, mostProcesses, steps(), random);
+      boolean found = layout.isPresent() && isAllowed(Cost.of(problem, layout.get()));
+      if (found) {
+        take(layout.get());
       }
       return found;
     }

@@ -12,78 +12,75 @@ final class Draft {
   static final int NONE = -1;
 
   final Problem problem;
+  private final Sizes sizes;
+  private final Distances distances;
   private final HostUse use;
-  private final int[] distances;
   final int[] monitorOfFlow;
-  final List<Integer> monitorHost = new ArrayList<>();
-  final List<Long> monitorInput = new ArrayList<>();
-  final List<Integer> aggregatorOfMonitor = new ArrayList<>();
-  final List<Integer> aggregatorHost = new ArrayList<>();
-  final List<Long> aggregatorInput = new ArrayList<>();
-  final List<Integer> processorHost = new ArrayList<>();
+  final Pool monitors = new Pool();
+  final Pool aggregators = new Pool();
+  final Pool processors = new Pool();
+  int[] aggregatorOfMonitor = new int[8];
+  private long[] left = new long[8];
+  private long[] room = new long[8];
 
-  Draft(Problem problem, Layout layout) {
+  Draft(Problem problem, Distances distances, Layout layout) {
     this.problem = problem;
+    this.sizes = problem.sizes();
+    this.distances = distances;
     this.use = new HostUse(problem.topology());
-    this.distances = weights(problem.topology());
     monitorOfFlow = layout.monitorOfFlow().clone();
-    layout
-        .monitors()
-        .forEach(p -> started(monitorHost, monitorInput, p, problem.sizes().monitor()));
-    Arrays.stream(layout.aggregatorOfMonitor()).forEach(aggregatorOfMonitor::add);
-    layout
-        .aggregators()
-        .forEach(p -> started(aggregatorHost, aggregatorInput, p, problem.sizes().aggregator()));
-    layout.processors().forEach(p -> startProcessor(p.host()));
+    layout.monitors().forEach(p -> add(monitors, p, sizes.monitor()));
+    aggregatorOfMonitor = Arrays.copyOf(layout.aggregatorOfMonitor(), monitors.host.length);
+    layout.aggregators().forEach(p -> add(aggregators, p, sizes.aggregator()));
+    layout.processors().forEach(p -> add(processors, p, sizes.processor()));
   }
 
   /** An independent copy. */
   Draft(Draft other) {
     problem = other.problem;
-    use = new HostUse(other.use);
+    sizes = other.sizes;
     distances = other.distances;
+    use = new HostUse(other.use);
     monitorOfFlow = other.monitorOfFlow.clone();
-    monitorHost.addAll(other.monitorHost);
-    monitorInput.addAll(other.monitorInput);
-    aggregatorOfMonitor.addAll(other.aggregatorOfMonitor);
-    aggregatorHost.addAll(other.aggregatorHost);
-    aggregatorInput.addAll(other.aggregatorInput);
-    processorHost.addAll(other.processorHost);
+    copyFrom(other);
   }
 
-  private void started(
-      List<Integer> hosts, List<Long> input, Layout.Process process, Resources need) {
-    hosts.add(process.host());
-    input.add(process.inputBps());
+  /** Becomes like another draft of the same problem. */
+  void copyFrom(Draft other) {
+    use.copyFrom(other.use);
+    System.arraycopy(other.monitorOfFlow, 0, monitorOfFlow, 0, monitorOfFlow.length);
+    monitors.copyFrom(other.monitors);
+    aggregators.copyFrom(other.aggregators);
+    processors.copyFrom(other.processors);
+    reserve();
+    System.arraycopy(other.aggregatorOfMonitor, 0, aggregatorOfMonitor, 0, monitors.count);
+  }
+
+  private void reserve() {
+    if (aggregatorOfMonitor.length < monitors.count) {
+      aggregatorOfMonitor = Arrays.copyOf(aggregatorOfMonitor, monitors.host.length);
+    }
+  }
+
+  private void add(Pool pool, Layout.Process process, Resources need) {
+    pool.add(process.host(), process.inputBps());
     use.take(process.host(), need);
   }
 
-  /** The different weights of paths in the topology, ascending. */
-  private static int[] weights(Topology topology) {
-    java.util.TreeSet<Integer> weights = new java.util.TreeSet<>();
-    for (int a = 0; a < topology.hostCount(); a++) {
-      weights.add(topology.weight(0, a));
-      for (int b = 0; b < a && topology.hostCount() <= 256; b++) {
-        weights.add(topology.weight(a, b));
-      }
-    }
-    return weights.stream().mapToInt(Integer::intValue).toArray();
-  }
-
   int processes() {
-    return monitorHost.size() + aggregatorHost.size() + processorHost.size();
+    return monitors.count + aggregators.count + processors.count;
   }
 
   private long extracted(int monitor) {
-    return problem.sizes().extractedBps(monitorInput.get(monitor));
+    return sizes.extractedBps(monitors.input[monitor]);
   }
 
   /** Weighted traffic to aggregators and processors; -1 if the processors can't take it all. */
   long weighted() {
     long cost = 0;
-    for (int m = 0; m < monitorHost.size(); m++) {
-      int aggregator = aggregatorHost.get(aggregatorOfMonitor.get(m));
-      cost += extracted(m) * problem.topology().weight(monitorHost.get(m), aggregator);
+    for (int m = 0; m < monitors.count; m++) {
+      int aggregator = aggregators.host[aggregatorOfMonitor[m]];
+      cost += extracted(m) * distances.between(monitors.host[m], aggregator);
     }
     long toProcessors = ship(null);
     return toProcessors < 0 ? -1 : cost + toProcessors;
@@ -94,59 +91,62 @@ final class Draft {
    * distances are those of a tree.
    */
   private long ship(List<Layout.Stream> streams) {
-    long[] left = aggregatorInput.stream().mapToLong(Long::longValue).toArray();
-    long[] room = new long[processorHost.size()];
-    Arrays.fill(room, problem.sizes().processorBps());
+    if (left.length < aggregators.count || room.length < processors.count) {
+      left = new long[aggregators.host.length];
+      room = new long[processors.host.length];
+    }
+    long unread = 0;
+    for (int a = 0; a < aggregators.count; a++) {
+      left[a] = aggregators.input[a];
+      unread += left[a];
+    }
+    Arrays.fill(room, 0, processors.count, sizes.processorBps());
     long cost = 0;
-    for (int weight : distances) {
-      for (int a = 0; a < left.length; a++) {
-        for (int p = 0; p < room.length && left[a] > 0; p++) {
-          boolean near =
-              problem.topology().weight(aggregatorHost.get(a), processorHost.get(p)) == weight;
-          long bps = near ? Math.min(left[a], room[p]) : 0;
-          if (bps > 0) {
-            left[a] -= bps;
-            room[p] -= bps;
-            cost += bps * weight;
-            if (streams != null) {
-              streams.add(new Layout.Stream(a, p, bps));
-            }
+    int[] levels = distances.levels();
+    for (int i = 0; i < levels.length && unread > 0; i++) {
+      long shipped = ship(levels[i], streams);
+      unread -= shipped;
+      cost += shipped * levels[i];
+    }
+    return unread == 0 ? cost : -1;
+  }
+
+  /** Between pairs of this distance. */
+  private long ship(int weight, List<Layout.Stream> streams) {
+    long shipped = 0;
+    for (int a = 0; a < aggregators.count; a++) {
+      for (int p = 0; p < processors.count && left[a] > 0; p++) {
+        if (room[p] > 0 && distances.between(aggregators.host[a], processors.host[p]) == weight) {
+          long bps = Math.min(left[a], room[p]);
+          left[a] -= bps;
+          room[p] -= bps;
+          shipped += bps;
+          if (streams != null) {
+            streams.add(new Layout.Stream(a, p, bps));
           }
         }
       }
     }
-    return Arrays.stream(left).allMatch(bps -> bps == 0) ? cost : -1;
+    return shipped;
   }
 
   /** REQUIRES: processors can take it all. */
   Layout layout() {
     List<Layout.Stream> streams = new ArrayList<>();
     ship(streams);
-    long[] read = new long[processorHost.size()];
-    streams.forEach(stream -> read[stream.processor()] += stream.bps());
-    List<Layout.Process> processors = new ArrayList<>();
-    for (int p = 0; p < read.length; p++) {
-      processors.add(new Layout.Process(processorHost.get(p), read[p]));
-    }
+    Arrays.fill(processors.input, 0);
+    streams.forEach(stream -> processors.input[stream.processor()] += stream.bps());
     return new Layout(
         monitorOfFlow.clone(),
-        processes(monitorHost, monitorInput),
-        aggregatorOfMonitor.stream().mapToInt(Integer::intValue).toArray(),
-        processes(aggregatorHost, aggregatorInput),
+        monitors.processes(),
+        Arrays.copyOf(aggregatorOfMonitor, monitors.count),
+        aggregators.processes(),
         streams,
-        processors);
-  }
-
-  private static List<Layout.Process> processes(List<Integer> hosts, List<Long> input) {
-    List<Layout.Process> processes = new ArrayList<>();
-    for (int i = 0; i < hosts.size(); i++) {
-      processes.add(new Layout.Process(hosts.get(i), input.get(i)));
-    }
-    return processes;
+        processors.processes());
   }
 
   boolean covers(int monitor, int flow) {
-    int edge = problem.topology().edgeOf(monitorHost.get(monitor));
+    int edge = problem.topology().edgeOf(monitors.host[monitor]);
     return edge == problem.fromEdge(flow) || edge == problem.toEdge(flow);
   }
 
@@ -157,13 +157,13 @@ final class Draft {
       return false;
     }
     long rate = problem.flows().rateBps(flow);
-    if (monitorInput.get(to) + rate > problem.sizes().monitorBps()) {
+    if (monitors.input[to] + rate > sizes.monitorBps()) {
       return false;
     }
     changeInput(from, -rate);
     changeInput(to, rate);
     monitorOfFlow[flow] = to;
-    if (aggregatorInput.get(aggregatorOfMonitor.get(to)) > problem.sizes().aggregatorBps()) {
+    if (aggregators.input[aggregatorOfMonitor[to]] > sizes.aggregatorBps()) {
       changeInput(to, -rate);
       changeInput(from, rate);
       monitorOfFlow[flow] = from;
@@ -173,108 +173,161 @@ final class Draft {
   }
 
   private void changeInput(int monitor, long rate) {
-    int aggregator = aggregatorOfMonitor.get(monitor);
     long before = extracted(monitor);
-    monitorInput.set(monitor, monitorInput.get(monitor) + rate);
-    aggregatorInput.set(aggregator, aggregatorInput.get(aggregator) + extracted(monitor) - before);
+    monitors.input[monitor] += rate;
+    aggregators.input[aggregatorOfMonitor[monitor]] += extracted(monitor) - before;
   }
 
-  private boolean relocate(List<Integer> hosts, int process, int host, Resources need) {
-    int before = hosts.get(process);
+  private boolean relocate(Pool pool, int process, int host, Resources need) {
+    int before = pool.host[process];
     use.give(before, need);
     boolean fits = use.fits(host, need);
-    use.take(fits ? host : before, need);
-    hosts.set(process, fits ? host : before);
+    pool.host[process] = fits ? host : before;
+    use.take(pool.host[process], need);
     return fits && host != before;
   }
 
   /** Moves a monitor within its rack. */
   boolean moveMonitor(int monitor, int host) {
-    int edge = problem.topology().edgeOf(monitorHost.get(monitor));
+    int edge = problem.topology().edgeOf(monitors.host[monitor]);
     return problem.topology().edgeOf(host) == edge
-        && relocate(monitorHost, monitor, host, problem.sizes().monitor());
+        && relocate(monitors, monitor, host, sizes.monitor());
   }
 
   boolean moveAggregator(int aggregator, int host) {
-    return relocate(aggregatorHost, aggregator, host, problem.sizes().aggregator());
+    return relocate(aggregators, aggregator, host, sizes.aggregator());
   }
 
   boolean moveProcessor(int processor, int host) {
-    return relocate(processorHost, processor, host, problem.sizes().processor());
+    return relocate(processors, processor, host, sizes.processor());
   }
 
   /** Lets a monitor write to another aggregator. */
   boolean rewire(int monitor, int to) {
-    int from = aggregatorOfMonitor.get(monitor);
+    int from = aggregatorOfMonitor[monitor];
     long bps = extracted(monitor);
-    if (from == to || aggregatorInput.get(to) + bps > problem.sizes().aggregatorBps()) {
+    if (from == to || aggregators.input[to] + bps > sizes.aggregatorBps()) {
       return false;
     }
-    aggregatorInput.set(from, aggregatorInput.get(from) - bps);
-    aggregatorInput.set(to, aggregatorInput.get(to) + bps);
-    aggregatorOfMonitor.set(monitor, to);
+    aggregators.input[from] -= bps;
+    aggregators.input[to] += bps;
+    aggregatorOfMonitor[monitor] = to;
     return true;
+  }
+
+  private int start(Pool pool, int host, Resources need) {
+    if (!use.fits(host, need)) {
+      return NONE;
+    }
+    use.take(host, need);
+    return pool.add(host, 0);
   }
 
   /** Starts a monitor without flows; its number, or {@link #NONE}. */
   int startMonitor(int host, int aggregator) {
-    if (!use.fits(host, problem.sizes().monitor())) {
-      return NONE;
+    int started = start(monitors, host, sizes.monitor());
+    if (started != NONE) {
+      reserve();
+      aggregatorOfMonitor[started] = aggregator;
     }
-    use.take(host, problem.sizes().monitor());
-    monitorHost.add(host);
-    monitorInput.add(0L);
-    aggregatorOfMonitor.add(aggregator);
-    return monitorHost.size() - 1;
+    return started;
   }
 
   /** Starts an aggregator without monitors; its number, or {@link #NONE}. */
   int startAggregator(int host) {
-    if (!use.fits(host, problem.sizes().aggregator())) {
-      return NONE;
-    }
-    use.take(host, problem.sizes().aggregator());
-    aggregatorHost.add(host);
-    aggregatorInput.add(0L);
-    return aggregatorHost.size() - 1;
+    return start(aggregators, host, sizes.aggregator());
   }
 
   boolean startProcessor(int host) {
-    boolean fits = use.fits(host, problem.sizes().processor());
-    if (fits) {
-      use.take(host, problem.sizes().processor());
-      processorHost.add(host);
-    }
-    return fits;
+    return start(processors, host, sizes.processor()) != NONE;
   }
 
   void stopProcessor(int processor) {
-    use.give(processorHost.remove(processor), problem.sizes().processor());
+    use.give(processors.host[processor], sizes.processor());
+    processors.remove(processor);
   }
 
   /** REQUIRES: it has no flows. */
   void stopMonitor(int monitor) {
-    use.give(monitorHost.get(monitor), problem.sizes().monitor());
-    int last = monitorHost.size() - 1;
+    use.give(monitors.host[monitor], sizes.monitor());
+    int last = monitors.count - 1;
     for (int flow = 0; flow < monitorOfFlow.length; flow++) {
       monitorOfFlow[flow] = monitorOfFlow[flow] == last ? monitor : monitorOfFlow[flow];
     }
-    monitorHost.set(monitor, monitorHost.get(last));
-    monitorInput.set(monitor, monitorInput.get(last));
-    aggregatorOfMonitor.set(monitor, aggregatorOfMonitor.get(last));
-    monitorHost.remove(last);
-    monitorInput.remove(last);
-    aggregatorOfMonitor.remove(last);
+    aggregatorOfMonitor[monitor] = aggregatorOfMonitor[last];
+    monitors.remove(monitor);
   }
 
   /** REQUIRES: no monitor writes to it. */
   void stopAggregator(int aggregator) {
-    use.give(aggregatorHost.get(aggregator), problem.sizes().aggregator());
-    int last = aggregatorHost.size() - 1;
-    aggregatorOfMonitor.replaceAll(a -> a == last ? aggregator : a);
-    aggregatorHost.set(aggregator, aggregatorHost.get(last));
-    aggregatorInput.set(aggregator, aggregatorInput.get(last));
-    aggregatorHost.remove(last);
-    aggregatorInput.remove(last);
+    use.give(aggregators.host[aggregator], sizes.aggregator());
+    int last = aggregators.count - 1;
+    for (int m = 0; m < monitors.count; m++) {
+      aggregatorOfMonitor[m] = aggregatorOfMonitor[m] == last ? aggregator : aggregatorOfMonitor[m];
+    }
+    aggregators.remove(aggregator);
+  }
+
+  /**
+   * Puts everything right for where processes now are: monitors write to the aggregator from which
+   * tuples have the shortest way to a processor, flows go to the monitor of the shortest way, and
+   * what nothing uses any more stops. Capacities are kept, the order of flows decides who is first.
+   */
+  void settle() {
+    int[] toProcessor = new int[aggregators.count];
+    for (int a = 0; a < toProcessor.length; a++) {
+      toProcessor[a] = nearestProcessor(aggregators.host[a]);
+    }
+    int[] way = new int[monitors.count];
+    for (int m = 0; m < way.length; m++) {
+      way[m] = way(m, aggregatorOfMonitor[m], toProcessor);
+      for (int a = 0; a < toProcessor.length; a++) {
+        int other = way(m, a, toProcessor);
+        way[m] = other < way[m] && rewire(m, a) ? other : way[m];
+      }
+    }
+    for (int flow = 0; flow < monitorOfFlow.length; flow++) {
+      for (int m = 0; m < way.length; m++) {
+        if (way[m] < way[monitorOfFlow[flow]]) {
+          moveFlow(flow, m);
+        }
+      }
+    }
+    stopIdle();
+  }
+
+  private int nearestProcessor(int host) {
+    int least = Integer.MAX_VALUE;
+    for (int p = 0; p < processors.count; p++) {
+      least = Math.min(least, distances.between(host, processors.host[p]));
+    }
+    return least;
+  }
+
+  /** The weight of a tuple's way from a monitor by an aggregator to the nearest processor. */
+  private int way(int monitor, int aggregator, int[] toProcessor) {
+    int host = aggregators.host[aggregator];
+    return toProcessor[aggregator] + distances.between(monitors.host[monitor], host);
+  }
+
+  private void stopIdle() {
+    boolean[] used = new boolean[Math.max(monitors.count, aggregators.count)];
+    for (int monitor : monitorOfFlow) {
+      used[monitor] = true;
+    }
+    for (int m = monitors.count - 1; m >= 0; m--) {
+      if (!used[m]) {
+        stopMonitor(m);
+      }
+    }
+    Arrays.fill(used, false);
+    for (int m = 0; m < monitors.count; m++) {
+      used[aggregatorOfMonitor[m]] = true;
+    }
+    for (int a = aggregators.count - 1; a >= 0; a--) {
+      if (!used[a]) {
+        stopAggregator(a);
+      }
+    }
   }
 }

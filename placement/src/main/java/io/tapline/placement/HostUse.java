@@ -32,6 +32,13 @@ final class HostUse {
     nicBps = other.nicBps.clone();
   }
 
+  /** Becomes like another of the same topology. */
+  void copyFrom(HostUse other) {
+    System.arraycopy(other.cpuMillis, 0, cpuMillis, 0, cpuMillis.length);
+    System.arraycopy(other.memoryMib, 0, memoryMib, 0, memoryMib.length);
+    System.arraycopy(other.nicBps, 0, nicBps, 0, nicBps.length);
+  }
+
   boolean fits(int host, Resources need) {
     return cpuMillis[host] >= need.cpuMillis()
         && memoryMib[host] >= need.memoryMib()

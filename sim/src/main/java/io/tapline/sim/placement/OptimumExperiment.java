@@ -19,15 +19,20 @@ import java.util.function.Consumer;
 
 /**
  * How far strategies are from the least weighted traffic (processors included) of any layout with
- * fewer processes than Netalytics-Network, or with as many where no layout with fewer has less
- * traffic than Netalytics-Network. Instances: a fat tree of k=4 with the paper's hosts, 6 to 14
- * flows, 8 Gb/s in all.
+ * fewer processes than Netalytics-Network, or with as many where no layout with fewer has no more
+ * traffic than Netalytics-Network.
+ *
+ * <p>Instances: a fat tree of k=4 (16 hosts) with the paper's hosts, 4 to 9 flows; every second one
+ * with processes that take a quarter of what the paper's take, so that capacities bind.
  */
 public final class OptimumExperiment {
   private static final int K = 4;
+  private static final int FEWEST_FLOWS = 4;
+  private static final int MOST_FLOWS = 9;
   private static final double TOTAL_BPS = 8e9;
-  private static final double SECONDS = 60;
+  private static final int SMALLER = 4;
   private static final String NETWORK = "netalytics-network";
+  private static final String OURS = "tapline-network";
 
   /**
    * What a strategy gave.
@@ -40,72 +45,104 @@ public final class OptimumExperiment {
    * One instance.
    *
    * @param budget most processes that the optimum may have
-   * @param optimum empty if time ran out before it was proven
+   * @param bound no layout has less traffic; the optimum itself if it is proven
+   * @param proven whether some layout has that traffic; false if time ran out
    * @param fewerPossible whether some layout has fewer processes than Netalytics-Network and no
-   *     more traffic
+   *     more traffic; true if time ran out before that was known
    */
   public record Instance(
       int number,
+      int flows,
       int budget,
-      Optional<Long> optimum,
+      long bound,
+      boolean proven,
       boolean fewerPossible,
-      Map<String, Given> given) {}
+      Map<String, Given> given) {
+
+    /**
+     * Traffic beyond the optimum (or the bound) in percent of it; infinite over an optimum of
+     * nothing.
+     */
+    public double gapPercent(String strategy) {
+      long weighted = given.get(strategy).weighted();
+      return weighted == bound ? 0 : 100.0 * (weighted - bound) / bound;
+    }
+
+    /** Processes more than Netalytics-Network has. */
+    public int moreProcesses(String strategy) {
+      return given.get(strategy).processes() - given.get(NETWORK).processes();
+    }
+  }
 
   private OptimumExperiment() {}
 
-  /** Runs this many instances. */
-  public static List<Instance> run(int count, long seed, Consumer<String> progress) {
+  /**
+   * Runs this many instances.
+   *
+   * @param seconds at most this long on each proof, of which an instance may need two
+   * @param done is given each instance as it is done
+   */
+  public static List<Instance> run(int count, long seed, double seconds, Consumer<Instance> done) {
     List<Instance> instances = new ArrayList<>();
     for (int i = 0; i < count; i++) {
-      progress.accept("optimum of instance %d of %d".formatted(i + 1, count));
-      instances.add(instance(i, problem(seed + i), seed + i));
+      Instance instance = instance(i, problem(seed + i), seed + i, seconds);
+      instances.add(instance);
+      done.accept(instance);
     }
     return instances;
   }
 
-  private static Problem problem(long seed) {
+  /** The instance of a seed. */
+  static Problem problem(long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     Topology topology = FatTree.of(K, HostMaker.ofPaper(random));
-    int count = random.nextInt(6, 15);
+    int count = random.nextInt(FEWEST_FLOWS, MOST_FLOWS + 1);
     Flows drawn = Workload.even(topology, K, count, TOTAL_BPS / count, random);
     Flows.Builder flows = new Flows.Builder(count);
     for (int flow = 0; flow < count; flow++) {
       long units = Math.max(1, drawn.rateBps(flow) / Exact.UNIT_BPS);
       flows.add(drawn.from(flow), drawn.to(flow), units * Exact.UNIT_BPS);
     }
-    return new Problem(topology, flows.build(), Sizes.PAPER);
+    return new Problem(topology, flows.build(), seed % 2 == 0 ? Sizes.PAPER : smaller());
   }
 
-  private static Instance instance(int number, Problem problem, long seed) {
+  private static Sizes smaller() {
+    Sizes paper = Sizes.PAPER;
+    return new Sizes(
+        paper.monitorBps() / SMALLER,
+        paper.aggregatorBps() / SMALLER,
+        paper.processorBps() / SMALLER,
+        paper.extractedPerMille(),
+        paper.monitor(),
+        paper.aggregator(),
+        paper.processor());
+  }
+
+  private static Instance instance(int number, Problem problem, long seed, double seconds) {
     Map<String, Given> given = new LinkedHashMap<>();
     for (Map.Entry<String, Strategy> each : PlacementExperiment.STRATEGIES.entrySet()) {
       Cost cost = Cost.of(problem, each.getValue().place(problem, new SplittableRandom(seed)));
       given.put(each.getKey(), new Given(cost.processes(), cost.processorWeighted()));
     }
     Given network = given.get(NETWORK);
-    Given ours = given.get("tapline-network");
+    Given ours = given.get(OURS);
     int fewer = network.processes() - 1;
     long known = ours.processes() <= fewer ? ours.weighted() : network.weighted();
-    Optional<Exact.Optimum> optimum = solve(problem, fewer, known);
+    Optional<Exact.Optimum> optimum = solve(problem, fewer, known, seconds);
     boolean possible = optimum.isPresent();
     int budget = possible ? fewer : network.processes();
     if (!possible) {
-      optimum = solve(problem, budget, ours.weighted());
+      optimum = solve(problem, budget, ours.weighted(), seconds);
     }
-    Optional<Long> proven = optimum.filter(Exact.Optimum::proven).map(Exact.Optimum::weighted);
-    return new Instance(number, budget, proven, possible, given);
+    Exact.Optimum found = optimum.orElseThrow();
+    long bound = found.proven() ? found.weighted() : found.bound();
+    return new Instance(
+        number, problem.flows().size(), budget, bound, found.proven(), possible, given);
   }
 
   /** The optimum that is no more than what is known. */
-  private static Optional<Exact.Optimum> solve(Problem problem, int processes, long known) {
-    return Exact.solve(problem, Cost.Objective.WITH_PROCESSORS, processes, known, SECONDS);
-  }
-
-  /** Traffic beyond the optimum, in percent of it; infinite over an optimum of nothing. */
-  public static double gapPercent(Given given, long optimum) {
-    if (given.weighted() == optimum) {
-      return 0;
-    }
-    return 100.0 * (given.weighted() - optimum) / optimum;
+  private static Optional<Exact.Optimum> solve(
+      Problem problem, int processes, long known, double seconds) {
+    return Exact.solve(problem, Cost.Objective.WITH_PROCESSORS, processes, known, seconds);
   }
 }
