@@ -20,7 +20,7 @@ import java.util.Set;
  *
  * <pre>
  * text ─▶ Syntax ─▶ Ast ─▶ parsers   (Catalogue)
- *                       ├▶ shapes    (fields of the parsers)
+ *                       ├▶ shapes    (fields of the parsers, TextPolicy)
  *                       ├▶ match     (Inventory) ─▶ Placement ─▶ monitors, rules
  *                       ├▶ limit, sampling
  *                       └▶ processors (ProcessorCatalogue, fields of the parsers)
@@ -92,7 +92,7 @@ public final class Compiler {
     List<ParserInfo> parsers = parsers(query.parsers());
     boolean allParsersKnown =
         !parsers.isEmpty() && errors.count() == syntaxErrors && syntaxErrors == 0;
-    List<Shape> shapes = ShapeReader.read(query.parsers(), catalogue, errors);
+    List<Shape> shapes = ShapeReader.read(query.parsers(), catalogue, inventory.texts(), errors);
     Match match = MatchReader.read(query, inventory, options, errors);
     Limit limit = LimitReader.read(query.limit(), errors);
     Sampling sampling = SampleReader.read(query.sample(), errors);
@@ -165,7 +165,7 @@ public final class Compiler {
     List<Processor> compiled = new ArrayList<>();
     for (Ast.Processor processor : processors) {
       if (allParsersKnown) {
-        new ProcessorCompiler(parsers, catalogue, errors)
+        new ProcessorCompiler(parsers, catalogue, inventory.webhooks(), errors)
             .compile(processor)
             .ifPresent(compiled::add);
       } else {

@@ -21,14 +21,20 @@ import java.util.Optional;
  *   blue: 5001
  * queries:
  *   slow_pages: "PARSE http_get TO web PROCESS (top-k: by=response_time_ns)"
+ * texts:
+ *   http_get: {url: template}
+ * webhooks: [alerts.example.com, "10.0.2.9:8080"]
  * </pre>
  */
 public final class Inventory {
-  private static final Inventory EMPTY = new Inventory(Map.of(), Map.of(), Map.of());
+  private static final Inventory EMPTY =
+      new Inventory(Map.of(), Map.of(), Map.of(), TextPolicy.NONE, WebhookPolicy.ANY);
 
   private final Map<String, Entry> byNormalName = new LinkedHashMap<>();
   private final Map<String, Integer> tenants;
   private final Map<String, String> queries;
+  private final TextPolicy texts;
+  private final WebhookPolicy webhooks;
 
   /** A host or group: its name as the file spells it, and its addresses. */
   record Entry(String name, List<IpPrefix> prefixes) {}
@@ -36,9 +42,13 @@ public final class Inventory {
   Inventory(
       Map<String, List<IpPrefix>> entries,
       Map<String, Integer> tenants,
-      Map<String, String> queries) {
+      Map<String, String> queries,
+      TextPolicy texts,
+      WebhookPolicy webhooks) {
     this.tenants = new LinkedHashMap<>(tenants);
     this.queries = new LinkedHashMap<>(queries);
+    this.texts = texts;
+    this.webhooks = webhooks;
     entries.forEach(
         (name, prefixes) -> byNormalName.put(Names.normal(name), new Entry(name, prefixes)));
   }
@@ -89,6 +99,16 @@ public final class Inventory {
   /** The text of a reusable query. */
   public Optional<String> query(String name) {
     return named(queries, name);
+  }
+
+  /** In which forms texts may leave monitors. */
+  public TextPolicy texts() {
+    return texts;
+  }
+
+  /** Where alerts may be posted. */
+  WebhookPolicy webhooks() {
+    return webhooks;
   }
 
   private static <T> Optional<T> named(Map<String, T> byName, String name) {

@@ -17,7 +17,7 @@ final class InventoryReader {
   private static final YAMLMapper MAPPER =
       YAMLMapper.builder().enable(YAMLParser.Feature.EMPTY_STRING_AS_NULL).build();
   private static final List<String> SECTIONS =
-      List.of("hosts", "groups", "tenants", "queries", "network");
+      List.of("hosts", "groups", "tenants", "queries", "texts", "webhooks", "network");
   private static final String NAME = "[\\p{L}\\p{N}_.]+(-[\\p{L}\\p{N}_.]+)*";
 
   private final Map<String, List<IpPrefix>> entries = new LinkedHashMap<>();
@@ -35,7 +35,7 @@ final class InventoryReader {
     require(
         root.isObject(),
         "",
-        "must hold \"hosts:\" and may hold \"groups:\", \"tenants:\" and \"queries:\"");
+        "must hold \"hosts:\" and may hold \"groups:\", \"tenants:\", \"queries:\", \"texts:\" and \"webhooks:\"");
     for (Map.Entry<String, JsonNode> section : root.properties()) {
       String nearest = Names.nearest(section.getKey(), SECTIONS);
       String hint = nearest.isEmpty() ? "" : "; did you mean " + nearest + "?";
@@ -46,7 +46,9 @@ final class InventoryReader {
     reader.section("groups", root.path("groups"));
     reader.tenants(root.path("tenants"));
     reader.queries(root.path("queries"));
-    return new Inventory(reader.entries, reader.tenants, reader.queries);
+    TextPolicy texts = TextPolicy.read(root.path("texts"));
+    WebhookPolicy webhooks = WebhookPolicy.read(root.path("webhooks"));
+    return new Inventory(reader.entries, reader.tenants, reader.queries, texts, webhooks);
   }
 
   private static JsonNode parse(String yaml) {

@@ -20,8 +20,13 @@ public final class Names {
 
   /** Only ASCII letters have case here: some others change into several characters. */
   static String lower(String text) {
-    StringBuilder lower = new StringBuilder(text.length());
-    text.chars().forEach(c -> lower.append((char) (c >= 'A' && c <= 'Z' ? c + 32 : c)));
+    StringBuilder lower = new StringBuilder(text);
+    for (int i = 0; i < lower.length(); i++) {
+      char c = lower.charAt(i);
+      if (c >= 'A' && c <= 'Z') {
+        lower.setCharAt(i, (char) (c + 32));
+      }
+    }
     return lower.toString();
   }
 

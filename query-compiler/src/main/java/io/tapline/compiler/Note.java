@@ -16,7 +16,7 @@ public record Note(Level level, String message) {
     return new Note(Level.NOTE, message);
   }
 
-  static Note warning(String message) {
+  public static Note warning(String message) {
     return new Note(Level.WARNING, message);
   }
 }

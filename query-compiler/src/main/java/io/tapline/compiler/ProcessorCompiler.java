@@ -22,12 +22,15 @@ import java.util.stream.Collectors;
 final class ProcessorCompiler {
   private final List<ParserInfo> parsers;
   private final Fields fields;
+  private final WebhookPolicy webhooks;
   private final Errors errors;
 
   /** REQUIRES: at least one parser. */
-  ProcessorCompiler(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
+  ProcessorCompiler(
+      List<ParserInfo> parsers, Catalogue catalogue, WebhookPolicy webhooks, Errors errors) {
     this.parsers = parsers;
     this.fields = new Fields(parsers, catalogue, errors);
+    this.webhooks = webhooks;
     this.errors = errors;
   }
 
@@ -271,10 +274,22 @@ final class ProcessorCompiler {
                                 "clear is no threshold: " + Names.quoted(word.text()),
                                 "a number, size or duration, for example 5MB")));
     action(arguments, "webhook", "https?://[^\\s/]+(/\\S*)?", "an http or https URL")
+        .filter(url -> mayPostTo(url, arguments))
         .ifPresent(url -> trigger.addActions(Action.newBuilder().setWebhook(url)));
     action(arguments, "topic", "[a-zA-Z0-9._-]{1,249}", "letters, digits, '.', '_' and '-'")
         .ifPresent(topic -> trigger.addActions(Action.newBuilder().setTopic(topic)));
     return trigger;
+  }
+
+  private boolean mayPostTo(String url, Arguments arguments) {
+    boolean allowed = webhooks.allows(url);
+    if (!allowed) {
+      Span span = arguments.word("webhook").orElseThrow().span();
+      String message = "alerts may not be posted to %s".formatted(Names.quoted(url));
+      String expected = "one of the inventory's webhooks: " + webhooks.expected();
+      errors.add(span, QueryError.Code.FORBIDDEN, message, expected, "");
+    }
+    return allowed;
   }
 
   private Optional<String> action(

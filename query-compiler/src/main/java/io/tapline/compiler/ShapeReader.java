@@ -3,6 +3,7 @@ package io.tapline.compiler;
 import io.tapline.schema.proto.Shape;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -14,29 +15,64 @@ final class ShapeReader {
 
   private ShapeReader() {}
 
-  /** Parsers that don't exist are somebody else's error. */
-  static List<Shape> read(List<Ast.Parser> parsers, Catalogue catalogue, Errors errors) {
+  /**
+   * Forms that the query asks for, then those that the policy wants and the query says nothing of.
+   * Parsers that don't exist are somebody else's error.
+   */
+  static List<Shape> read(
+      List<Ast.Parser> parsers, Catalogue catalogue, TextPolicy policy, Errors errors) {
     List<Shape> shapes = new ArrayList<>();
+    Set<ParserInfo> known = new LinkedHashSet<>();
     Set<String> shaped = new HashSet<>();
     for (Ast.Parser written : parsers) {
       Optional<ParserInfo> parser = catalogue.parser(written.name().text());
-      if (parser.isEmpty()) {
-        continue;
-      }
-      for (Ast.Argument argument : written.shapes()) {
-        Optional<Shape> shape = shape(parser.get(), argument, errors);
-        if (shape.isPresent()
-            && !shaped.add(shape.get().getParser() + "." + shape.get().getField())) {
+      parser.ifPresent(known::add);
+      for (Ast.Argument argument :
+          parser.isPresent() ? written.shapes() : List.<Ast.Argument>of()) {
+        Optional<Shape> shape = shape(parser.get(), argument, policy, errors);
+        if (shape.isPresent() && !shaped.add(key(shape.get()))) {
           String message = "%s is given two forms".formatted(shape.get().getField());
           errors.add(argument.name().span(), QueryError.Code.CONFLICT, message, "one", "");
         }
         shape.ifPresent(shapes::add);
       }
     }
+    for (Shape owed : owed(known, policy)) {
+      if (shaped.add(key(owed))) {
+        shapes.add(owed);
+        errors.note(
+            "%s of %s leaves the monitor as %s, as the inventory's section texts wants it"
+                .formatted(owed.getField(), owed.getParser(), name(owed.getForm())));
+      }
+    }
     return shapes;
   }
 
-  private static Optional<Shape> shape(ParserInfo parser, Ast.Argument argument, Errors errors) {
+  private static String key(Shape shape) {
+    return shape.getParser() + "." + shape.getField();
+  }
+
+  private static String name(Shape.Form form) {
+    return Names.lower(form.name());
+  }
+
+  /** What a query gets of each parser's texts that says nothing of them. */
+  private static List<Shape> owed(Set<ParserInfo> parsers, TextPolicy policy) {
+    List<Shape> owed = new ArrayList<>();
+    for (ParserInfo parser : parsers) {
+      for (FieldInfo text : parser.fields().stream().filter(ShapeReader::isText).toList()) {
+        policy.forms(parser, text).ifPresent(forms -> owed.add(shape(parser, text, forms.get(0))));
+      }
+    }
+    return owed;
+  }
+
+  private static Shape shape(ParserInfo parser, FieldInfo text, Shape.Form form) {
+    return Shape.newBuilder().setParser(parser.name()).setField(text.name()).setForm(form).build();
+  }
+
+  private static Optional<Shape> shape(
+      ParserInfo parser, Ast.Argument argument, TextPolicy policy, Errors errors) {
     Ast.Word name = argument.name();
     Ast.Word form = argument.values().get(0);
     Optional<FieldInfo> field = Catalogue.field(parser, name.text());
@@ -56,16 +92,30 @@ final class ShapeReader {
     if (!isForm || field.filter(ShapeReader::isText).isEmpty()) {
       return Optional.empty();
     }
-    return Optional.of(
-        Shape.newBuilder()
-            .setParser(parser.name())
-            .setField(field.get().name())
-            .setForm(Shape.Form.valueOf(form.text().toUpperCase(Locale.ROOT)))
-            .build());
+    Shape shape =
+        shape(parser, field.get(), Shape.Form.valueOf(form.text().toUpperCase(Locale.ROOT)));
+    policy
+        .forms(parser, field.get())
+        .ifPresent(forms -> requireAllowed(form, shape, forms, errors));
+    return Optional.of(shape);
+  }
+
+  private static void requireAllowed(
+      Ast.Word written, Shape shape, List<Shape.Form> allowed, Errors errors) {
+    if (allowed.contains(shape.getForm()) || shape.getForm() == Shape.Form.OMIT) {
+      return;
+    }
+    Set<String> names = new LinkedHashSet<>(allowed.stream().map(ShapeReader::name).toList());
+    names.add(name(Shape.Form.OMIT));
+    String message =
+        "%s of %s may not leave the monitor as %s"
+            .formatted(shape.getField(), shape.getParser(), name(shape.getForm()));
+    String expected = Names.either(List.copyOf(names)) + ", says the inventory's section texts";
+    errors.add(written.span(), QueryError.Code.FORBIDDEN, message, expected, "");
   }
 
   /** Times, flows and endpoints are every parser's, and stay. */
-  private static boolean isText(FieldInfo field) {
+  static boolean isText(FieldInfo field) {
     return field.type() == FieldInfo.Type.STRING && !field.common();
   }
 }

@@ -64,6 +64,13 @@ record Syntax(Ast.Query query, List<Token> tokens) {
 
   /** Unpaired surrogates, which are no characters, become U+FFFD. */
   private static String wellFormed(String text) {
+    boolean plain = true;
+    for (int i = 0; i < text.length() && plain; i++) {
+      plain = !Character.isSurrogate(text.charAt(i));
+    }
+    if (plain) {
+      return text;
+    }
     int[] codePoints =
         text.codePoints()
             .map(c -> Character.getType(c) == Character.SURROGATE ? 0xFFFD : c)

@@ -41,8 +41,11 @@ class DocsTest {
 
   @Test
   void theInventoryShownIsOne() throws IOException {
-    String yaml = blocks("query-language.md", "yaml").get(0);
-    assertThat(Inventory.fromYaml(yaml).names()).containsExactly("branch", "h1", "h2", "web");
+    List<List<String>> names =
+        blocks("query-language.md", "yaml").stream()
+            .map(yaml -> Inventory.fromYaml(yaml).names())
+            .toList();
+    assertThat(names).contains(List.of("branch", "h1", "h2", "web"));
   }
 
   @Test

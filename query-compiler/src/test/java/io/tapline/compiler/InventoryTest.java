@@ -32,7 +32,9 @@ class InventoryTest {
       delimiter = '|',
       value = {
         "'hosts: [' | inventory, line 1 column 9: not YAML: while parsing a flow node",
-        "'h1' | inventory: must hold \"hosts:\" and may hold \"groups:\", \"tenants:\" and \"queries:\"",
+        "'h1' | inventory: must hold \"hosts:\" and may hold \"groups:\", \"tenants:\", \"queries:\", \"texts:\" and \"webhooks:\"",
+        "'webhooks: [\"http://h1/\"]' | inventory, webhooks: 'http://h1/' is no host or host:port",
+        "'webhooks: {h1: 80}' | inventory, webhooks: '80' is no host or host:port",
         "'host: {h1: 10.0.0.1}' | inventory, host: unknown section; did you mean hosts?",
         "'hosts: [h1]' | inventory, hosts: must map names to addresses",
         "'hosts: {h1: 10.0.0}' | inventory, hosts.h1: '10.0.0' is no IPv4 or IPv6 address",

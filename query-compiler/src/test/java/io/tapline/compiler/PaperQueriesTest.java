@@ -17,7 +17,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * The queries of NetAlytics sections 3.3 and 7 give exactly the plans in src/test/resources/plans.
+ * The queries of NetAlytics sections 3.3 and 7, and some with WHERE, give exactly the plans in
+ * src/test/resources/plans.
  */
 class PaperQueriesTest {
   static Stream<Arguments> queries() {
@@ -66,7 +67,19 @@ class PaperQueriesTest {
         // Section 7.3 in words: http_get and top_k.
         Arguments.of(
             "popular_pages",
-            "PARSE http_get FROM * TO h1:80 LIMIT 90s SAMPLE * PROCESS (top_k: k=10, w=10s)"));
+            "PARSE http_get FROM * TO h1:80 LIMIT 90s SAMPLE * PROCESS (top_k: k=10, w=10s)"),
+        // Beyond the paper: conditions on numbers, texts, addresses, times and sizes.
+        Arguments.of(
+            "where_slow_errors",
+            "PARSE http_get FROM * TO h1:80 WHERE status >= 500 AND method != (GET, \"POST\")"
+                + " AND response_time_ns > 10ms AND response_bytes <= 1.5kB LIMIT 90s SAMPLE *"
+                + " PROCESS (top-k: k=10, w=10s)"),
+        // Two parsers: a condition is asked of those that have its field.
+        Arguments.of(
+            "where_of_two_parsers",
+            "PARSE tcp_conn_time, http_get FROM 10.0.2.0/24 TO h1:8000-8099 VLAN 7 TENANT blue"
+                + " WHERE src_ip = (10.0.2.0/25, 2001:db8::/32) AND dst_ip != h2 AND status = 404"
+                + " AND src_port < 1024 LIMIT 5000p SAMPLE 0.1 PROCESS (diff-group: group=get)"));
   }
 
   @ParameterizedTest(name = "{0}")

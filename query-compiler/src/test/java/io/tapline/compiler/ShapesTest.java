@@ -1,6 +1,7 @@
 package io.tapline.compiler;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Shape;
@@ -74,5 +75,72 @@ class ShapesTest {
     assertThat(errors).hasSize(1);
     assertThat(errors.get(0).message()).isEqualTo(message);
     assertThat(errors.get(0).suggestion()).isEqualTo(suggestion);
+  }
+
+  private static CompileResult compileUnder(String texts, String parse) {
+    Inventory inventory = Inventory.fromYaml("texts:\n" + texts.indent(2));
+    return Compiler.compile(parse + REST, Fixtures.CATALOGUE, inventory, Fixtures.OPTIONS);
+  }
+
+  @Test
+  void policyGivesFormsToTextsThatTheQuerySaysNothingOf() {
+    String policy = "http_get: {url: template, host: [hash, template]}";
+    CompileResult result = compileUnder(policy, "PARSE http_get, tcp_conn_time");
+    assertThat(result.plan().orElseThrow().getShapesList())
+        .containsExactlyInAnyOrder(
+            shape("url", Shape.Form.TEMPLATE), shape("host", Shape.Form.HASH));
+    assertThat(Explain.render(result.plan().get(), result.notes()))
+        .contains("url of http_get: template\n")
+        .contains(
+            "url of http_get leaves the monitor as template, as the inventory's section texts wants it");
+  }
+
+  @Test
+  void queriesChooseFromWhatThePolicyAllowsAndMayAlwaysOmit() {
+    String policy = "HTTP-GET: {url: template, host: [hash, template]}";
+    CompileResult result = compileUnder(policy, "PARSE http_get(host=template, url=omit)");
+    assertThat(result.plan().orElseThrow().getShapesList())
+        .containsExactly(shape("host", Shape.Form.TEMPLATE), shape("url", Shape.Form.OMIT));
+    assertThat(result.notes()).noneMatch(note -> note.message().contains("leaves the monitor"));
+  }
+
+  @Test
+  void queriesCanNotGetMoreThanThePolicyAllows() {
+    QueryError error =
+        compileUnder("'*': {url: [hash, template]}", "PARSE http_get(url=path)").errors().get(0);
+    assertThat(error.code()).isEqualTo(QueryError.Code.FORBIDDEN);
+    assertThat(error.message()).isEqualTo("url of http_get may not leave the monitor as path");
+    assertThat(error.expected())
+        .isEqualTo("hash, template or omit, says the inventory's section texts");
+    assertThat(error.column()).isEqualTo("PARSE http_get(url=".length() + 1);
+  }
+
+  @Test
+  void policyOfAParserGoesBeforeThatOfAll() {
+    String policy = "'*': {url: omit}\nhttp_get: {url: hash}";
+    assertThat(compileUnder(policy, "PARSE http_get").plan().orElseThrow().getShapesList())
+        .containsExactly(shape("url", Shape.Form.HASH));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "http_gett: {url: hash} | inventory, texts.http_gett.url: there is no parser http_gett",
+        "http_get: {ulr: hash}  | inventory, texts.http_get.ulr: there is no such text",
+        "http_get: {status: hash} | inventory, texts.http_get.status: there is no such text",
+        "\"*\": {src_ip: hash}  | inventory, texts.*.src_ip: there is no such text",
+        "http_get: {url: hsah}  | inventory, texts.http_get.url: must be template, path, hash or omit, or a list of them",
+        "http_get: {url: []}    | inventory, texts.http_get.url: needs a form",
+        "http_get: url          | inventory, texts.http_get: must map texts to template, path, hash or omit",
+      })
+  void policiesThatWouldProtectNothingAreErrors(String policy, String message) {
+    assertThatThrownBy(
+            () ->
+                Inventory.fromYaml("texts:\n" + policy.indent(2))
+                    .texts()
+                    .requireTextsOf(Fixtures.CATALOGUE))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(message);
   }
 }

@@ -7,13 +7,16 @@ import io.tapline.compiler.Inventory;
 import io.tapline.compiler.rules.MirrorPlanner.EdgeSwitch;
 import io.tapline.compiler.rules.Prefix;
 import io.tapline.placement.FatTree;
+import io.tapline.placement.Flows;
 import io.tapline.placement.Graph;
 import io.tapline.placement.HostMaker;
 import io.tapline.placement.Topology;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * A topology with the addresses of its hosts, as the inventory's section {@code network} gives it:
@@ -33,9 +36,12 @@ import java.util.Optional;
  *   links: [[leaf1, spine], [leaf2, spine]]
  * </pre>
  *
+ * Beside them may stand what hosts were last seen to send and receive, {@code rates_mbps: {h1:
+ * 250}}.
+ *
  * @param addresses by host number of the topology; none where the inventory has no such host
  */
-public record Network(Topology topology, List<List<Prefix>> addresses) {
+public record Network(Topology topology, List<List<Prefix>> addresses, Rates rates) {
   private static final int CPUS = 16;
   private static final int MEMORY_GIB = 64;
 
@@ -64,7 +70,45 @@ public record Network(Topology topology, List<List<Prefix>> addresses) {
       String name = topology.host(host).name();
       addresses.add(inventory.addresses(name).stream().map(Prefix::parse).toList());
     }
-    return Optional.of(new Network(topology, addresses));
+    return Optional.of(new Network(topology, addresses, rates(section, topology)));
+  }
+
+  private static Rates rates(JsonNode section, Topology topology) {
+    Set<String> hosts = new HashSet<>();
+    for (int host = 0; host < topology.hostCount(); host++) {
+      hosts.add(topology.host(host).name());
+    }
+    JsonNode rates = section.path("rates_mbps");
+    for (String name : (Iterable<String>) rates::fieldNames) {
+      if (!hosts.contains(name)) {
+        throw new IllegalArgumentException(
+            "inventory, network: rates_mbps names %s, which is no host of it".formatted(name));
+      }
+    }
+    try {
+      return Rates.ofMegabits(rates);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("inventory, network: " + e.getMessage(), e);
+    }
+  }
+
+  /** The same with rates that somebody has counted. */
+  public Network with(Rates counted) {
+    return new Network(topology, addresses, counted);
+  }
+
+  /** Whether somebody has counted what a host sends and receives. */
+  boolean isCounted(int host) {
+    return rates.bps(topology.host(host).name()).isPresent();
+  }
+
+  /** Flows from hosts to themselves: what is to be monitored at their edge switches. */
+  Flows flows(int[] hosts) {
+    Flows.Builder flows = new Flows.Builder(hosts.length);
+    for (int host : hosts) {
+      flows.add(host, host, rates.bps(topology.host(host).name()).orElse(Rates.DEFAULT_BPS));
+    }
+    return flows.build();
   }
 
   private static Topology topology(JsonNode section) {

@@ -5,8 +5,11 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.tapline.placement.Layout;
 import io.tapline.placement.LinkLevel;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
 
 /** A {@link NetworkPlan} for people, for programs, and as a drawing. */
 public final class NetworkExplain {
@@ -20,32 +23,7 @@ public final class NetworkExplain {
         out,
         "mirrored at the edge switches of %s".formatted(plan.side()),
         "%d rules in %d switches".formatted(plan.ruleCount(), plan.tables().size()));
-    Layout layout = plan.layout();
-    for (int m = 0; m < layout.monitors().size(); m++) {
-      Layout.Process monitor = layout.monitors().get(m);
-      String edge =
-          plan.network().topology().edgeName(plan.network().topology().edgeOf(monitor.host()));
-      line(
-          out,
-          "%s on %s".formatted(NetworkPlan.id(m), plan.hostName(monitor)),
-          "takes %s; under %s, whose hosts the query names; its least loaded host"
-              .formatted(rate(monitor.inputBps()), edge));
-    }
-    for (int a = 0; a < layout.aggregators().size(); a++) {
-      Layout.Process aggregator = layout.aggregators().get(a);
-      line(
-          out,
-          "aggregator-%d on %s".formatted(a, plan.hostName(aggregator)),
-          "takes %s of %s; where their tuples have the shortest way"
-              .formatted(rate(aggregator.inputBps()), writers(plan, a)));
-    }
-    for (int p = 0; p < layout.processors().size(); p++) {
-      Layout.Process processor = layout.processors().get(p);
-      line(
-          out,
-          "processor-%d on %s".formatted(p, plan.hostName(processor)),
-          "takes %s; beside its aggregator, or next to it".formatted(rate(processor.inputBps())));
-    }
+    processes(plan, out);
     for (LinkLevel level : LinkLevel.values()) {
       long extra = plan.cost().levelBps().get(level);
       long capacity = plan.network().topology().capacityBps(level);
@@ -57,12 +35,67 @@ public final class NetworkExplain {
               : "%s over all hops, %.4f %% of their capacity"
                   .formatted(rate(extra), 100.0 * extra / capacity));
     }
-    line(
-        out,
-        "expected",
-        "%s at each host that is named, while no counters say better"
-            .formatted(rate(NetworkPlan.DEFAULT_BPS)));
+    line(out, "expected", expected(plan));
     return out.toString();
+  }
+
+  private static void processes(NetworkPlan plan, StringBuilder out) {
+    Layout layout = plan.layout();
+    Set<Integer> aggregators = new TreeSet<>();
+    for (int m = 0; m < layout.monitors().size(); m++) {
+      if (plan.ownMonitors().contains(plan.monitorIds().get(m))) {
+        aggregators.add(layout.aggregatorOfMonitor()[m]);
+        Layout.Process monitor = layout.monitors().get(m);
+        int edge = plan.network().topology().edgeOf(monitor.host());
+        line(
+            out,
+            "%s on %s".formatted(plan.monitorIds().get(m), plan.hostName(monitor)),
+            "takes %s; under %s, whose hosts the query names; its least loaded host"
+                .formatted(rate(monitor.inputBps()), plan.network().topology().edgeName(edge)));
+      }
+    }
+    for (int a : aggregators) {
+      Layout.Process aggregator = layout.aggregators().get(a);
+      line(
+          out,
+          "aggregator-%d on %s".formatted(a, plan.hostName(aggregator)),
+          "takes %s of %s; where their tuples have the shortest way"
+              .formatted(rate(aggregator.inputBps()), writers(plan, a)));
+    }
+    Set<Integer> processors = new TreeSet<>();
+    layout.streams().stream()
+        .filter(stream -> aggregators.contains(stream.aggregator()))
+        .forEach(stream -> processors.add(stream.processor()));
+    for (int p : processors) {
+      Layout.Process processor = layout.processors().get(p);
+      line(
+          out,
+          "processor-%d on %s".formatted(p, plan.hostName(processor)),
+          "takes %s; beside its aggregator, or next to it".formatted(rate(processor.inputBps())));
+    }
+    int others =
+        layout.processes() - plan.ownMonitors().size() - aggregators.size() - processors.size();
+    if (others > 0) {
+      line(
+          out,
+          "other queries",
+          "%d processes more; traffic below is that of all".formatted(others));
+    }
+  }
+
+  private static String expected(NetworkPlan plan) {
+    long counted = Arrays.stream(plan.hosts()).filter(plan.network()::isCounted).count();
+    String guessed =
+        "%s at each host that is named, while no counters say better"
+            .formatted(rate(Rates.DEFAULT_BPS));
+    if (counted == 0) {
+      return guessed;
+    }
+    int all = plan.hosts().length;
+    String known = "what was counted last, at %d of %d hosts".formatted(counted, all);
+    return counted == all
+        ? known
+        : "%s; %s at each other".formatted(known, rate(Rates.DEFAULT_BPS));
   }
 
   private static void line(StringBuilder out, String label, String text) {
@@ -73,7 +106,7 @@ public final class NetworkExplain {
     StringBuilder names = new StringBuilder();
     for (int m = 0; m < plan.layout().monitors().size(); m++) {
       if (plan.layout().aggregatorOfMonitor()[m] == aggregator) {
-        names.append(names.isEmpty() ? "" : ", ").append(NetworkPlan.id(m));
+        names.append(names.isEmpty() ? "" : ", ").append(plan.monitorIds().get(m));
       }
     }
     return names.toString();
@@ -96,7 +129,11 @@ public final class NetworkExplain {
     node.put("network", plan.network().topology().kind());
     node.put("mirrored_at", plan.side().name());
     Layout layout = plan.layout();
-    processes(node.putArray("monitors"), plan, layout.monitors());
+    ArrayNode monitors = processes(node.putArray("monitors"), plan, layout.monitors());
+    for (int m = 0; m < monitors.size(); m++) {
+      String id = plan.monitorIds().get(m);
+      ((ObjectNode) monitors.get(m)).put("id", id).put("own", plan.ownMonitors().contains(id));
+    }
     processes(node.putArray("aggregators"), plan, layout.aggregators());
     processes(node.putArray("processors"), plan, layout.processors());
     ObjectNode rules = node.putObject("rules");
@@ -109,9 +146,11 @@ public final class NetworkExplain {
     return node;
   }
 
-  private static void processes(ArrayNode array, NetworkPlan plan, List<Layout.Process> processes) {
+  private static ArrayNode processes(
+      ArrayNode array, NetworkPlan plan, List<Layout.Process> processes) {
     for (Layout.Process process : processes) {
       array.addObject().put("host", plan.hostName(process)).put("input_bps", process.inputBps());
     }
+    return array;
   }
 }

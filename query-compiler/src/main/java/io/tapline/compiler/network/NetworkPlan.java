@@ -5,9 +5,7 @@ import io.tapline.compiler.rules.MirrorPlanner;
 import io.tapline.compiler.rules.MirrorRule;
 import io.tapline.compiler.rules.Prefix;
 import io.tapline.compiler.rules.RuleTable;
-import io.tapline.compiler.rules.Wanted;
 import io.tapline.placement.Cost;
-import io.tapline.placement.Flows;
 import io.tapline.placement.Front;
 import io.tapline.placement.Layout;
 import io.tapline.placement.PlacementException;
@@ -18,20 +16,25 @@ import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Rule;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 
 /**
  * What a query's match becomes in a network: the flows to be placed, their layout, and the mirror
  * table of each switch. A function of its input.
  *
- * <p>Each host that a named side stands for is expected to have {@link #DEFAULT_BPS} of wanted
- * traffic while no counters say better. Where both sides are named, both are tried and the one that
- * needs fewer processes, then less traffic, is taken.
+ * <p>Each host that a named side stands for is expected to have as much wanted traffic as was
+ * counted there last, or {@link Rates#DEFAULT_BPS}. Where both sides are named, both are tried and
+ * the one that needs fewer processes, then less traffic, is taken.
  *
  * @param side whose edge switches mirror
+ * @param hosts of that side
+ * @param monitorIds of all monitors of the layout, in its order
+ * @param ownMonitors those that the query's packets go to
  * @param tables by switch
  */
 public record NetworkPlan(
@@ -39,13 +42,13 @@ public record NetworkPlan(
     String query,
     Match match,
     MirrorPlanner.Side side,
+    int[] hosts,
     Problem problem,
     Layout layout,
     Cost cost,
+    List<String> monitorIds,
+    Set<String> ownMonitors,
     Map<String, RuleTable> tables) {
-  /** Expected at each host of the named side, both directions: 100 Mb/s. */
-  public static final long DEFAULT_BPS = 100_000_000L;
-
   /** Rules that a switch is taken to have room for in its mirror table. */
   public static final int TABLE_CAPACITY = 2000;
 
@@ -60,27 +63,31 @@ public record NetworkPlan(
   public static NetworkPlan of(Network network, String query, Match match) {
     NetworkPlan best = null;
     for (MirrorPlanner.Side side : sides(match)) {
-      int[] hosts =
-          hosts(network, side == MirrorPlanner.Side.TO ? match.getToList() : match.getFromList());
+      int[] hosts = hosts(network, match, side);
       if (hosts.length > 0) {
         NetworkPlan plan = of(network, query, match, side, hosts);
         best = best == null || plan.isCheaper(best) ? plan : best;
       }
     }
     if (best == null) {
-      throw new PlacementException(
-          PlacementException.Code.NO_HOST,
-          "no address of the query is one of a host in the inventory's network");
+      throw noHost();
     }
     return best;
   }
 
-  private boolean isCheaper(NetworkPlan other) {
+  static PlacementException noHost() {
+    return new PlacementException(
+        PlacementException.Code.NO_HOST,
+        "no address of the query is one of a host in the inventory's network");
+  }
+
+  boolean isCheaper(NetworkPlan other) {
     int fewer = Integer.compare(cost.processes(), other.cost.processes());
     return fewer != 0 ? fewer < 0 : cost.processorWeighted() < other.cost.processorWeighted();
   }
 
-  private static List<MirrorPlanner.Side> sides(Match match) {
+  /** The sides that may mirror. */
+  static List<MirrorPlanner.Side> sides(Match match) {
     MirrorPlanner.Side first = MirrorPlanner.side(match);
     boolean both =
         first == MirrorPlanner.Side.TO
@@ -93,7 +100,9 @@ public record NetworkPlan(
     return !side.isEmpty() && side.stream().noneMatch(a -> a.getPrefix().isEmpty());
   }
 
-  private static int[] hosts(Network network, List<Address> side) {
+  /** The hosts that a side of a match means. */
+  static int[] hosts(Network network, Match match, MirrorPlanner.Side named) {
+    List<Address> side = sideOf(match, named);
     List<Integer> hosts = new ArrayList<>();
     for (int host = 0; host < network.addresses().size(); host++) {
       boolean meant = side.isEmpty() && !network.addresses().get(host).isEmpty();
@@ -109,59 +118,72 @@ public record NetworkPlan(
 
   private static NetworkPlan of(
       Network network, String query, Match match, MirrorPlanner.Side side, int[] hosts) {
-    Flows.Builder flows = new Flows.Builder(hosts.length);
-    for (int host : hosts) {
-      flows.add(host, host, DEFAULT_BPS);
-    }
-    Problem problem = new Problem(network.topology(), flows.build(), Sizes.PAPER);
+    Problem problem = new Problem(network.topology(), network.flows(hosts), Sizes.PAPER);
     Layout layout =
         Front.of(problem, Cost.Objective.WITH_PROCESSORS, new SplittableRandom(1)).cheapest(PRICE);
-    Map<String, RuleTable> tables = new LinkedHashMap<>();
-    List<MirrorPlanner.Query> parts = parts(network, query, match, side, hosts, layout);
-    for (Map.Entry<String, List<Wanted>> each :
-        MirrorPlanner.wanted(parts, network.edges()).entrySet()) {
-      tables.put(each.getKey(), RuleTable.of(each.getValue(), TABLE_CAPACITY));
+    Map<String, Integer> edges = new LinkedHashMap<>();
+    for (int m = 0; m < layout.monitors().size(); m++) {
+      edges.put(id(m), network.topology().edgeOf(layout.monitors().get(m).host()));
     }
+    String[] monitors = new String[hosts.length];
+    Arrays.setAll(monitors, i -> id(layout.monitorOfFlow()[i]));
     return new NetworkPlan(
-        network, query, match, side, problem, layout, Cost.of(problem, layout), tables);
+        network,
+        query,
+        match,
+        side,
+        hosts,
+        problem,
+        layout,
+        Cost.of(problem, layout),
+        List.copyOf(edges.keySet()),
+        edges.keySet(),
+        tables(network, parts(network, query, match, side, hosts, monitors, edges)));
   }
 
-  /** The query's match for each monitor: that of the hosts which it has. */
-  private static List<MirrorPlanner.Query> parts(
+  /** The mirror tables of what is wanted. */
+  static Map<String, RuleTable> tables(Network network, List<MirrorPlanner.Query> parts) {
+    Map<String, RuleTable> tables = new LinkedHashMap<>();
+    MirrorPlanner.wanted(parts, network.edges())
+        .forEach((id, wanted) -> tables.put(id, RuleTable.of(wanted, TABLE_CAPACITY)));
+    return tables;
+  }
+
+  /**
+   * The query's match for each monitor: that of the hosts which it has.
+   *
+   * @param monitors by host
+   * @param edges by monitor, the edge switch that it is under
+   */
+  static List<MirrorPlanner.Query> parts(
       Network network,
       String query,
       Match match,
       MirrorPlanner.Side side,
       int[] hosts,
-      Layout layout) {
-    boolean one =
-        layout.monitors().stream().map(m -> network.topology().edgeOf(m.host())).distinct().count()
-            == layout.monitors().size();
-    if (one) {
-      Map<String, String> monitors = new LinkedHashMap<>();
-      for (int m = 0; m < layout.monitors().size(); m++) {
-        int edge = network.topology().edgeOf(layout.monitors().get(m).host());
-        monitors.put(network.topology().edgeName(edge), id(m));
-      }
-      return List.of(new MirrorPlanner.Query(query, match, side, monitors));
+      String[] monitors,
+      Map<String, Integer> edges) {
+    Map<String, List<Address>> own = new LinkedHashMap<>();
+    for (int i = 0; i < hosts.length; i++) {
+      own.computeIfAbsent(monitors[i], unused -> new ArrayList<>())
+          .addAll(addresses(network.addresses().get(hosts[i]), sideOf(match, side)));
+    }
+    Map<String, String> ofSwitch = new LinkedHashMap<>();
+    own.keySet().forEach(id -> ofSwitch.put(network.topology().edgeName(edges.get(id)), id));
+    if (ofSwitch.size() == own.size()) {
+      return List.of(new MirrorPlanner.Query(query, match, side, ofSwitch));
     }
     List<MirrorPlanner.Query> parts = new ArrayList<>();
-    for (int m = 0; m < layout.monitors().size(); m++) {
-      List<Address> own = new ArrayList<>();
-      for (int i = 0; i < hosts.length; i++) {
-        if (layout.monitorOfFlow()[i] == m) {
-          own.addAll(addresses(network.addresses().get(hosts[i]), sideOf(match, side)));
-        }
-      }
-      Match.Builder part = match.toBuilder();
-      part =
-          side == MirrorPlanner.Side.TO
-              ? part.clearTo().addAllTo(own)
-              : part.clearFrom().addAllFrom(own);
-      int edge = network.topology().edgeOf(layout.monitors().get(m).host());
-      Map<String, String> monitors = Map.of(network.topology().edgeName(edge), id(m));
-      parts.add(new MirrorPlanner.Query(query, part.build(), side, monitors));
-    }
+    own.forEach(
+        (id, addresses) -> {
+          Match.Builder part = match.toBuilder();
+          part =
+              side == MirrorPlanner.Side.TO
+                  ? part.clearTo().addAllTo(addresses)
+                  : part.clearFrom().addAllFrom(addresses);
+          String edge = network.topology().edgeName(edges.get(id));
+          parts.add(new MirrorPlanner.Query(query, part.build(), side, Map.of(edge, id)));
+        });
     return parts;
   }
 
@@ -186,6 +208,7 @@ public record NetworkPlan(
     return addresses;
   }
 
+  /** What the monitor of a number is called. */
   static String id(int monitor) {
     return "monitor-" + monitor;
   }
@@ -198,19 +221,25 @@ public record NetworkPlan(
     return tables.values().stream().mapToInt(table -> table.rules().size()).sum();
   }
 
-  /** The same for a plan. */
+  /** The query's own monitors and rules, for its plan. */
   public Placement.Placed placed() {
     List<Monitor> monitors = new ArrayList<>();
     for (int m = 0; m < layout.monitors().size(); m++) {
-      monitors.add(
-          Monitor.newBuilder()
-              .setId(id(m))
-              .setPartition(m)
-              .setHost(hostName(layout.monitors().get(m)))
-              .build());
+      if (ownMonitors.contains(monitorIds.get(m))) {
+        monitors.add(
+            Monitor.newBuilder()
+                .setId(monitorIds.get(m))
+                .setPartition(monitors.size())
+                .setHost(hostName(layout.monitors().get(m)))
+                .build());
+      }
     }
     List<Rule> rules = new ArrayList<>();
-    tables.forEach((id, table) -> table.rules().forEach(rule -> rules.add(rule(id, rule))));
+    tables.forEach(
+        (id, table) ->
+            table.rules().stream()
+                .filter(rule -> rule.owners().contains(query))
+                .forEach(rule -> rules.add(rule(id, rule))));
     return new Placement.Placed(monitors, rules);
   }
 

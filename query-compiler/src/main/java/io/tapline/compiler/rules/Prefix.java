@@ -1,24 +1,26 @@
 package io.tapline.compiler.rules;
 
 import io.tapline.compiler.IpPrefix;
-import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
 
 /**
  * An IPv4 or IPv6 prefix, or any address of either family.
  *
  * @param family 4, 6, or 0 for any address
- * @param address as a number, bits beyond the length zero
+ * @param high the address's first 64 bits, bits beyond the length zero; IPv4 has the first 32
+ * @param low its last 64 bits
  */
-public record Prefix(int family, BigInteger address, int length) {
-  public static final Prefix ANY = new Prefix(0, BigInteger.ZERO, 0);
+public record Prefix(int family, long high, long low, int length) {
+  public static final Prefix ANY = new Prefix(0, 0, 0, 0);
 
   static Prefix all(int family) {
-    return new Prefix(family, BigInteger.ZERO, 0);
+    return new Prefix(family, 0, 0, 0);
   }
 
   public static Prefix of(IpPrefix prefix) {
-    int family = prefix.isIpv6() ? 6 : 4;
-    return new Prefix(family, new BigInteger(1, prefix.address()), prefix.length());
+    ByteBuffer bytes = ByteBuffer.allocate(16).put(prefix.address()).rewind();
+    return new Prefix(prefix.isIpv6() ? 6 : 4, bytes.getLong(), bytes.getLong(), prefix.length());
   }
 
   /**
@@ -37,8 +39,9 @@ public record Prefix(int family, BigInteger address, int length) {
     return of(slash < 0 ? ip : ip.shortened(Integer.parseInt(text.substring(slash + 1))));
   }
 
-  private int width() {
-    return family == 4 ? 32 : 128;
+  /** The first bits of 64 as ones; none if fewer than 1 are asked for. */
+  private static long ones(int bits) {
+    return bits <= 0 ? 0 : -1L << (64 - Math.min(64, bits));
   }
 
   int bits() {
@@ -49,10 +52,8 @@ public record Prefix(int family, BigInteger address, int length) {
     return family == 0
         || family == other.family
             && length <= other.length
-            && other
-                .address
-                .shiftRight(width() - length)
-                .equals(address.shiftRight(width() - length));
+            && (other.high & ones(length)) == high
+            && (other.low & ones(length - 64)) == low;
   }
 
   public boolean overlaps(Prefix other) {
@@ -70,9 +71,10 @@ public record Prefix(int family, BigInteger address, int length) {
     if (!same) {
       return null;
     }
-    BigInteger last = BigInteger.ONE.shiftLeft(width() - length);
-    return address.xor(other.address).equals(last)
-        ? new Prefix(family, address.andNot(last), length - 1)
+    long lastHigh = ones(length) ^ ones(length - 1);
+    long lastLow = ones(length - 64) ^ ones(length - 65);
+    return (high ^ other.high) == lastHigh && (low ^ other.low) == lastLow
+        ? new Prefix(family, high & ~lastHigh, low & ~lastLow, length - 1)
         : null;
   }
 
@@ -82,11 +84,7 @@ public record Prefix(int family, BigInteger address, int length) {
     if (length == 0) {
       return "";
     }
-    byte[] bytes = new byte[width() / 8];
-    byte[] number = address.toByteArray();
-    for (int i = 0; i < Math.min(bytes.length, number.length); i++) {
-      bytes[bytes.length - 1 - i] = number[number.length - 1 - i];
-    }
-    return new IpPrefix(bytes, length).toString();
+    byte[] bytes = ByteBuffer.allocate(16).putLong(high).putLong(low).array();
+    return new IpPrefix(family == 4 ? Arrays.copyOf(bytes, 4) : bytes, length).toString();
   }
 }

@@ -2,6 +2,7 @@ package io.tapline.compiler.rules;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -32,17 +33,25 @@ public final class RuleTable {
 
   private final List<MirrorRule> rules;
 
-  private RuleTable(Collection<MirrorRule> rules) {
-    this.rules = rules.stream().sorted(ORDER).toList();
+  /** REQUIRES: they are in order. */
+  private RuleTable(List<MirrorRule> rules) {
+    this.rules = List.copyOf(rules);
   }
 
   public static RuleTable empty() {
     return new RuleTable(List.of());
   }
 
-  /** A table of these rules. */
-  static RuleTable of(Collection<MirrorRule> rules) {
-    return new RuleTable(rules);
+  /** This table with a rule instead of that of the same match. */
+  RuleTable with(MirrorRule rule) {
+    List<MirrorRule> changed = new ArrayList<>(without(rule.match()).rules);
+    changed.add(-1 - Collections.binarySearch(changed, rule, ORDER), rule);
+    return new RuleTable(changed);
+  }
+
+  /** This table without the rule of a match. */
+  RuleTable without(RuleMatch match) {
+    return new RuleTable(rules.stream().filter(rule -> !rule.match().equals(match)).toList());
   }
 
   /**
@@ -75,11 +84,12 @@ public final class RuleTable {
         throw tooMany("more than " + MOST_RULES, capacity);
       }
     }
-    RuleTable table = new RuleTable(Redundancy.without(closed));
-    if (table.rules.size() > capacity) {
-      throw tooMany(String.valueOf(table.rules.size()), capacity);
+    List<MirrorRule> needed = Redundancy.without(closed);
+    if (needed.size() > capacity) {
+      throw tooMany(String.valueOf(needed.size()), capacity);
     }
-    return table;
+    needed.sort(ORDER);
+    return new RuleTable(needed);
   }
 
   private static TooManyRules tooMany(String needed, int capacity) {

@@ -59,11 +59,8 @@ public final class Transition {
 
   /** The table after a step. */
   public static RuleTable apply(RuleTable table, Step step) {
-    List<MirrorRule> rules = new ArrayList<>(table.rules());
-    rules.removeIf(rule -> rule.match().equals(step.rule().match()));
-    if (step.kind() != Kind.DELETE) {
-      rules.add(step.rule());
-    }
-    return RuleTable.of(rules);
+    return step.kind() == Kind.DELETE
+        ? table.without(step.rule().match())
+        : table.with(step.rule());
   }
 }

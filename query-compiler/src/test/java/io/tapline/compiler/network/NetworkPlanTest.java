@@ -96,6 +96,11 @@ class NetworkPlanTest {
     String wrong = "network: {switches: {a: [h1]}, links: [[a, b]]}";
     assertThatThrownBy(() -> Network.fromYaml(wrong, Inventory.empty()))
         .hasMessage("inventory, network: there is no switch b");
+    assertThatThrownBy(
+            () -> Network.fromYaml(YAML + "  rates_mbps: {web1: fast}", Inventory.empty()))
+        .hasMessage("inventory, network: rates_mbps of web1 is 'fast', not a number of Mbit/s");
+    assertThatThrownBy(() -> Network.fromYaml(YAML + "  rates_mbps: {x: 1}", Inventory.empty()))
+        .hasMessage("inventory, network: rates_mbps names x, which is no host of it");
     assertThat(Network.fromYaml("hosts: {h1: 10.0.0.1}", Inventory.empty())).isEmpty();
   }
 }

@@ -8,7 +8,6 @@ import io.tapline.compiler.rules.MirrorPlanner.Query;
 import io.tapline.compiler.rules.RuleMatch.Header;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;
-import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -23,6 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Random queries, networks and packets: a flow table against a plain evaluation of the queries. */
 class RulesTest {
   private static final int CAPACITY = 4096;
+  private static final Map<String, Prefix> PARSED = new HashMap<>();
 
   /** A small world, so that queries overlap and packets meet them. */
   private static final class World {
@@ -142,10 +142,16 @@ class RulesTest {
     if (prefix.isEmpty()) {
       return true;
     }
-    Prefix p = Prefix.parse(prefix);
-    BigInteger size = BigInteger.ONE.shiftLeft((p.family() == 4 ? 32 : 128) - p.length());
-    BigInteger offset = address.address().subtract(p.address());
-    return p.family() == address.family() && offset.signum() >= 0 && offset.compareTo(size) < 0;
+    Prefix p = PARSED.computeIfAbsent(prefix, Prefix::parse);
+    boolean same = p.family() == address.family();
+    for (int bit = 0; same && bit < p.length(); bit++) {
+      same = bit(p, bit) == bit(address, bit);
+    }
+    return same;
+  }
+
+  private static long bit(Prefix address, int bit) {
+    return (bit < 64 ? address.high() : address.low()) >> 63 - bit % 64 & 1;
   }
 
   private static boolean fits(Match match, Header h, boolean forward) {

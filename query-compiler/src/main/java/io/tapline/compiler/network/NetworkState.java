@@ -1,0 +1,177 @@
+package io.tapline.compiler.network;
+
+import io.tapline.compiler.rules.MirrorPlanner;
+import io.tapline.compiler.rules.RuleTable;
+import io.tapline.compiler.rules.TooManyRules;
+import io.tapline.compiler.rules.Transition;
+import io.tapline.placement.Cost;
+import io.tapline.placement.Deployment;
+import io.tapline.placement.Layout;
+import io.tapline.placement.PlacementException;
+import io.tapline.placement.Problem;
+import io.tapline.placement.Sizes;
+import io.tapline.schema.proto.Match;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/**
+ * What a network does for all queries at once, as an immutable value: which processes run where,
+ * and one mirror table for each switch. A change gives a new one and the steps that lead to it;
+ * what need not change stays.
+ */
+public final class NetworkState {
+  private final Network network;
+  private final Deployment deployment;
+  private final Map<String, Part> queries;
+  private final Map<String, RuleTable> tables;
+
+  /** A query, and the hosts at whose edge switches it is mirrored. */
+  private record Part(Match match, MirrorPlanner.Side side, int[] hosts) {}
+
+  /**
+   * What a change does.
+   *
+   * @param steps by switch, in this order; none for a switch whose table stays
+   * @param started processes
+   * @param stopped processes
+   */
+  public record Change(
+      NetworkState after, Map<String, List<Transition.Step>> steps, int started, int stopped) {}
+
+  private NetworkState(
+      Network network,
+      Deployment deployment,
+      Map<String, Part> queries,
+      Map<String, RuleTable> tables) {
+    this.network = network;
+    this.deployment = deployment;
+    this.queries = queries;
+    this.tables = tables;
+  }
+
+  /** No query runs. */
+  public static NetworkState empty(Network network) {
+    return new NetworkState(
+        network, Deployment.empty(network.topology(), Sizes.PAPER), Map.of(), Map.of());
+  }
+
+  public Set<String> queries() {
+    return queries.keySet();
+  }
+
+  /** By switch; none where nothing is mirrored. */
+  public Map<String, RuleTable> tables() {
+    return tables;
+  }
+
+  /**
+   * Adds a query: first with what running processes have room for. Of two named sides the one that
+   * needs fewer processes, then less traffic, mirrors.
+   *
+   * @throws PlacementException if no host has room, or no host of the network is meant
+   * @throws TooManyRules if a switch has no room
+   */
+  public Change add(String query, Match match) {
+    Change best = null;
+    NetworkPlan bestPlan = null;
+    for (MirrorPlanner.Side side : NetworkPlan.sides(match)) {
+      int[] hosts = NetworkPlan.hosts(network, match, side);
+      if (hosts.length > 0) {
+        Map<String, Part> with = new LinkedHashMap<>(queries);
+        with.put(query, new Part(match, side, hosts));
+        Change change = change(deployment.add(query, network.flows(hosts)), with);
+        NetworkPlan plan = change.after().plan(query);
+        if (best == null || plan.isCheaper(bestPlan)) {
+          best = change;
+          bestPlan = plan;
+        }
+      }
+    }
+    if (best == null) {
+      throw NetworkPlan.noHost();
+    }
+    return best;
+  }
+
+  /** Ends a query: processes and rules that nothing needs any more go. */
+  public Change remove(String query) {
+    Map<String, Part> without = new LinkedHashMap<>(queries);
+    without.remove(query);
+    return change(deployment.remove(query), without);
+  }
+
+  private Change change(Deployment.Change moved, Map<String, Part> after) {
+    Deployment then = moved.after();
+    Map<String, Integer> edges = edges(then);
+    List<MirrorPlanner.Query> parts =
+        after.entrySet().stream()
+            .flatMap(each -> parts(then, each.getKey(), each.getValue(), edges).stream())
+            .toList();
+    Map<String, RuleTable> tablesThen = NetworkPlan.tables(network, parts);
+    NetworkState state = new NetworkState(network, then, after, tablesThen);
+    return new Change(state, steps(tablesThen), moved.started(), moved.stopped());
+  }
+
+  private List<MirrorPlanner.Query> parts(
+      Deployment then, String query, Part part, Map<String, Integer> edges) {
+    String[] monitors = monitors(then, query);
+    return NetworkPlan.parts(
+        network, query, part.match(), part.side(), part.hosts(), monitors, edges);
+  }
+
+  private Map<String, List<Transition.Step>> steps(Map<String, RuleTable> then) {
+    Set<String> switches = new TreeSet<>(tables.keySet());
+    switches.addAll(then.keySet());
+    Map<String, List<Transition.Step>> steps = new LinkedHashMap<>();
+    for (String id : switches) {
+      RuleTable before = tables.getOrDefault(id, RuleTable.empty());
+      RuleTable after = then.getOrDefault(id, RuleTable.empty());
+      List<Transition.Step> own = Transition.steps(before, after, NetworkPlan.TABLE_CAPACITY);
+      if (!own.isEmpty()) {
+        steps.put(id, own);
+      }
+    }
+    return steps;
+  }
+
+  /** By flow of a query, which is by host, its monitor. */
+  private static String[] monitors(Deployment deployment, String query) {
+    return Arrays.stream(deployment.monitorOfFlow(query))
+        .mapToObj(NetworkPlan::id)
+        .toArray(String[]::new);
+  }
+
+  private Map<String, Integer> edges(Deployment then) {
+    List<Layout.Process> monitors = then.layout().monitors();
+    List<Integer> numbers = then.monitorNumbers();
+    Map<String, Integer> edges = new LinkedHashMap<>();
+    for (int m = 0; m < monitors.size(); m++) {
+      edges.put(NetworkPlan.id(numbers.get(m)), network.topology().edgeOf(monitors.get(m).host()));
+    }
+    return edges;
+  }
+
+  /** A query's part, beside all that runs with it. REQUIRES: it was added. */
+  public NetworkPlan plan(String query) {
+    Part part = queries.get(query);
+    Problem problem = deployment.problem();
+    Layout layout = deployment.layout();
+    return new NetworkPlan(
+        network,
+        query,
+        part.match(),
+        part.side(),
+        part.hosts(),
+        problem,
+        layout,
+        Cost.of(problem, layout),
+        deployment.monitorNumbers().stream().map(NetworkPlan::id).toList(),
+        Arrays.stream(monitors(deployment, query)).collect(Collectors.toSet()),
+        tables);
+  }
+}

@@ -1,0 +1,141 @@
+package io.tapline.compiler.network;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.compiler.Inventory;
+import io.tapline.compiler.rules.RuleTable;
+import io.tapline.compiler.rules.Transition;
+import io.tapline.schema.proto.Address;
+import io.tapline.schema.proto.Match;
+import io.tapline.schema.proto.Monitor;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class NetworkStateTest {
+  private static final String YAML = yaml();
+  private static final Network NETWORK =
+      Network.fromYaml(YAML, Inventory.fromYaml(YAML)).orElseThrow();
+
+  /** A fat tree of k=4 with addresses 10.POD.EDGE.HOST. */
+  private static String yaml() {
+    StringBuilder yaml = new StringBuilder("network: {fat_tree: 4}\nhosts:\n");
+    for (int pod = 0; pod < 4; pod++) {
+      for (int i = 0; i < 4; i++) {
+        yaml.append("  h-%d-%d-%d: 10.%d.%d.%d\n".formatted(pod, i / 2, i % 2, pod, i / 2, i % 2));
+      }
+    }
+    return yaml.toString();
+  }
+
+  private static Match match(Random random) {
+    Match.Builder match = Match.newBuilder();
+    int sides = 1 + random.nextInt(3);
+    for (int i = 0; i <= random.nextInt(3); i++) {
+      String prefix =
+          "10.%d.%d.0/%d"
+              .formatted(random.nextInt(4), random.nextInt(2), 8 + 8 * random.nextInt(3));
+      Address address =
+          Address.newBuilder()
+              .setPrefix(io.tapline.compiler.rules.Prefix.parse(prefix).toString())
+              .setPort(random.nextInt(2) * 80)
+              .build();
+      if (sides != 1) {
+        match.addFrom(address);
+      }
+      if (sides != 2) {
+        match.addTo(address.toBuilder().setPrefix("10.%d.0.0/16".formatted(random.nextInt(4))));
+      }
+    }
+    return match.build();
+  }
+
+  /** The steps of each change, one after the other, are what a switch would have been told. */
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5})
+  void stepsLeadToTheTablesAndBack(long seed) {
+    Random random = new Random(seed);
+    NetworkState state = NetworkState.empty(NETWORK);
+    Map<String, RuleTable> switches = new HashMap<>();
+    for (int change = 0; change < 20; change++) {
+      List<String> running = new ArrayList<>(state.queries());
+      boolean removes = running.size() > 3 && random.nextBoolean();
+      NetworkState.Change done =
+          removes
+              ? state.remove(running.get(random.nextInt(running.size())))
+              : state.add("q" + change, match(random));
+      apply(done, switches);
+      state = done.after();
+      assertThat(rules(switches)).isEqualTo(rules(state.tables()));
+    }
+    for (String query : List.copyOf(state.queries())) {
+      NetworkState.Change done = state.remove(query);
+      apply(done, switches);
+      state = done.after();
+    }
+    assertThat(rules(switches)).isEmpty();
+    assertThat(state.tables()).isEmpty();
+  }
+
+  private static void apply(NetworkState.Change change, Map<String, RuleTable> switches) {
+    change
+        .steps()
+        .forEach(
+            (id, steps) ->
+                steps.forEach(
+                    step ->
+                        switches.put(
+                            id,
+                            Transition.apply(switches.getOrDefault(id, RuleTable.empty()), step))));
+  }
+
+  private static Map<String, Object> rules(Map<String, RuleTable> tables) {
+    Map<String, Object> rules = new HashMap<>();
+    tables.forEach(
+        (id, table) -> {
+          if (!table.rules().isEmpty()) {
+            rules.put(id, table.rules());
+          }
+        });
+    return rules;
+  }
+
+  @Test
+  void whatRunsStaysWhereItIs() {
+    Match first = Match.newBuilder().addTo(Address.newBuilder().setPrefix("10.1.0.0/16")).build();
+    Match second = Match.newBuilder().addTo(Address.newBuilder().setPrefix("10.2.0.0/16")).build();
+    NetworkState one = NetworkState.empty(NETWORK).add("q1", first).after();
+    List<Monitor> monitors = one.plan("q1").placed().monitors();
+    NetworkState.Change added = one.add("q2", second);
+    assertThat(added.started()).isPositive();
+    assertThat(added.steps()).allSatisfy((id, steps) -> assertThat(id).startsWith("edge-2-"));
+    assertThat(added.after().plan("q1").placed().monitors()).isEqualTo(monitors);
+    assertThat(added.after().plan("q2").placed().monitors()).doesNotContainAnyElementsOf(monitors);
+    NetworkState.Change shared = added.after().add("q3", first);
+    assertThat(shared.started()).isZero();
+    assertThat(shared.after().plan("q3").placed().monitors()).isEqualTo(monitors);
+    assertThat(shared.after().tables().get("edge-1-0").rules())
+        .allSatisfy(rule -> assertThat(rule.owners()).containsExactly("q1", "q3"));
+  }
+
+  @Test
+  void countedRatesDecideHowManyMonitorsThereAre() {
+    Match all = Match.newBuilder().addTo(Address.newBuilder().setPrefix("10.0.0.0/24")).build();
+    NetworkPlan guessed = NetworkPlan.of(NETWORK, "q", all);
+    assertThat(guessed.cost().mirrorBps()).isEqualTo(2 * Rates.DEFAULT_BPS);
+    String counted =
+        YAML.replace("fat_tree: 4", "fat_tree: 4, rates_mbps: {h-0-0-0: 9000, h-0-0-1: 2500.5}");
+    Network network = Network.fromYaml(counted, Inventory.fromYaml(counted)).orElseThrow();
+    NetworkPlan plan = NetworkPlan.of(network, "q", all);
+    assertThat(plan.cost().mirrorBps()).isEqualTo(11_500_500_000L);
+    assertThat(plan.placed().monitors().size()).isGreaterThan(guessed.placed().monitors().size());
+    assertThat(NetworkExplain.text(plan)).contains("what was counted last, at 2 of 2 hosts");
+    assertThat(NetworkExplain.text(NetworkPlan.of(network.with(Rates.NONE), "q", all)))
+        .contains("while no counters say better");
+  }
+}
