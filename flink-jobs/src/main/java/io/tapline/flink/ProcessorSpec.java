@@ -1,5 +1,6 @@
 package io.tapline.flink;
 
+import io.tapline.flink.group.Exemplars;
 import io.tapline.flink.group.Shape;
 import io.tapline.schema.proto.Aggregate;
 import io.tapline.schema.proto.Difference;
@@ -189,6 +190,12 @@ public record ProcessorSpec(
   /** Whether tuples wait for others of their flow before they count. */
   public boolean isPaired() {
     return isDifference() || isJoin();
+  }
+
+  /** Flows that a group keeps of a pane; a window of several panes has others from the next. */
+  public int exemplarsPerPane() {
+    long panes = isWholeQuery() ? 1 : sizeNs / paneNs;
+    return (int) Math.max(1, (Exemplars.MOST + panes - 1) / panes);
   }
 
   public long paneOf(long timeNs) {

@@ -218,7 +218,7 @@ class OperatorsTest {
   }
 
   @Test
-  void exemplarsAreTheEarliestFlows() throws Exception {
+  void exemplarsAreTheEarliestFlowsOfTheFirstPanes() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(1, "10s", "1s"))) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
       for (int second = 1; second < 6; second++) {
@@ -233,8 +233,8 @@ class OperatorsTest {
       assertThat(exemplars.findValuesAsText("flow_id"))
           .containsExactly(
               "0000000000000002-00000007",
-              "0000000000000003-00000007",
-              "0000000000000004-00000007");
+              "0000000000000004-00000007",
+              "0000000000000006-00000007");
       assertThat(exemplars.get(0).toString())
           .isEqualTo(
               "{\"flow_id\":\"0000000000000002-00000007\",\"src_ip\":\"10.0.0.1\",\"src_port\":1026,\"dst_ip\":\"10.0.1.2\","

@@ -2,7 +2,6 @@ package io.tapline.schema;
 
 import static io.tapline.schema.BatchReaderException.malformed;
 
-import com.google.protobuf.ByteString;
 import io.tapline.schema.proto.Column;
 import io.tapline.schema.proto.TupleBatch;
 import java.nio.ByteBuffer;
@@ -25,10 +24,15 @@ public final class TupleColumns {
   public static final int MAX_ROWS = 1 << 22;
 
   private final TupleBatch batch;
+
+  /** Bytes of the columns that single rows were asked of. */
+  private final byte[][] raw;
+
   private final Map<String, Integer> indexes = new HashMap<>();
 
   private TupleColumns(TupleBatch batch) {
     this.batch = batch;
+    this.raw = new byte[batch.getColumnsCount()][];
   }
 
   /** Checks the sizes and widths of every column of {@code batch}. */
@@ -101,11 +105,14 @@ public final class TupleColumns {
   /** One row of {@link #longs}, for columns of which few rows are wanted. */
   public long longAt(int column, int row) {
     Column source = batch.getColumns(column);
-    ByteString data = source.getData();
+    if (raw[column] == null) {
+      raw[column] = source.getData().toByteArray();
+    }
+    byte[] data = raw[column];
     int width = source.getWidth();
     long number = 0;
     for (int i = width - 1; i >= 0; i--) {
-      number = number << 8 | data.byteAt(row * width + i) & 0xff;
+      number = number << 8 | data[row * width + i] & 0xff;
     }
     return source.getBase() + number;
   }
@@ -126,8 +133,25 @@ public final class TupleColumns {
   /** Bytes of one dictionary entry: text as captured, or 4 or 16 bytes of an address. */
   public byte[] entry(int column, int entry) {
     Column source = batch.getColumns(column);
-    int start = entry == 0 ? 0 : source.getDictionaryEnd(entry - 1);
-    return source.getDictionary().substring(start, source.getDictionaryEnd(entry)).toByteArray();
+    return source
+        .getDictionary()
+        .substring(entryStart(column, entry), entryEnd(column, entry))
+        .toByteArray();
+  }
+
+  /** All entries of a dictionary, one after another. */
+  public byte[] dictionary(int column) {
+    return batch.getColumns(column).getDictionary().toByteArray();
+  }
+
+  /** Where an entry begins in its dictionary. */
+  public int entryStart(int column, int entry) {
+    return entry == 0 ? 0 : entryEnd(column, entry - 1);
+  }
+
+  /** The first byte behind an entry in its dictionary. */
+  public int entryEnd(int column, int entry) {
+    return batch.getColumns(column).getDictionaryEnd(entry);
   }
 
   private void checkRows() throws BatchReaderException {

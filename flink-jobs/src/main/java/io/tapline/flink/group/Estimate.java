@@ -48,6 +48,19 @@ public final class Estimate {
     };
   }
 
+  /** The number of {@link #of} where it takes no more than a look; else NaN. */
+  public double glance(int entry, Aggregate aggregate) {
+    if (table.sampled()) {
+      return Double.NaN;
+    }
+    return switch (aggregate) {
+      case COUNT -> table.tuples(entry);
+      case SUM -> table.realSum(entry);
+      case AVG -> table.realSum(entry) / table.tuples(entry);
+      default -> Double.NaN;
+    };
+  }
+
   private boolean sampled(int entry) {
     return table.correction(entry, 0) != 0;
   }

@@ -1,15 +1,16 @@
 package io.tapline.flink.group;
 
-import java.io.DataInput;
-import java.io.DataOutput;
-import java.io.IOException;
-import java.util.Comparator;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 
 /**
  * One flow behind a row, enough to find its packets again.
  *
  * @param source the client's address, 4 or 16 bytes; empty where the tuple does not say
- * @param startNs packet time of the first packet that counts
+ * @param startNs packet time of the first packet that counts; neither is before 1970
  * @param endNs packet time at which the tuple became certain
  */
 public record Exemplar(
@@ -23,13 +24,56 @@ public record Exemplar(
     long endNs,
     String monitor) {
 
-  /** Earliest end first; the rest only makes the choice the same in every run. */
-  public static final Comparator<Exemplar> EARLIEST =
-      Comparator.comparingLong(Exemplar::endNs)
-          .thenComparingLong(Exemplar::startNs)
-          .thenComparingLong(Exemplar::flowHash)
-          .thenComparingLong(Exemplar::flowIncarnation)
-          .thenComparing(Exemplar::monitor);
+  private static final int FIXED_BYTES = 4 * Long.BYTES + 2 * Integer.BYTES + 2;
+
+  /**
+   * The flow as bytes, of which the order is: earliest end first; the rest only makes the choice
+   * the same in every run.
+   *
+   * <pre>
+   *   end, start, hash, incarnation: 8 bytes each, big-endian | ports: 4 each | source, destination: length, bytes | monitor
+   * </pre>
+   */
+  byte[] toBytes() {
+    byte[] name = monitor.getBytes(StandardCharsets.UTF_8);
+    byte[] bytes = new byte[FIXED_BYTES + source.length + destination.length + name.length];
+    ByteBuffer.wrap(bytes)
+        .putLong(endNs)
+        .putLong(startNs)
+        .putLong(flowHash)
+        .putLong(flowIncarnation)
+        .putInt(sourcePort)
+        .putInt(destinationPort)
+        .put((byte) source.length)
+        .put(source)
+        .put((byte) destination.length)
+        .put(destination)
+        .put(name);
+    return bytes;
+  }
+
+  static Exemplar of(byte[] bytes) {
+    ByteBuffer in = ByteBuffer.wrap(bytes);
+    long end = in.getLong();
+    long start = in.getLong();
+    long hash = in.getLong();
+    long incarnation = in.getLong();
+    int sourcePort = in.getInt();
+    int destinationPort = in.getInt();
+    byte[] source = Key.take(in, in.get());
+    byte[] destination = Key.take(in, in.get());
+    String monitor = new String(Key.take(in, in.remaining()), StandardCharsets.UTF_8);
+    return new Exemplar(
+        hash, incarnation, source, sourcePort, destination, destinationPort, start, end, monitor);
+  }
+
+  /** End of a flow that is given as bytes. */
+  static long endNs(byte[] bytes) {
+    return (long) LONG.get(bytes, 0);
+  }
+
+  private static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
   /** The same flow seen from its start. */
   public Exemplar startingAt(long start) {
@@ -43,38 +87,5 @@ public record Exemplar(
         start,
         endNs,
         monitor);
-  }
-
-  void write(DataOutput out) throws IOException {
-    out.writeLong(flowHash);
-    Wire.writeUnsigned(out, flowIncarnation);
-    Wire.writeBytes(out, source);
-    Wire.writeUnsigned(out, sourcePort);
-    Wire.writeBytes(out, destination);
-    Wire.writeUnsigned(out, destinationPort);
-    out.writeLong(endNs);
-    Wire.writeSigned(out, endNs - startNs);
-    Wire.writeText(out, monitor);
-  }
-
-  static Exemplar read(DataInput in) throws IOException {
-    long hash = in.readLong();
-    long incarnation = Wire.readUnsigned(in);
-    byte[] source = Wire.readBytes(in);
-    int sourcePort = (int) Wire.readUnsigned(in);
-    byte[] destination = Wire.readBytes(in);
-    int destinationPort = (int) Wire.readUnsigned(in);
-    long end = in.readLong();
-    long start = end - Wire.readSigned(in);
-    return new Exemplar(
-        hash,
-        incarnation,
-        source,
-        sourcePort,
-        destination,
-        destinationPort,
-        start,
-        end,
-        Wire.readText(in));
   }
 }

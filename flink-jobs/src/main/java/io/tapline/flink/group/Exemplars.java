@@ -4,48 +4,52 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
-/** The earliest few flows of a group. */
+/** The earliest few flows of a row. */
 public final class Exemplars {
-  /** Kept per group. */
+  /** Shown with a row. */
   public static final int MOST = 3;
 
-  private final List<Exemplar> earliest = new ArrayList<>(1);
-
-  /** Whether a flow that ended at {@code timeNs} could still be among the earliest. */
-  boolean wants(long timeNs) {
-    return earliest.size() < MOST || timeNs <= earliest.get(MOST - 1).endNs();
-  }
+  private final List<byte[]> earliest = new ArrayList<>(MOST);
 
   public void offer(Exemplar exemplar) {
+    offer(exemplar.toBytes());
+  }
+
+  void offer(byte[] flow) {
     int place = earliest.size();
-    while (place > 0 && Exemplar.EARLIEST.compare(exemplar, earliest.get(place - 1)) < 0) {
+    while (place > 0 && Arrays.compareUnsigned(flow, earliest.get(place - 1)) < 0) {
       place--;
     }
     if (place < MOST) {
-      earliest.add(place, exemplar);
+      earliest.add(place, flow);
     }
     if (earliest.size() > MOST) {
       earliest.remove(MOST);
     }
   }
 
+  public boolean isFull() {
+    return earliest.size() == MOST;
+  }
+
   public List<Exemplar> list() {
-    return earliest;
+    return earliest.stream().map(Exemplar::of).toList();
   }
 
   public void write(DataOutput out) throws IOException {
     out.writeByte(earliest.size());
-    for (Exemplar exemplar : earliest) {
-      exemplar.write(out);
+    for (byte[] flow : earliest) {
+      Wire.writeBytes(out, flow);
     }
   }
 
   public static Exemplars read(DataInput in) throws IOException {
     Exemplars exemplars = new Exemplars();
     for (int i = in.readByte(); i > 0; i--) {
-      exemplars.earliest.add(Exemplar.read(in));
+      exemplars.earliest.add(Wire.readBytes(in));
     }
     return exemplars;
   }

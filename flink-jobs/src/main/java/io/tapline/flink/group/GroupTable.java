@@ -18,14 +18,20 @@ public final class GroupTable {
 
   private static final int FIRST_REPLICATE = 2;
 
+  private static final long HASH_BITS = 0xffff_ffff_0000_0000L;
+
   private final Shape shape;
+  private final int flowsKept;
 
   /** Doubles per entry that correct for sampling, see {@link #addSampled}. */
   private final int corrected;
 
   private boolean real;
   private int size;
-  private int[] index = new int[32];
+
+  /** Entry + 1 in the low half, high half of its hash in the high one; 0 is free. */
+  private long[] index = new long[32];
+
   private byte[][] keys = new byte[16][];
   private long[] hashes = new long[16];
   private long[] counts = new long[16];
@@ -35,11 +41,22 @@ public final class GroupTable {
   private long[] maxs;
   private Distribution[] distributions;
   private Distinct[] distincts;
-  private Exemplars[] exemplars;
+
+  /** So many places an entry, the earliest flow first (see {@link Exemplar#toBytes}). */
+  private byte[][] flows;
+
   private double[] corrections;
 
   public GroupTable(Shape shape) {
+    this(shape, Exemplars.MOST);
+  }
+
+  /**
+   * @param flowsKept exemplars of a group
+   */
+  public GroupTable(Shape shape, int flowsKept) {
     this.shape = shape;
+    this.flowsKept = flowsKept;
     this.corrected = FIRST_REPLICATE + (shape.hasSums() ? 2 : 1) * REPLICATES;
     growTo(16);
   }
@@ -71,14 +88,28 @@ public final class GroupTable {
 
   /** Entry of {@code key}, or -1. */
   public int find(byte[] key, long hash) {
+    return find(key, key.length, hash);
+  }
+
+  private int find(byte[] key, int length, long hash) {
     int mask = index.length - 1;
     for (int slot = (int) hash & mask; index[slot] != 0; slot = slot + 1 & mask) {
-      int entry = index[slot] - 1;
-      if (hashes[entry] == hash && Arrays.equals(keys[entry], key)) {
-        return entry;
+      if (((index[slot] ^ hash) & HASH_BITS) == 0) {
+        int entry = (int) index[slot] - 1;
+        byte[] known = keys[entry];
+        if (Arrays.equals(known, 0, known.length, key, 0, length)) {
+          return entry;
+        }
       }
     }
     return -1;
+  }
+
+  /** Entry of the key in a buffer, new if need be. */
+  public int findOrAdd(KeyBuffer key) {
+    long hash = key.hash();
+    int entry = find(key.array(), key.length(), hash);
+    return entry >= 0 ? entry : add(Arrays.copyOf(key.array(), key.length()), hash);
   }
 
   /** Entry of {@code key}, new if need be. The table keeps the array. */
@@ -107,7 +138,7 @@ public final class GroupTable {
     while (index[slot] != 0) {
       slot = slot + 1 & mask;
     }
-    index[slot] = entry + 1;
+    index[slot] = hashes[entry] & HASH_BITS | entry + 1;
   }
 
   private void growTo(int capacity) {
@@ -131,17 +162,17 @@ public final class GroupTable {
     if (shape == Shape.DISTINCT) {
       distincts = distincts == null ? new Distinct[capacity] : Arrays.copyOf(distincts, capacity);
     }
-    exemplars = exemplars == null ? null : Arrays.copyOf(exemplars, capacity);
+    flows = flows == null ? null : Arrays.copyOf(flows, capacity * flowsKept);
     corrections = corrections == null ? null : Arrays.copyOf(corrections, capacity * corrected);
-    index = new int[2 * capacity];
+    index = new long[2 * capacity];
     for (int entry = 0; entry < size; entry++) {
       link(entry);
     }
   }
 
-  /** Counts one tuple without a value. */
-  public void count(int entry) {
-    counts[entry]++;
+  /** Counts tuples without a value. */
+  public void count(int entry, int tuples) {
+    counts[entry] += tuples;
   }
 
   /**
@@ -218,24 +249,39 @@ public final class GroupTable {
     }
   }
 
-  /** Whether a flow that ended at {@code timeNs} could be an exemplar of this group. */
-  public boolean wantsExemplar(int entry, long timeNs) {
-    return exemplars == null || exemplars[entry] == null || exemplars[entry].wants(timeNs);
+  /** A flow that ended later than this is no exemplar of the group. */
+  public long exemplarsUntilNs(int entry) {
+    byte[] last = flows == null ? null : flows[(entry + 1) * flowsKept - 1];
+    return last == null ? Long.MAX_VALUE : Exemplar.endNs(last);
   }
 
   public void offerExemplar(int entry, Exemplar exemplar) {
-    if (exemplars == null) {
-      exemplars = new Exemplars[counts.length];
-    }
-    if (exemplars[entry] == null) {
-      exemplars[entry] = new Exemplars();
-    }
-    exemplars[entry].offer(exemplar);
+    offerFlow(entry, exemplar.toBytes());
   }
 
-  /** Exemplars of a group; null if it has none. */
-  public Exemplars exemplars(int entry) {
-    return exemplars == null ? null : exemplars[entry];
+  private void offerFlow(int entry, byte[] flow) {
+    if (flows == null) {
+      flows = new byte[counts.length * flowsKept][];
+    }
+    int first = entry * flowsKept;
+    byte[] moved = flow;
+    for (int place = first; place < first + flowsKept && moved != null; place++) {
+      if (flows[place] == null || Arrays.compareUnsigned(moved, flows[place]) < 0) {
+        byte[] later = flows[place];
+        flows[place] = moved;
+        moved = later;
+      }
+    }
+  }
+
+  /** Adds a group's exemplars to others. */
+  public void exemplars(int entry, Exemplars to) {
+    for (int i = 0; flows != null && i < flowsKept; i++) {
+      byte[] flow = flows[entry * flowsKept + i];
+      if (flow != null) {
+        to.offer(flow);
+      }
+    }
   }
 
   public byte[] key(int entry) {
@@ -291,14 +337,21 @@ public final class GroupTable {
     return correction(entry, which);
   }
 
-  /** Adds all of {@code other} but its exemplars, which a window looks up in its panes. */
-  public void add(GroupTable other) {
+  /**
+   * Adds all of {@code other} but its exemplars, which a window looks up in its panes.
+   *
+   * @return the entry here of each entry there
+   */
+  public int[] add(GroupTable other) {
     if (other.real) {
       holdReals();
     }
+    int[] places = new int[other.size];
     for (int entry = 0; entry < other.size; entry++) {
-      addEntry(findOrAdd(other.keys[entry], other.hashes[entry]), other, entry);
+      places[entry] = findOrAdd(other.keys[entry], other.hashes[entry]);
+      addEntry(places[entry], other, entry);
     }
+    return places;
   }
 
   private void addEntry(int entry, GroupTable other, int from) {
@@ -335,10 +388,10 @@ public final class GroupTable {
 
   /** Adds the exemplars of {@code other}. REQUIRES: {@link #add} of it before. */
   public void addExemplars(GroupTable other) {
-    for (int entry = 0; entry < other.size && other.exemplars != null; entry++) {
-      if (other.exemplars[entry] != null) {
-        int mine = find(other.keys[entry], other.hashes[entry]);
-        other.exemplars[entry].list().forEach(exemplar -> offerExemplar(mine, exemplar));
+    for (int i = 0; other.flows != null && i < other.size * other.flowsKept; i++) {
+      if (other.flows[i] != null) {
+        int theirs = i / other.flowsKept;
+        offerFlow(find(other.keys[theirs], other.hashes[theirs]), other.flows[i]);
       }
     }
   }
@@ -346,10 +399,12 @@ public final class GroupTable {
   /**
    * Takes away what {@link #add} of {@code other} added; entries stay. REQUIRES: subtractable,
    * whole, not sampled.
+   *
+   * @param places what {@link #add} gave
    */
-  public void subtract(GroupTable other) {
+  public void subtract(GroupTable other, int[] places) {
     for (int i = 0; i < other.size; i++) {
-      int entry = find(other.keys[i], other.hashes[i]);
+      int entry = places[i];
       counts[entry] -= other.counts[i];
       if (sums != null) {
         sums[entry] -= other.sums[i];
@@ -390,8 +445,19 @@ public final class GroupTable {
       distincts[entry].write(out);
     }
     writeCorrections(out, entry);
-    Exemplars flows = exemplars(entry);
-    (flows == null ? new Exemplars() : flows).write(out);
+    writeFlows(out, entry);
+  }
+
+  private void writeFlows(DataOutput out, int entry) throws IOException {
+    int first = entry * flowsKept;
+    int count = 0;
+    while (flows != null && count < flowsKept && flows[first + count] != null) {
+      count++;
+    }
+    out.writeByte(count);
+    for (int place = first; place < first + count; place++) {
+      Wire.writeBytes(out, flows[place]);
+    }
   }
 
   /** Which of them there are, then those: a group of few flows has few. */
@@ -448,7 +514,9 @@ public final class GroupTable {
       distinct(entry).merge(Distinct.read(in));
     }
     readCorrections(in, entry);
-    Exemplars.read(in).list().forEach(exemplar -> offerExemplar(entry, exemplar));
+    for (int i = in.readByte(); i > 0; i--) {
+      offerFlow(entry, Wire.readBytes(in));
+    }
   }
 
   private void readCorrections(DataInput in, int entry) throws IOException {

@@ -73,13 +73,17 @@ public final class Key {
 
   /** 64 well-mixed bits. */
   public static long hash(byte[] key) {
-    long hash = 0x9e3779b97f4a7c15L ^ key.length;
+    return hash(key, key.length);
+  }
+
+  static long hash(byte[] key, int length) {
+    long hash = 0x9e3779b97f4a7c15L ^ length;
     int i = 0;
-    for (; i + 8 <= key.length; i += 8) {
+    for (; i + 8 <= length; i += 8) {
       hash = mix(hash ^ (long) LONG.get(key, i));
     }
     long tail = 0;
-    for (; i < key.length; i++) {
+    for (; i < length; i++) {
       tail = tail << 8 | key[i] & 0xff;
     }
     return mix(hash ^ tail);

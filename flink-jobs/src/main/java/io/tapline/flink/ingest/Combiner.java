@@ -3,11 +3,12 @@ package io.tapline.flink.ingest;
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.group.Exemplar;
 import io.tapline.flink.group.GroupTable;
-import io.tapline.flink.group.Key;
+import io.tapline.flink.group.KeyBuffer;
 import io.tapline.schema.BatchReaderException;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 
 /**
  * Aggregates one processor's tuples per pane before they are sent on: the first of the job's two
@@ -17,6 +18,9 @@ import java.util.TreeMap;
 final class Combiner {
   private final ProcessorSpec spec;
   private final Map<Long, GroupTable> panes = new TreeMap<>();
+  private final KeyBuffer key = new KeyBuffer();
+  private GroupTable last;
+  private long lastPane;
   private int groups;
   private Boolean real;
 
@@ -56,12 +60,15 @@ final class Combiner {
     double rate = rows.samplingRate();
     long[] flows = rate < 1 ? rows.flows() : null;
     int[] entryOfSlot = new int[keys.count()];
+    long[] exemplarsUntilNs = new long[keys.count()];
+    int[] pending = new int[counted ? keys.count() : 0];
     GroupTable table = null;
     long paneEnd = Long.MIN_VALUE;
     long paneStart = Long.MAX_VALUE;
     for (int row = 0; row < rows.count(); row++) {
       long time = rows.timeNs(row);
       if (time < paneStart || time >= paneEnd) {
+        count(table, entryOfSlot, pending);
         long pane = spec.paneOf(time);
         paneStart = pane * spec.paneNs();
         paneEnd = paneStart + spec.paneNs();
@@ -71,36 +78,59 @@ final class Combiner {
       int slot = keys.slot(row);
       int entry = entryOfSlot[slot];
       if (entry < 0) {
-        entry = entry(table, keys.key(slot));
+        keys.key(slot, key);
+        entry = entry(table, key);
         entryOfSlot[slot] = entry;
+        exemplarsUntilNs[slot] = table.exemplarsUntilNs(entry);
       }
       if (counted) {
-        table.count(entry);
+        pending[slot]++;
       } else {
         table.addValue(entry, values[row]);
       }
       if (rate < 1) {
         table.addSampled(entry, counted ? 1 : number(values[row], isReal), rate, flows[row]);
       }
-      if (table.wantsExemplar(entry, time)) {
+      if (time <= exemplarsUntilNs[slot]) {
         table.offerExemplar(entry, rows.exemplar(row));
+        exemplarsUntilNs[slot] = table.exemplarsUntilNs(entry);
+      }
+    }
+    count(table, entryOfSlot, pending);
+  }
+
+  /** Brings counts into the table once a batch: most rows only move a small array. */
+  private static void count(GroupTable table, int[] entryOfSlot, int[] pending) {
+    for (int slot = 0; slot < pending.length; slot++) {
+      if (pending[slot] > 0) {
+        table.count(entryOfSlot[slot], pending[slot]);
+        pending[slot] = 0;
       }
     }
   }
 
-  /** Adds one whole-number value whose tuples were paired. */
-  void add(byte[] key, long timeNs, long value, boolean counted, double rate, Exemplar exemplar) {
+  /**
+   * Adds one whole-number value whose tuples were paired.
+   *
+   * @param exemplar asked only if it is wanted
+   */
+  void add(
+      byte[] bytes, long timeNs, long value, double rate, long flow, Supplier<Exemplar> exemplar) {
     GroupTable table = table(spec.paneOf(timeNs), false);
+    key.clear();
+    key.append(bytes);
     int entry = entry(table, key);
-    if (counted) {
-      table.count(entry);
+    if (spec.counts()) {
+      table.count(entry, 1);
     } else {
       table.addValue(entry, value);
     }
     if (rate < 1) {
-      table.addSampled(entry, counted ? 1 : value, rate, exemplar.flowHash());
+      table.addSampled(entry, spec.counts() ? 1 : value, rate, flow);
     }
-    table.offerExemplar(entry, exemplar);
+    if (timeNs <= table.exemplarsUntilNs(entry)) {
+      table.offerExemplar(entry, exemplar.get());
+    }
   }
 
   private static double number(long value, boolean real) {
@@ -108,16 +138,23 @@ final class Combiner {
   }
 
   private GroupTable table(long pane, boolean real) {
-    GroupTable table = panes.computeIfAbsent(pane, index -> new GroupTable(spec.shape()));
-    if (real) {
-      table.holdReals();
+    if (last == null || pane != lastPane) {
+      last = panes.computeIfAbsent(pane, index -> newTable());
+      lastPane = pane;
     }
-    return table;
+    if (real) {
+      last.holdReals();
+    }
+    return last;
   }
 
-  private int entry(GroupTable table, byte[] key) {
+  private GroupTable newTable() {
+    return new GroupTable(spec.shape(), spec.exemplarsPerPane());
+  }
+
+  private int entry(GroupTable table, KeyBuffer wanted) {
     int before = table.size();
-    int entry = table.findOrAdd(key, Key.hash(key));
+    int entry = table.findOrAdd(wanted);
     groups += table.size() - before;
     return entry;
   }
@@ -133,6 +170,7 @@ final class Combiner {
 
   void clear() {
     panes.clear();
+    last = null;
     groups = 0;
   }
 }

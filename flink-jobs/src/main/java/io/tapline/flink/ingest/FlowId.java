@@ -9,6 +9,18 @@ import java.io.IOException;
  * ports are reused.
  */
 record FlowId(long hash, long incarnation) {
+  /** Those that the compiler makes take longer than all the rest of a look-up. */
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof FlowId id && id.hash == hash && id.incarnation == incarnation;
+  }
+
+  @Override
+  public int hashCode() {
+    long mixed = (hash ^ incarnation * 0x9e3779b97f4a7c15L) * 0xff51afd7ed558ccdL;
+    return (int) (mixed >>> 32);
+  }
+
   void write(DataOutput out) throws IOException {
     out.writeLong(hash);
     out.writeLong(incarnation);

@@ -1,6 +1,7 @@
 package io.tapline.flink.ingest;
 
 import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.group.Exemplar;
 import io.tapline.flink.group.Key;
 import io.tapline.flink.results.Accounts;
 import io.tapline.schema.BatchReaderException;
@@ -102,25 +103,27 @@ final class FlowPairing {
     boolean[] starts = rows.entriesAmong(spec.eventField(), spec.starts());
     boolean[] ends = rows.entriesAmong(spec.eventField(), spec.ends());
     long[] certainAfter = rows.has(CERTAIN_AFTER) ? rows.numbers(CERTAIN_AFTER) : null;
+    Ids ids = new Ids(rows);
     for (int row = 0; row < rows.count(); row++) {
       long time = rows.timeNs(row) - (certainAfter == null ? 0 : certainAfter[row]);
       if (starts[events[row]]) {
-        start(rows, row, time);
+        start(rows, ids, row, time);
       } else if (ends[events[row]]) {
-        end(rows, row, time, out, accounts);
+        end(rows, ids, row, time, out, accounts);
       }
     }
   }
 
-  private void start(Rows rows, int row, long timeNs) {
-    Flow flow = flow(rows, row);
+  private void start(Rows rows, Ids ids, int row, long timeNs) {
+    Flow flow = flow(rows, ids, row);
     if (flow.startNs == Flow.NONE) {
       flow.startNs = timeNs;
     }
   }
 
-  private void end(Rows rows, int row, long timeNs, Combiner out, Accounts.OfProcessor accounts) {
-    FlowId id = id(rows, row);
+  private void end(
+      Rows rows, Ids ids, int row, long timeNs, Combiner out, Accounts.OfProcessor accounts) {
+    FlowId id = ids.of(row);
     Flow flow = flows.get(id);
     if (flow == null || flow.startNs == Flow.NONE || flow.ended) {
       accounts.drop("without_start", 1);
@@ -128,19 +131,20 @@ final class FlowPairing {
     }
     flow.touch(rows, row);
     flow.ended = true;
-    Waiting value =
-        new Waiting(
-            rows.timeNs(row),
-            id,
-            keyParts(rows, row, false),
-            timeNs - flow.startNs,
-            flow.rate,
-            rows.exemplar(row).startingAt(flow.startNs));
+    byte[][] parts = keyParts(rows, row, false);
+    long duration = timeNs - flow.startNs;
     if (spec.isJoin()) {
-      waiting.add(value);
+      Exemplar exemplar = rows.exemplar(row).startingAt(flow.startNs);
+      waiting.add(new Waiting(rows.timeNs(row), id, parts, duration, flow.rate, exemplar));
     } else {
       flows.remove(id);
-      emit(value, value.keyParts(), flow.rate, out);
+      out.add(
+          Key.concat(parts),
+          rows.timeNs(row),
+          duration,
+          flow.rate,
+          id.hash(),
+          () -> rows.exemplar(row).startingAt(flow.startNs));
     }
   }
 
@@ -149,6 +153,7 @@ final class FlowPairing {
         spec.counts()
             ? null
             : spec.isDistinct() ? rows.hashes(spec.valueField()) : rows.values(spec.valueField());
+    Ids ids = new Ids(rows);
     for (int row = 0; row < rows.count(); row++) {
       if (waiting.size() >= maxFlows) {
         accounts.drop("flow_state_full", 1);
@@ -157,7 +162,7 @@ final class FlowPairing {
       waiting.add(
           new Waiting(
               rows.timeNs(row),
-              id(rows, row),
+              ids.of(row),
               keyParts(rows, row, false),
               values == null ? 1 : values[row],
               rows.samplingRate(),
@@ -166,8 +171,9 @@ final class FlowPairing {
   }
 
   private void addJoined(Rows rows, Accounts.OfProcessor accounts) {
+    Ids ids = new Ids(rows);
     for (int row = 0; row < rows.count(); row++) {
-      Flow flow = flow(rows, row);
+      Flow flow = flow(rows, ids, row);
       if (flow.joined++ == 0) {
         flow.keyParts = keyParts(rows, row, true);
         keyBytes += flow.keyBytes();
@@ -176,12 +182,19 @@ final class FlowPairing {
     }
   }
 
-  private static FlowId id(Rows rows, int row) {
-    return new FlowId(rows.numbers("flow_hash")[row], rows.numbers("flow_incarnation")[row]);
+  /** The flows of a batch's rows. */
+  private record Ids(long[] hashes, long[] incarnations) {
+    Ids(Rows rows) {
+      this(rows.numbers("flow_hash"), rows.numbers("flow_incarnation"));
+    }
+
+    FlowId of(int row) {
+      return new FlowId(hashes[row], incarnations[row]);
+    }
   }
 
-  private Flow flow(Rows rows, int row) {
-    Flow flow = flows.computeIfAbsent(id(rows, row), id -> new Flow());
+  private Flow flow(Rows rows, Ids ids, int row) {
+    Flow flow = flows.computeIfAbsent(ids.of(row), id -> new Flow());
     flow.touch(rows, row);
     return flow;
   }
@@ -249,8 +262,9 @@ final class FlowPairing {
   }
 
   private void emit(Waiting value, byte[][] parts, double rate, Combiner out) {
-    byte[] key = parts.length == 0 ? Key.EMPTY : Key.concat(parts);
-    out.add(key, value.timeNs(), value.value(), spec.counts(), rate, value.exemplar());
+    Exemplar exemplar = value.exemplar();
+    out.add(
+        Key.concat(parts), value.timeNs(), value.value(), rate, value.id().hash(), () -> exemplar);
   }
 
   /** The stream has ended: what is still open has no end. */

@@ -1,6 +1,6 @@
 package io.tapline.flink.ingest;
 
-import io.tapline.flink.group.Key;
+import io.tapline.flink.group.KeyBuffer;
 import java.util.Arrays;
 import java.util.List;
 
@@ -70,14 +70,11 @@ final class KeySlots {
     return slots[row];
   }
 
-  byte[] key(int slot) {
-    if (fields.isEmpty()) {
-      return Key.EMPTY;
+  /** Writes a slot's key. */
+  void key(int slot, KeyBuffer to) {
+    to.clear();
+    for (String field : fields) {
+      rows.keyPart(field, firstRow[slot], to);
     }
-    byte[][] parts = new byte[fields.size()][];
-    for (int i = 0; i < parts.length; i++) {
-      parts[i] = rows.keyPart(fields.get(i), firstRow[slot]);
-    }
-    return Key.concat(parts);
   }
 }

@@ -2,6 +2,7 @@ package io.tapline.flink.ingest;
 
 import io.tapline.flink.group.Exemplar;
 import io.tapline.flink.group.Key;
+import io.tapline.flink.group.KeyBuffer;
 import io.tapline.schema.BatchReaderException;
 import io.tapline.schema.TupleColumns;
 import io.tapline.schema.proto.Column;
@@ -26,6 +27,7 @@ final class Rows {
   private final TupleColumns columns;
   private final Map<String, long[]> numbers = new HashMap<>();
   private final Map<String, int[]> entries = new HashMap<>();
+  private final Map<String, byte[]> dictionaries = new HashMap<>();
   private final long[] timesNs;
   private final long latestNs;
   private final long[] flows;
@@ -173,6 +175,23 @@ final class Rows {
     return dictionary == null
         ? Key.number(columns.type(column), numbers.get(field)[row])
         : Key.bytes(columns.type(column), columns.entry(column, dictionary[row]));
+  }
+
+  /** The same, appended to a key. REQUIRES: {@link #require} of it. */
+  void keyPart(String field, int row, KeyBuffer to) {
+    int column = columns.index(field);
+    int[] dictionary = entries.get(field);
+    if (dictionary == null) {
+      to.number(columns.type(column), numbers.get(field)[row]);
+      return;
+    }
+    byte[] bytes = dictionaries.computeIfAbsent(field, name -> columns.dictionary(column));
+    int entry = dictionary[row];
+    to.bytes(
+        columns.type(column),
+        bytes,
+        columns.entryStart(column, entry),
+        columns.entryEnd(column, entry));
   }
 
   /** Which texts of a STRING column are among some given ones, by dictionary entry. */

@@ -9,6 +9,7 @@ import io.tapline.flink.results.WindowRows;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -41,6 +42,10 @@ final class ProcessorPanes {
   private final Set<Long> changed = new HashSet<>();
   private final Set<Long> removed = new HashSet<>();
   private GroupTable window;
+
+  /** By pane within the window, the window's entry of each of its entries. */
+  private final Map<Long, int[]> places = new HashMap<>();
+
   private NavigableMap<Long, GroupTable> inWindow = new TreeMap<>();
   private long lastEndNs = Long.MIN_VALUE;
   private long firstPane = Long.MAX_VALUE;
@@ -52,7 +57,7 @@ final class ProcessorPanes {
     this.maxGroups = maxGroups;
     this.rows = new Rows(spec, maxRows);
     this.alerts = spec.trigger() == null ? null : new Alerts(spec, maxGroups);
-    this.window = new GroupTable(spec.shape());
+    this.window = table();
   }
 
   /** Takes one part of a flush: pane, real, count and the groups themselves. */
@@ -101,8 +106,12 @@ final class ProcessorPanes {
     return overflow;
   }
 
+  private GroupTable table() {
+    return new GroupTable(spec.shape(), spec.exemplarsPerPane());
+  }
+
   private GroupTable table(boolean real) {
-    GroupTable table = new GroupTable(spec.shape());
+    GroupTable table = table();
     if (real) {
       table.holdReals();
     }
@@ -156,7 +165,7 @@ final class ProcessorPanes {
     if (alerts == null || !alerts.any() || end >= nextEndNs || end > progress.watermarkNs()) {
       return;
     }
-    GroupTable nothing = new GroupTable(spec.shape());
+    GroupTable nothing = table();
     tell(alerts.changes(nothing, new TreeMap<>(), end - spec.sizeNs(), end), end, progress, closed);
   }
 
@@ -177,8 +186,7 @@ final class ProcessorPanes {
         new TreeMap<>(panes.headMap(end, false).tailMap(start, true));
     boolean sampled = now.values().stream().anyMatch(pane -> pane.sampled() || pane.real());
     if (!spec.shape().subtractable() || sampled || window.sampled() || window.mayHaveSaturated()) {
-      window = new GroupTable(spec.shape());
-      now.values().forEach(window::add);
+      sumAnew(now);
     } else {
       slideSums(now);
     }
@@ -197,23 +205,28 @@ final class ProcessorPanes {
     return true;
   }
 
+  private void sumAnew(NavigableMap<Long, GroupTable> now) {
+    window = table();
+    places.clear();
+    now.forEach((pane, table) -> places.put(pane, window.add(table)));
+  }
+
   private void slideSums(NavigableMap<Long, GroupTable> now) {
     inWindow.forEach(
         (pane, table) -> {
           if (!now.containsKey(pane)) {
-            window.subtract(table);
+            window.subtract(table, places.remove(pane));
           }
         });
     boolean mostlyLeft = window.size() > 1024 && window.size() > 4 * groupsOf(now);
     if (now.isEmpty() || mostlyLeft) {
-      window = new GroupTable(spec.shape());
-      now.values().forEach(window::add);
+      sumAnew(now);
       return;
     }
     now.forEach(
         (pane, table) -> {
           if (!inWindow.containsKey(pane)) {
-            window.add(table);
+            places.put(pane, window.add(table));
           }
         });
   }

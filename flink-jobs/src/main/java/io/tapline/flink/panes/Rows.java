@@ -49,8 +49,13 @@ final class Rows {
         new PriorityQueue<>(Comparator.comparing(Candidate::row, order.reversed()));
     Estimate estimate = window.estimate();
     long omitted = 0;
+    double worst = Double.NaN;
     for (int entry = 0; entry < window.size(); entry++) {
       if (window.tuples(entry) == 0) {
+        continue;
+      }
+      if (isWorse(estimate.glance(entry, spec.aggregate()), worst)) {
+        omitted++;
         continue;
       }
       Value value = estimate.of(entry, spec.aggregate(), spec.share(), endNs - startNs);
@@ -66,6 +71,8 @@ final class Rows {
         best.poll();
         omitted++;
       }
+      boolean full = best.size() == most && spec.condition() == null;
+      worst = full ? best.peek().row().value().number() : Double.NaN;
     }
     return new WindowRows(
         spec.index(),
@@ -76,7 +83,12 @@ final class Rows {
         spec.isRanking() ? 0 : omitted);
   }
 
-  /** Most groups end here: no row is made of them. Equal values are left to the order of keys. */
+  /** Most groups end here. Nothing is worse than what is not a number. */
+  private boolean isWorse(double number, double worstKept) {
+    return spec.isRanking() && spec.ascending() ? number > worstKept : number < worstKept;
+  }
+
+  /** No row is made of these. Equal values are left to the order of keys. */
   private boolean isWorse(Value value, Value worstKept) {
     int order = value.compareTo(worstKept);
     return spec.isRanking() && spec.ascending() ? order > 0 : order < 0;
@@ -118,11 +130,10 @@ final class Rows {
     Exemplars earliest = new Exemplars();
     for (GroupTable pane : panes.values()) {
       int entry = pane.find(key, hash);
-      Exemplars some = entry < 0 ? null : pane.exemplars(entry);
-      if (some != null) {
-        some.list().forEach(earliest::offer);
+      if (entry >= 0) {
+        pane.exemplars(entry, earliest);
       }
-      if (earliest.list().size() == Exemplars.MOST) {
+      if (earliest.isFull()) {
         break;
       }
     }

@@ -73,7 +73,9 @@ public final class SessionCluster implements AutoCloseable {
       Files.writeString(file, "parallelism.default: 1\n");
     }
     List<String> command = new ArrayList<>(List.of("setpriv", "--pdeathsig", "KILL"));
-    command.addAll(List.of(System.getProperty("java.home") + "/bin/java", "-Xmx512m"));
+    command.addAll(
+        List.of(
+            System.getProperty("java.home") + "/bin/java", "-Xmx512m", "-XX:TieredStopAtLevel=1"));
     for (String open :
         List.of("java.util", "java.lang", "java.net", "java.time", "java.util.concurrent")) {
       command.add("--add-opens=java.base/" + open + "=ALL-UNNAMED");

@@ -1,0 +1,62 @@
+package io.tapline.flink.group;
+
+import io.tapline.schema.proto.Column;
+import java.util.Arrays;
+
+/** A {@link Key} in the making: the same bytes, in an array that is used again. Not thread-safe. */
+public final class KeyBuffer {
+  private byte[] bytes = new byte[64];
+  private int length;
+
+  public void clear() {
+    length = 0;
+  }
+
+  /** Appends a field of type U64, I64, F64 or BOOL. */
+  public void number(Column.Type type, long bits) {
+    append(Key.number(type, bits));
+  }
+
+  /** Appends a field of type STRING or ADDRESS. */
+  public void bytes(Column.Type type, byte[] from, int start, int end) {
+    int size = end - start;
+    reserve(5 + size);
+    if (type == Column.Type.ADDRESS) {
+      bytes[length++] = Key.ADDRESS;
+    } else {
+      bytes[length++] = Key.STRING;
+      bytes[length++] = (byte) (size >> 24);
+      bytes[length++] = (byte) (size >> 16);
+      bytes[length++] = (byte) (size >> 8);
+    }
+    bytes[length++] = (byte) size;
+    System.arraycopy(from, start, bytes, length, size);
+    length += size;
+  }
+
+  /** Appends a field that is encoded already. */
+  public void append(byte[] field) {
+    reserve(field.length);
+    System.arraycopy(field, 0, bytes, length, field.length);
+    length += field.length;
+  }
+
+  private void reserve(int more) {
+    if (length + more > bytes.length) {
+      bytes = Arrays.copyOf(bytes, Math.max(2 * bytes.length, length + more));
+    }
+  }
+
+  /** The bytes so far are the first {@link #length} of these. */
+  byte[] array() {
+    return bytes;
+  }
+
+  int length() {
+    return length;
+  }
+
+  public long hash() {
+    return Key.hash(bytes, length);
+  }
+}

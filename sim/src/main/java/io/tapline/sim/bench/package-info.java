@@ -1,0 +1,2 @@
+/** What the compiler and placement cost, by JMH. */
+package io.tapline.sim.bench;

@@ -1,0 +1,150 @@
+package io.tapline.sim.streams;
+
+import io.tapline.schema.BatchWriter;
+import io.tapline.schema.BatchWriter.ColumnSpec;
+import io.tapline.schema.proto.Accounting;
+import io.tapline.schema.proto.Column;
+import io.tapline.schema.proto.Column.Type;
+import io.tapline.schema.proto.TupleBatch;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * {@link Traffic} as a monitor sends it: batches of each parser in turn. They are encoded once; a
+ * repetition moves the base of two columns. Not thread-safe.
+ */
+final class Batches {
+  /** What a monitor puts into a batch at most. */
+  static final int ROWS = 4096;
+
+  private static final List<ColumnSpec> COMMON =
+      List.of(
+          new ColumnSpec("time_ns", Type.I64, "ns"),
+          new ColumnSpec("flow_hash", Type.U64, ""),
+          new ColumnSpec("flow_incarnation", Type.U64, ""),
+          new ColumnSpec("client_known_by", Type.STRING, ""),
+          new ColumnSpec("src_ip", Type.ADDRESS, ""),
+          new ColumnSpec("src_port", Type.U64, ""),
+          new ColumnSpec("dst_ip", Type.ADDRESS, ""),
+          new ColumnSpec("dst_port", Type.U64, ""));
+
+  private static final int TIME = 0;
+  private static final int FLOW = 1;
+  private static final byte[] SERVER = {10, 0, 1, 1};
+
+  private final Traffic traffic;
+  private final List<TupleBatch> first = new ArrayList<>();
+  private int repetition;
+  private int next;
+  private long sequence;
+
+  /** Encodes one repetition. */
+  Batches(Traffic traffic, String query, String monitor) {
+    this.traffic = traffic;
+    for (int from = 0; from < traffic.count; from += ROWS) {
+      int to = Math.min(traffic.count, from + ROWS);
+      long promised = traffic.timeNs(from, 0);
+      add(from, to, promised, "tcp_conn_time", query, monitor);
+      add(from, to, promised, "http_get", query, monitor);
+    }
+  }
+
+  private void add(int from, int to, long markNs, String parser, String query, String monitor) {
+    boolean http = parser.equals("http_get");
+    BatchWriter writer = new BatchWriter(columns(http));
+    for (int tuple = from; tuple < to; tuple++) {
+      if ((traffic.type[tuple] == Traffic.GET) == http) {
+        writer.row(row(tuple, http));
+      }
+    }
+    if (writer.rows() > 0) {
+      TupleBatch.Builder header =
+          header(query, monitor, markNs)
+              .setParser(parser)
+              .setAccounting(Accounting.newBuilder().setTuplesIn(writer.rows()));
+      first.add(writer.write(header));
+    }
+  }
+
+  private static TupleBatch.Builder header(String query, String monitor, long markNs) {
+    return TupleBatch.newBuilder()
+        .setFormat(1)
+        .setQuery(query)
+        .setMonitor(monitor)
+        .setIncarnation(1)
+        .setEpoch(1)
+        .setWatermarkNs(markNs)
+        .setSamplingRate(1);
+  }
+
+  private static List<ColumnSpec> columns(boolean http) {
+    List<ColumnSpec> columns = new ArrayList<>(COMMON);
+    columns.add(new ColumnSpec(http ? "url" : "event", Type.STRING, ""));
+    columns.add(new ColumnSpec(http ? "response_time_ns" : "certain_after_ns", Type.I64, "ns"));
+    return columns;
+  }
+
+  private Object[] row(int tuple, boolean http) {
+    return new Object[] {
+      traffic.timeNs(tuple, 0),
+      traffic.flowHash(tuple, 0),
+      7L,
+      "handshake",
+      traffic.client(tuple),
+      traffic.port(tuple),
+      SERVER,
+      80L,
+      http ? traffic.url(tuple) : traffic.event(tuple),
+      0L
+    };
+  }
+
+  /** Tuples in the batch that {@link #next} gives next. */
+  int nextRows() {
+    return first.get(next).getRows();
+  }
+
+  /** The next batch of the endless stream, encoded. */
+  byte[] next() {
+    TupleBatch batch = first.get(next);
+    long shiftNs = repetition * traffic.spanNs;
+    Column time = batch.getColumns(TIME);
+    Column flow = batch.getColumns(FLOW);
+    byte[] encoded =
+        batch.toBuilder()
+            .setSequence(sequence++)
+            .setWatermarkNs(batch.getWatermarkNs() + shiftNs)
+            .setColumns(TIME, time.toBuilder().setBase(time.getBase() + shiftNs))
+            .setColumns(
+                FLOW, flow.toBuilder().setBase(flow.getBase() + traffic.flowShift(repetition)))
+            .build()
+            .toByteArray();
+    if (++next == first.size()) {
+      next = 0;
+      repetition++;
+    }
+    return encoded;
+  }
+
+  /** Batches of so many tuples at least; returns how many tuples they have. */
+  long write(long tuples, Consumer<byte[]> to) {
+    long written = 0;
+    while (written < tuples) {
+      written += nextRows();
+      to.accept(next());
+    }
+    return written;
+  }
+
+  /** The end of the stream. */
+  byte[] end() {
+    TupleBatch batch = first.get(next);
+    return header(batch.getQuery(), batch.getMonitor(), batch.getWatermarkNs())
+        .setWatermarkNs(batch.getWatermarkNs() + repetition * traffic.spanNs)
+        .setSequence(sequence++)
+        .setEndOfStream(true)
+        .build()
+        .toByteArray();
+  }
+}

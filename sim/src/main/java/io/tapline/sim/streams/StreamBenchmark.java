@@ -1,0 +1,455 @@
+package io.tapline.sim.streams;
+
+import com.sun.management.OperatingSystemMXBean;
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.JobOptions;
+import io.tapline.flink.QueryJob;
+import io.tapline.schema.Plans;
+import io.tapline.schema.proto.Plan;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.configuration.CheckpointingOptions;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.CoreOptions;
+import org.apache.flink.configuration.MemorySize;
+import org.apache.flink.configuration.RestOptions;
+import org.apache.flink.configuration.TaskManagerOptions;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.streaming.api.graph.StreamGraph;
+import redis.clients.jedis.Jedis;
+
+/**
+ * Tuples per second and CPU per tuple of the stream job beside {@link TextbookJob}, in the same
+ * process and run: windows of 10 s each second, a checkpoint each second into files, a real broker
+ * and a real Redis on this host. Both read the same {@link Traffic}, the textbook's job less of it.
+ *
+ * <p>Each job runs over a long input and over a quarter of it, after a run that warms the virtual
+ * machine up; the difference of the two is told, so that starting and stopping do not count. Not
+ * thread-safe.
+ */
+public final class StreamBenchmark implements AutoCloseable {
+  private static final String WINDOW = "\"window\":{\"size\":\"10s\",\"slide\":\"1s\"}";
+  private static final OperatingSystemMXBean SYSTEM =
+      (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+  private static final long LONGEST_RUN_SECONDS = 1200;
+  private static final long PERIOD_SECONDS = 10;
+  private static final long POLL_MS = 20;
+
+  /** Records that a producer may be ahead: well within what the topic keeps. */
+  private static final long MOST_AHEAD = 4_000;
+
+  private final Endpoints endpoints;
+  private final Path folder;
+  private final Consumer<String> progress;
+  private final Topics topics;
+  private final MiniCluster cluster;
+  private int runs;
+
+  /**
+   * Sizes.
+   *
+   * @param keys that tuples have
+   * @param tuplesPerSecond of the packets' time, in all partitions together
+   * @param textbookTuples read by the longer run of the textbook's job
+   * @param tuples read by the longer run of ours
+   */
+  public record Sizes(int keys, int tuplesPerSecond, long textbookTuples, long tuples) {}
+
+  /**
+   * Starts a Flink cluster in this process.
+   *
+   * @param folder for checkpoints
+   * @param slots the largest parallelism
+   */
+  public static StreamBenchmark start(
+      Endpoints endpoints, Path folder, int slots, Consumer<String> progress) throws Exception {
+    Configuration settings = new Configuration();
+    settings.set(CoreOptions.TMP_DIRS, folder.resolve("flink").toString());
+    settings.set(TaskManagerOptions.NETWORK_MEMORY_MIN, MemorySize.ofMebiBytes(128));
+    settings.set(TaskManagerOptions.NETWORK_MEMORY_MAX, MemorySize.ofMebiBytes(128));
+    settings.set(RestOptions.BIND_ADDRESS, "127.0.0.1");
+    MiniCluster cluster =
+        new MiniCluster(
+            new MiniClusterConfiguration.Builder()
+                .setConfiguration(settings)
+                .setNumTaskManagers(1)
+                .setNumSlotsPerTaskManager(slots)
+                .setCommonBindAddress("127.0.0.1")
+                .withRandomPorts()
+                .build());
+    cluster.start();
+    return new StreamBenchmark(endpoints, folder, cluster, progress);
+  }
+
+  private StreamBenchmark(
+      Endpoints endpoints, Path folder, MiniCluster cluster, Consumer<String> progress) {
+    this.endpoints = endpoints;
+    this.folder = folder;
+    this.cluster = cluster;
+    this.progress = progress;
+    this.topics = new Topics(endpoints.brokers());
+  }
+
+  /** Both jobs over one kind of query. */
+  public Comparison compare(Traffic.Kind kind, Sizes sizes, int parallelism) throws Exception {
+    Input input = new Input(kind, sizes.keys, sizes.tuplesPerSecond, 1, parallelism, false);
+    textbook(input, sizes.textbookTuples / 4);
+    Cost textbook =
+        textbook(input, sizes.textbookTuples).minus(textbook(input, sizes.textbookTuples / 4));
+    return new Comparison(kind.label(), textbook, measure(input, sizes.tuples, options(1)));
+  }
+
+  /** The stream job alone, as {@link #compare} has it. */
+  public Cost measure(Traffic.Kind kind, Sizes sizes, int parallelism) throws Exception {
+    Input input = new Input(kind, sizes.keys, sizes.tuplesPerSecond, 1, parallelism, false);
+    return measure(input, sizes.tuples, options(1));
+  }
+
+  /**
+   * The stream job with so many keys.
+   *
+   * @param heldBytes memory that it takes once it has read all, with the broker's and Redis's
+   *     client
+   * @param checkpointBytes size of its last checkpoint
+   */
+  public record KeyCost(int keys, Cost cost, long heldBytes, long checkpointBytes) {}
+
+  /**
+   * Top-k where each key is in every window, a checkpoint for each 100,000 keys every second: of a
+   * million each ten seconds.
+   */
+  public KeyCost measureKeys(Sizes sizes, int parallelism) throws Exception {
+    int seconds = Math.max(1, sizes.keys / sizes.tuplesPerSecond);
+    Input input =
+        new Input(
+            Traffic.Kind.TOP_K, sizes.keys, sizes.tuplesPerSecond, seconds, parallelism, true);
+    JobOptions options =
+        options(Math.max(1, sizes.keys / 100_000)).withBounds(8 * sizes.keys + 1_000_000, 1, 10);
+    Cost cost = measure(input, sizes.tuples, options);
+    return hold(input, sizes, cost, options(2).withBounds(8 * sizes.keys + 1_000_000, 1, 10));
+  }
+
+  /** Lets a job read a dozen seconds of packet time and weighs it. */
+  private KeyCost hold(Input input, Sizes sizes, Cost cost, JobOptions options) throws Exception {
+    long before = usedBytes();
+    Plan plan = plan(input, "bench-" + runs++);
+    topics.create(plan.getTopic(), input.partitions, Map.of());
+    long written = write(input, plan, Math.max(12L * sizes.tuplesPerSecond, sizes.keys), false);
+    JobID id = JobID.generate();
+    JobOptions own = options.withParallelism(input.partitions);
+    cluster.submitJob(QueryJob.graph(plan, endpoints, own, id)).get();
+    await(() -> counted(plan) == written);
+    Thread.sleep(3 * options.checkpointInterval().toMillis());
+    long held = usedBytes() - before;
+    long checkpoint = size(folder.resolve("checkpoints").resolve(id.toHexString()));
+    cluster.cancelJob(id).get();
+    cluster.requestJobResult(id).get(60, TimeUnit.SECONDS);
+    topics.delete(plan.getTopic());
+    return new KeyCost(sizes.keys, cost, held, checkpoint);
+  }
+
+  private static long usedBytes() {
+    System.gc();
+    return Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
+  }
+
+  private static long size(Path folder) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      return files.mapToLong(file -> file.toFile().isFile() ? file.toFile().length() : 0).sum();
+    }
+  }
+
+  /** Something to wait for. */
+  private interface Condition {
+    boolean holds() throws Exception;
+  }
+
+  private static void await(Condition condition) throws Exception {
+    long deadline = System.nanoTime() + LONGEST_RUN_SECONDS * 1_000_000_000L;
+    while (!condition.holds()) {
+      if (System.nanoTime() > deadline) {
+        throw new IllegalStateException("the job does not get on");
+      }
+      Thread.sleep(POLL_MS);
+    }
+  }
+
+  /**
+   * The stream job for so long under a producer that is always a little ahead of it: what each
+   * period of ten seconds cost, the producer with it.
+   */
+  public List<Cost> steady(Traffic.Kind kind, Sizes sizes, int seconds, int parallelism)
+      throws Exception {
+    Input input = new Input(kind, sizes.keys, sizes.tuplesPerSecond, 1, parallelism, false);
+    Plan plan = plan(input, "bench-" + runs++);
+    topics.create(
+        plan.getTopic(),
+        parallelism,
+        Map.of("retention.bytes", "1073741824", "segment.bytes", "67108864"));
+    JobID id = JobID.generate();
+    cluster
+        .submitJob(QueryJob.graph(plan, endpoints, options(1).withParallelism(parallelism), id))
+        .get();
+    List<Cost> periods = new Ahead(input, plan).run(seconds);
+    cluster
+        .requestJobResult(id)
+        .get(LONGEST_RUN_SECONDS, TimeUnit.SECONDS)
+        .toJobExecutionResult(StreamBenchmark.class.getClassLoader());
+    topics.delete(plan.getTopic());
+    return periods;
+  }
+
+  /** A producer that waits for its consumer. */
+  private final class Ahead {
+    private final Plan plan;
+    private final List<Batches> streams = new ArrayList<>();
+    private final List<Cost> periods = new ArrayList<>();
+    private long records;
+    private long tuples;
+
+    Ahead(Input input, Plan plan) {
+      this.plan = plan;
+      for (int i = 0; i < input.partitions; i++) {
+        streams.add(new Batches(input.of(i), plan.getQuery(), "m" + i));
+      }
+    }
+
+    List<Cost> run(int seconds) throws Exception {
+      long begin = System.nanoTime();
+      Cost last = new Cost(0, 0, SYSTEM.getProcessCpuTime() / 1e9);
+      while (System.nanoTime() - begin < seconds * 1_000_000_000L) {
+        for (int i = 0; i < streams.size(); i++) {
+          tuples += streams.get(i).nextRows();
+          records++;
+          topics.send(plan.getTopic(), i, streams.get(i).next());
+        }
+        if (records % 64 == 0) {
+          await(() -> records - position(plan) < MOST_AHEAD);
+          Cost now = now(begin);
+          if (now.seconds() - last.seconds() >= PERIOD_SECONDS) {
+            periods.add(now.minus(last));
+            tell("the stream job, steady", now.minus(last));
+            last = now;
+          }
+        }
+      }
+      for (int i = 0; i < streams.size(); i++) {
+        topics.send(plan.getTopic(), i, streams.get(i).end());
+      }
+      topics.flush();
+      await(() -> counted(plan) == tuples);
+      return periods;
+    }
+
+    private Cost now(long begin) {
+      double seconds = (System.nanoTime() - begin) / 1e9;
+      return new Cost(counted(plan), seconds, SYSTEM.getProcessCpuTime() / 1e9);
+    }
+  }
+
+  private long position(Plan plan) {
+    return total(plan, "position");
+  }
+
+  private long counted(Plan plan) {
+    return total(plan, "tuples");
+  }
+
+  private long total(Plan plan, String name) {
+    try (Jedis redis = new Jedis(endpoints.redisHost(), endpoints.redisPort())) {
+      String value = redis.hget("tapline:query:" + plan.getQuery() + ":totals", name);
+      return value == null ? 0 : Long.parseLong(value);
+    }
+  }
+
+  private Cost measure(Input input, long tuples, JobOptions options) throws Exception {
+    ours(input, tuples / 4, options);
+    return ours(input, tuples, options).minus(ours(input, tuples / 4, options));
+  }
+
+  /** Tuples of all partitions. */
+  private static final class Input {
+    private final Traffic.Kind kind;
+    private final int partitions;
+    private final List<Traffic> traffic = new ArrayList<>();
+
+    Input(
+        Traffic.Kind kind,
+        int keys,
+        int tuplesPerSecond,
+        int seconds,
+        int partitions,
+        boolean uniform) {
+      this.kind = kind;
+      this.partitions = partitions;
+      int tuples = (int) ((long) tuplesPerSecond * seconds / partitions);
+      for (int i = 0; i < partitions; i++) {
+        traffic.add(Traffic.of(kind, seconds * 1_000_000_000L, tuples, keys, uniform, i));
+      }
+    }
+
+    Traffic of(int partition) {
+      return traffic.get(partition);
+    }
+  }
+
+  /** Two runs of the two jobs. */
+  public record Comparison(String name, Cost textbook, Cost ours) {
+    public double times() {
+      return ours.tuplesPerSecond() / textbook.tuplesPerSecond();
+    }
+
+    public double cpuTimes() {
+      return textbook.cpuMicroseconds() / ours.cpuMicroseconds();
+    }
+  }
+
+  private Cost textbook(Input input, long tuples) throws Exception {
+    String topic = "textbook-" + runs++;
+    topics.create(topic, input.partitions, Map.of());
+    for (int partition = 0; partition < input.partitions; partition++) {
+      Traffic traffic = input.of(partition);
+      for (long i = 0; i < tuples / input.partitions; i++) {
+        String json = traffic.json((int) (i % traffic.count), (int) (i / traffic.count));
+        topics.send(topic, partition, json.getBytes(StandardCharsets.UTF_8));
+      }
+    }
+    topics.flush();
+    StreamExecutionEnvironment env = new StreamExecutionEnvironment();
+    Configuration configuration = new Configuration();
+    configuration.set(CheckpointingOptions.CHECKPOINTING_INTERVAL, Duration.ofSeconds(1));
+    configuration.set(CheckpointingOptions.CHECKPOINT_STORAGE, "filesystem");
+    configuration.set(CheckpointingOptions.CHECKPOINTS_DIRECTORY, checkpoints());
+    env.configure(configuration);
+    env.setParallelism(input.partitions);
+    TextbookJob.build(env, input.kind, endpoints.brokers(), topic);
+    StreamGraph graph = env.getStreamGraph();
+    graph.setJobId(JobID.generate());
+    Cost cost = run(graph, tuples);
+    topics.delete(topic);
+    tell("the textbook's job", cost);
+    return cost;
+  }
+
+  private Cost ours(Input input, long tuples, JobOptions options) throws Exception {
+    Plan plan = plan(input, "bench-" + runs++);
+    topics.create(plan.getTopic(), input.partitions, Map.of());
+    long written = write(input, plan, tuples, true);
+    JobID id = JobID.generate();
+    Cost cost =
+        run(
+            QueryJob.graph(plan, endpoints, options.withParallelism(input.partitions), id),
+            written);
+    requireAll(plan, written);
+    topics.delete(plan.getTopic());
+    tell("the stream job", cost);
+    return cost;
+  }
+
+  private void tell(String job, Cost cost) {
+    progress.accept(
+        String.format(
+            Locale.ROOT,
+            "%s: %,d tuples in %.1f s, %.1f s of CPU",
+            job,
+            cost.tuples(),
+            cost.seconds(),
+            cost.cpuSeconds()));
+  }
+
+  /** Returns the tuples that were written. */
+  private long write(Input input, Plan plan, long tuples, boolean ends) {
+    long written = 0;
+    for (int partition = 0; partition < input.partitions; partition++) {
+      int to = partition;
+      Batches batches = new Batches(input.of(partition), plan.getQuery(), "m" + partition);
+      written +=
+          batches.write(
+              tuples / input.partitions, batch -> topics.send(plan.getTopic(), to, batch));
+      if (ends) {
+        topics.send(plan.getTopic(), partition, batches.end());
+      }
+    }
+    topics.flush();
+    return written;
+  }
+
+  /** A job that lost tuples was not fast. */
+  private void requireAll(Plan plan, long tuples) {
+    if (counted(plan) != tuples) {
+      throw new IllegalStateException(
+          plan.getQuery() + " counted " + counted(plan) + " of " + tuples + " tuples");
+    }
+  }
+
+  private JobOptions options(int checkpointSeconds) {
+    return JobOptions.defaults()
+        .withCheckpoints(Duration.ofSeconds(checkpointSeconds), checkpoints())
+        .withRestartAttempts(0);
+  }
+
+  private String checkpoints() {
+    return folder.resolve("checkpoints").toUri().toString();
+  }
+
+  private static Plan plan(Input input, String query) {
+    List<String> monitors = new ArrayList<>();
+    for (int i = 0; i < input.partitions; i++) {
+      monitors.add("{\"id\":\"m%d\",\"partition\":%d}".formatted(i, i));
+    }
+    String processor =
+        switch (input.kind) {
+          case TOP_K ->
+              "\"name\":\"top-k\",\"parser\":\"http_get\",\"key\":[\"url\"],\"value\":{\"count\":{},\"unit\":\"count\"}";
+          case DIFF_GROUP -> duration("\"key\":[\"src_ip\"]");
+          case JOIN ->
+              duration("\"join\":{\"parser\":\"http_get\",\"fields\":[\"url\"]},\"key\":[\"url\"]");
+        };
+    return Plans.fromJson(
+        """
+        {"format":1,"query":"%s","epoch":1,"parsers":["tcp_conn_time","http_get"],
+         "topic":"tapline.tuples.%s","monitors":[%s],
+         "processors":[{%s,"ranking":{"k":10},%s}]}"""
+            .formatted(query, query, String.join(",", monitors), processor, WINDOW));
+  }
+
+  private static String duration(String key) {
+    return """
+        "name":"diff-group","parser":"tcp_conn_time",%s,"aggregate":"AVG",
+        "value":{"difference":{"event_field":"event","start":["syn"],"end":["fin","rst"]},"unit":"ns"}"""
+        .formatted(key);
+  }
+
+  private Cost run(StreamGraph graph, long tuples) throws Exception {
+    System.gc();
+    double cpu = SYSTEM.getProcessCpuTime();
+    long start = System.nanoTime();
+    cluster.submitJob(graph).get();
+    cluster
+        .requestJobResult(graph.getJobID())
+        .get(LONGEST_RUN_SECONDS, TimeUnit.SECONDS)
+        .toJobExecutionResult(StreamBenchmark.class.getClassLoader());
+    double seconds = (System.nanoTime() - start) / 1e9;
+    return new Cost(tuples, seconds, (SYSTEM.getProcessCpuTime() - cpu) / 1e9);
+  }
+
+  @Override
+  public void close() throws Exception {
+    topics.close();
+    cluster.close();
+  }
+}

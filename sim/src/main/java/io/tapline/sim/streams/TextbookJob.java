@@ -1,0 +1,189 @@
+package io.tapline.sim.streams;
+
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.PriorityQueue;
+import org.apache.flink.api.common.eventtime.WatermarkStrategy;
+import org.apache.flink.api.common.functions.AggregateFunction;
+import org.apache.flink.api.common.functions.OpenContext;
+import org.apache.flink.api.common.serialization.AbstractDeserializationSchema;
+import org.apache.flink.api.common.state.ValueState;
+import org.apache.flink.api.common.state.ValueStateDescriptor;
+import org.apache.flink.api.common.typeinfo.Types;
+import org.apache.flink.api.java.tuple.Tuple3;
+import org.apache.flink.connector.kafka.source.KafkaSource;
+import org.apache.flink.connector.kafka.source.enumerator.initializer.OffsetsInitializer;
+import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
+import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
+import org.apache.flink.streaming.api.functions.windowing.ProcessAllWindowFunction;
+import org.apache.flink.streaming.api.windowing.assigners.SlidingEventTimeWindows;
+import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindows;
+import org.apache.flink.streaming.api.windowing.windows.TimeWindow;
+import org.apache.flink.util.Collector;
+
+/**
+ * The job that a textbook would write: a JSON object a record, keyBy, sliding windows of 10 s each
+ * second, and windowAll for the ranking. The baseline of {@link StreamBenchmark}: it reads what the
+ * other reads, and gives its rankings to nobody.
+ */
+final class TextbookJob {
+  private static final Duration SIZE = Duration.ofSeconds(10);
+  private static final Duration SLIDE = Duration.ofSeconds(1);
+  private static final int ROWS = 10;
+
+  private TextbookJob() {}
+
+  /** A tuple, as Jackson and Flink know classes: public fields, a constructor without arguments. */
+  @JsonIgnoreProperties(ignoreUnknown = true)
+  public static final class Event {
+    @JsonProperty("time_ns")
+    public long timeNs;
+
+    @JsonProperty("flow_id")
+    public String flow = "";
+
+    @JsonProperty("src_ip")
+    public String client = "";
+
+    @JsonProperty("url")
+    public String url = "";
+
+    @JsonProperty("event")
+    public String event = "";
+  }
+
+  static void build(
+      StreamExecutionEnvironment env, Traffic.Kind kind, String brokers, String topic) {
+    KafkaSource<Event> source =
+        KafkaSource.<Event>builder()
+            .setBootstrapServers(brokers)
+            .setTopics(topic)
+            .setStartingOffsets(OffsetsInitializer.earliest())
+            .setBounded(OffsetsInitializer.latest())
+            .setValueOnlyDeserializer(new Parse())
+            .build();
+    WatermarkStrategy<Event> watermarks =
+        WatermarkStrategy.<Event>forMonotonousTimestamps()
+            .withTimestampAssigner((event, before) -> event.timeNs / 1_000_000);
+    values(env.fromSource(source, watermarks, "json"), kind)
+        .keyBy(value -> value.f0)
+        .window(SlidingEventTimeWindows.of(SIZE, SLIDE))
+        .aggregate(new Sum())
+        .windowAll(TumblingEventTimeWindows.of(SLIDE))
+        .process(new Top())
+        .sinkTo(new DiscardingSink<>());
+  }
+
+  /** Key, value, one. */
+  private static DataStream<Tuple3<String, Long, Long>> values(
+      DataStream<Event> events, Traffic.Kind kind) {
+    return kind == Traffic.Kind.TOP_K
+        ? events
+            .map(event -> Tuple3.of(event.url, 1L, 1L))
+            .returns(Types.TUPLE(Types.STRING, Types.LONG, Types.LONG))
+        : events.keyBy(event -> event.flow).process(new Pair(kind == Traffic.Kind.JOIN));
+  }
+
+  private static final class Parse extends AbstractDeserializationSchema<Event> {
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+
+    private Parse() {
+      super(Event.class);
+    }
+
+    @Override
+    public Event deserialize(byte[] json) throws IOException {
+      return MAPPER.readValue(json, Event.class);
+    }
+  }
+
+  /** Start and end of a flow, and for the join the URL of its request. */
+  private static final class Pair
+      extends KeyedProcessFunction<String, Event, Tuple3<String, Long, Long>> {
+    private final boolean join;
+    private transient ValueState<Long> start;
+    private transient ValueState<String> url;
+
+    private Pair(boolean join) {
+      this.join = join;
+    }
+
+    @Override
+    public void open(OpenContext context) {
+      start = getRuntimeContext().getState(new ValueStateDescriptor<>("start", Types.LONG));
+      url = getRuntimeContext().getState(new ValueStateDescriptor<>("url", Types.STRING));
+    }
+
+    @Override
+    public void processElement(
+        Event event, Context context, Collector<Tuple3<String, Long, Long>> out)
+        throws IOException {
+      if (event.event.equals("syn")) {
+        start.update(event.timeNs);
+      } else if (event.event.isEmpty()) {
+        url.update(event.url);
+      } else if (start.value() != null) {
+        String key = join ? url.value() : event.client;
+        if (key != null) {
+          out.collect(Tuple3.of(key, event.timeNs - start.value(), 1L));
+        }
+        start.clear();
+        url.clear();
+      }
+    }
+  }
+
+  private static final class Sum
+      implements AggregateFunction<
+          Tuple3<String, Long, Long>, Tuple3<String, Long, Long>, Tuple3<String, Long, Long>> {
+    @Override
+    public Tuple3<String, Long, Long> createAccumulator() {
+      return Tuple3.of("", 0L, 0L);
+    }
+
+    @Override
+    public Tuple3<String, Long, Long> add(
+        Tuple3<String, Long, Long> value, Tuple3<String, Long, Long> sum) {
+      return Tuple3.of(value.f0, sum.f1 + value.f1, sum.f2 + value.f2);
+    }
+
+    @Override
+    public Tuple3<String, Long, Long> getResult(Tuple3<String, Long, Long> sum) {
+      return sum;
+    }
+
+    @Override
+    public Tuple3<String, Long, Long> merge(
+        Tuple3<String, Long, Long> a, Tuple3<String, Long, Long> b) {
+      return Tuple3.of(a.f0, a.f1 + b.f1, a.f2 + b.f2);
+    }
+  }
+
+  private static final class Top
+      extends ProcessAllWindowFunction<Tuple3<String, Long, Long>, String, TimeWindow> {
+    @Override
+    public void process(
+        Context context, Iterable<Tuple3<String, Long, Long>> rows, Collector<String> out) {
+      PriorityQueue<Tuple3<String, Long, Long>> best =
+          new PriorityQueue<>(Comparator.comparingDouble(Top::value));
+      for (Tuple3<String, Long, Long> row : rows) {
+        best.add(row);
+        if (best.size() > ROWS) {
+          best.poll();
+        }
+      }
+      out.collect(best.toString());
+    }
+
+    /** A count, or a mean of durations. */
+    private static double value(Tuple3<String, Long, Long> row) {
+      return row.f1.equals(row.f2) ? row.f1 : (double) row.f1 / row.f2;
+    }
+  }
+}
