@@ -154,6 +154,29 @@ TEST(Concurrency, ReadersOfTwoWritersSeeAcceptableOutcomesOnly) {
   EXPECT_FALSE(seen.empty());
 }
 
+// What a reader finds counted among a filter's postings is written, however long the writer takes for a batch.
+TEST(Concurrency, OffsetsAreThereBeforeTheyAreCounted) {
+  constexpr uint32_t kBatch = 512;
+  for (int round = 0; round < 20 && !HasFailure(); ++round) {
+    std::vector<uint8_t> arena(size_t{1} << 20);
+    Segment segment(0, kMaxSegmentRows, 8, arena.data(), arena.size(), nullptr);
+    FilterPostings* postings = segment.OpenPostings(1, 0);
+    std::thread writer([&] {
+      std::vector<uint32_t> offsets(kBatch);
+      for (uint32_t at = 0; at < kMaxSegmentRows; at += kBatch) {
+        for (uint32_t i = 0; i < kBatch; ++i) offsets[i] = at + i;
+        EXPECT_TRUE(segment.AppendPostings(postings, offsets.data(), kBatch));
+      }
+    });
+    for (uint32_t count = 0; count < kMaxSegmentRows && !HasFailure();) {
+      count = postings->count.load(std::memory_order_acquire);
+      const uint16_t* offsets = postings->offsets.load(std::memory_order_acquire);
+      for (uint32_t i = count > kBatch ? count - kBatch : 0; i < count; ++i) EXPECT_EQ(offsets[i], i);
+    }
+    writer.join();
+  }
+}
+
 // A writer stopped in the middle of an append: here inside the filter's user function, after rows and before the tail.
 TEST(Concurrency, AStoppedWriterStallsNobody) {
   std::atomic<bool> stopped{false}, go_on{false};

@@ -1,6 +1,7 @@
 // A MultiLog against a model that is a vector of rows per writer behind a mutex, under random schedules with fixed
 // seeds: appends of any size, definitions coming and going, freezes, late rows, memory running out. After each step a
-// random question is asked of both.
+// random question is asked of both; and in the middle of appends, too, out of a user function that runs while the
+// writer is between a row and its tail: there readers must see all that was published before, and nothing else.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -75,6 +76,10 @@ class Model {
     writers_.resize(std::max<size_t>(writers_.size(), writer + 1));
     writers_[writer].push_back(row);
   }
+  void CutTo(uint32_t writer, uint64_t rows) {
+    const std::lock_guard lock(mutex_);
+    writers_[writer].resize(rows);
+  }
   // Rows from `from` to below `tails`, that hold, within the time.
   std::vector<ModelRow> Rows(const Snapshot& snapshot, const Predicate& holds, uint64_t low, uint64_t high,
                              const std::map<uint32_t, uint64_t>& from = {}) {
@@ -97,6 +102,8 @@ class Model {
   std::vector<std::vector<PaperRow>> writers_;
 };
 
+constexpr uint32_t kSegmentRows = 256;
+
 struct Known {
   Condition condition;
   std::map<uint32_t, uint64_t> from;  // tails when it was added
@@ -107,13 +114,18 @@ class Schedule {
  public:
   explicit Schedule(uint32_t seed) : random_(seed) {
     Options options(PaperSchema());
-    options.segment_rows = 256;
+    options.segment_rows = kSegmentRows;
     options.memory_bytes = size_t{48} * 32768;
     options.background_threads = false;
+    options.user_functions = {{"PROBE", Probe()}};
     auto opened = MultiLog::Open(std::move(options));
     EXPECT_TRUE(opened.ok()) << opened.status().ToString();
     log_ = std::move(*opened);
     for (int i = 0; i < 3; ++i) writers_.push_back(*log_->AddWriter());
+    published_.resize(writers_.size());
+    // Over all rows, so that there is always one.
+    EXPECT_TRUE(
+        log_->AddAggregate({.name = "all", .function = {.function = "PROBE"}, .bucket_ns = 50000, .buckets = 16}).ok());
   }
 
   void Step() {
@@ -146,28 +158,90 @@ class Schedule {
     Ask();
   }
 
+  uint64_t probes() const { return probes_; }
+
  private:
-  void Append() {
+  // The sum of bytes, which interrupts the writer now and then while the sum is being changed.
+  UserFunction Probe() {
+    UserFunction probe;
+    probe.outputs = {"SUM"};
+    probe.add = [this](Cells state, const Schema&, const uint8_t* bytes) {
+      const PaperRow row = RowAt(bytes);
+      state.Set(0, state.Get(0) + row.bytes);
+      if (appending_ && probes_left_ > 0 && random_() % 4 == 0) Interrupt(row.seq);
+    };
+    probe.merge = [this](Cells into, Cells from) {
+      into.Set(0, into.Get(0) + from.Get(0));
+      if (!reading_ || random_() % 8 != 0) return;
+      // The ring of buckets turns while it is being read.
+      reading_ = false;
+      Append(0);
+      reading_ = true;
+    };
+    probe.values = [](Cells state) { return std::vector<Number>{Number::Whole(state.Get(0))}; };
+    return probe;
+  }
+
+  // Within Append, at the row with this number. Rows are published in pieces that end where segments do.
+  void Interrupt(uint64_t number) {
+    appending_ = false;
+    interrupted_ = true;
+    --probes_left_;
+    ++probes_;
+    const uint64_t published = published_[appender_], at = published + (number - first_number_);
+    published_[appender_] = std::max(published, at / kSegmentRows * kSegmentRows);
+    switch (random_() % 8) {
+      case 0:
+        RemoveFilter();
+        break;
+      case 1:
+        AddOrRemoveIndex();
+        break;
+      case 2:
+        FreezeOrUnfreeze();
+        break;
+      case 3:
+        ASSERT_TRUE(log_->Maintain().ok());
+        break;
+      default:
+        break;
+    }
+    Ask();
+    published_[appender_] = published;
+    interrupted_ = false;
+    appending_ = true;
+  }
+
+  void Append(uint64_t interruptions = 4) {
     const uint32_t writer = random_() % writers_.size();
+    appender_ = writer;
+    first_number_ = next_;
     std::vector<PaperRow> rows(1 + random_() % (random_() % 4 == 0 ? 700 : 20));
     for (PaperRow& row : rows) {
       time_ += random_() % 3000;
       const uint64_t late = random_() % 50 == 0 ? random_() % 3000000 : 0;
       row = MakePaperRow(next_++, time_ - std::min(late, time_));
     }
+    for (const PaperRow& row : rows) model_.Append(writer, row);
+    probes_left_ = interruptions;
+    appending_ = true;
     const AppendResult result = writers_[writer]->Append(Bytes(rows.data()), rows.size());
+    appending_ = false;
     EXPECT_EQ(result.accepted + result.dropped, rows.size());
-    for (size_t i = 0; i < result.accepted; ++i) model_.Append(writer, rows[i]);
+    published_[writer] += result.accepted;
+    EXPECT_EQ(writers_[writer]->tail(), published_[writer]);
+    model_.CutTo(writer, published_[writer]);
   }
 
   void AddFilter() {
     if (filters_.size() >= 8) return;
     const std::string name = "f" + std::to_string(names_++);
     Known known{RandomCondition(random_), {}, random_() % 2 == 0};
-    for (const Writer* writer : writers_) known.from[writer->number()] = writer->tail();
+    for (const Writer* writer : writers_) known.from[writer->number()] = published_[writer->number()];
     ASSERT_TRUE(log_->AddFilter(name, known.condition.text).ok()) << known.condition.text;
     if (known.has_aggregate) {
       FunctionSpec sum{.function = "SUM", .field = "bytes"};
+      if (random_() % 2 == 0) sum = {.function = "PROBE"};
       ASSERT_TRUE(
           log_->AddAggregate({.name = "a" + name, .filter = name, .function = sum, .bucket_ns = 50000, .buckets = 16})
               .ok());
@@ -204,6 +278,7 @@ class Schedule {
     const auto token = log_->Freeze(uint64_t{3600} * 1000000000);
     ASSERT_TRUE(token.ok());
     frozen_ = token->id;
+    EXPECT_EQ(token->tails, published_);
     frozen_tails_ = token->tails;
   }
 
@@ -211,7 +286,7 @@ class Schedule {
     Snapshot snapshot = log_->TakeSnapshot();
     EXPECT_EQ(snapshot.frozen(), frozen_ != 0);
     for (size_t i = 0; i < snapshot.views().size(); ++i) {
-      const uint64_t tail = frozen_ != 0 ? frozen_tails_[i] : writers_[i]->tail();
+      const uint64_t tail = frozen_ != 0 ? frozen_tails_[i] : published_[i];
       EXPECT_EQ(snapshot.views()[i].tail, tail);
     }
     return snapshot;
@@ -234,7 +309,9 @@ class Schedule {
   void AskStored(Snapshot snapshot, uint64_t low, uint64_t high) {
     const auto& [name, known] = *std::next(filters_.begin(), random_() % filters_.size());
     if (known.has_aggregate) {
+      reading_ = !interrupted_;
       const auto value = log_->ReadAggregate("a" + name, snapshot, low, high);
+      reading_ = false;
       ASSERT_TRUE(value.ok());
       // Rows that memory had no room for any more are in what was aggregated before, but in no recount.
       bool all_there = true;
@@ -278,6 +355,11 @@ class Schedule {
   std::map<std::string, Known> filters_;
   std::vector<Snapshot> held_;
   uint64_t time_ = 1000000, next_ = 0, names_ = 0, frozen_ = 0;
+  // Rows of each writer that readers must see, if nothing is frozen.
+  std::vector<uint64_t> published_;
+  bool appending_ = false, interrupted_ = false, reading_ = false;
+  uint32_t appender_ = 0;
+  uint64_t first_number_ = 0, probes_left_ = 0, probes_ = 0;
   std::vector<uint64_t> frozen_tails_;
 };
 
@@ -286,6 +368,7 @@ class ModelTest : public testing::TestWithParam<uint32_t> {};
 TEST_P(ModelTest, AnswersAsTheModelDoes) {
   Schedule schedule(GetParam());
   for (int step = 0; step < 250 && !testing::Test::HasFatalFailure(); ++step) schedule.Step();
+  EXPECT_GT(schedule.probes(), 10u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, ModelTest, testing::Range(1u, 9u));

@@ -140,7 +140,7 @@ class MultiLog {
   Status RemoveAggregate(const std::string& name);
   Status AddTrigger(const TriggerSpec& spec);
   Status RemoveTrigger(const std::string& name);
-  // Backfilled before it returns; queries are right before, during and after.
+  // Of any width, or of an element of a list. Backfilled before it returns; queries are right before, during and after.
   Status AddIndex(const std::string& field);
   Status RemoveIndex(const std::string& field);
   std::vector<std::string> filters() const;
@@ -152,7 +152,10 @@ class MultiLog {
   Result<Cursor> Query(const QuerySpec& spec, Snapshot snapshot) const;
   Result<std::string> Explain(const QuerySpec& spec) const;
   // Computed from the rows of the query.
-  Result<AggregateValue> Aggregate(const QuerySpec& spec, const FunctionSpec& function) const;
+  Result<AggregateValue> Aggregate(const QuerySpec& spec, const FunctionSpec& function) const {
+    return Aggregate(spec, function, TakeSnapshot());
+  }
+  Result<AggregateValue> Aggregate(const QuerySpec& spec, const FunctionSpec& function, Snapshot snapshot) const;
   // A stored aggregate over rows with times in [low, high], since it was added.
   Result<AggregateValue> ReadAggregate(const std::string& name, uint64_t time_low = 0,
                                        uint64_t time_high = kAllTime) const;
@@ -211,6 +214,7 @@ class MultiLog {
   std::shared_ptr<Filter> FindFilter(std::string_view name) const;
   bool IsReferenced(const tapline::multilog::Aggregate& aggregate) const;
   void MakePerWriter(tapline::multilog::Aggregate* aggregate, uint32_t writer);
+  void AddPart(Index index);
   void Backfill(const Index& index);
   Result<std::shared_ptr<QueryPlan>> Plan(const QuerySpec& spec) const;
   std::vector<uint64_t> ReadTails() const;
@@ -252,6 +256,7 @@ class MultiLog {
   std::map<std::string, AggregateSpec> aggregate_specs_;
   std::vector<Index> indexes_;
   uint64_t next_id_ = 1;
+  uint64_t pipelines_ = 0;
   size_t aggregate_bytes_ = 0;
   bool loading_ = false;
 

@@ -3,8 +3,9 @@
 // was touched before.
 //
 //   ingest (the default)  --writers W --indexes I --filters F --aggregates A --triggers T --records N
-//   --queries             the same records with 4 indexes, then notes of each query: rows, time; and ingest while they
-//   run
+//   --queries             the same records with 4 indexes, then of each query rows and time, beside what it takes only
+//   to
+//                         fetch the same rows whose addresses are known; and ingest while they run
 //   --rate R              R records a second are offered instead of as many as possible: CPU use of the writers
 //   --layout              what the choices of the layout rest on: copies, columns, building postings, fetching rows
 //
@@ -37,6 +38,7 @@ constexpr uint64_t kBatch = 1024;
 constexpr size_t kRowBytes = sizeof(PaperRow);
 // Batches that are offered in turn, so that records come from the second-level cache, as from a NIC with DDIO.
 constexpr size_t kBatches = 16;
+constexpr int kRounds = 7;
 
 struct Arguments {
   uint64_t writers = 1, indexes = 0, filters = 0, aggregates = 0, triggers = 0, records = 20000000, batch = kBatch;
@@ -299,52 +301,96 @@ uint64_t FetchAll(const MultiLog& log, const QuerySpec& spec, uint64_t* sum) {
   return cursor->statistics().rows;
 }
 
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// What memory alone takes: the same rows in the same order, as many at a time as a Cursor hands out.
+double MeasureFetch(const MultiLog& log, const QuerySpec& spec, uint64_t* sum) {
+  std::vector<const uint8_t*> all;
+  auto cursor = log.Query(spec);
+  for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next())
+    all.insert(all.end(), rows.begin(), rows.end());
+  std::vector<double> times;
+  for (int i = 0; i < kRounds; ++i) {
+    const uint64_t begin = Now();
+    for (size_t at = 0; at < all.size(); at += Cursor::kBatchRows) {
+      const size_t end = std::min(all.size(), at + Cursor::kBatchRows);
+      for (size_t row = at; row < end; ++row) {
+        __builtin_prefetch(all[row]);
+        __builtin_prefetch(all[row] + kRowBytes - 1);
+      }
+      for (size_t row = at; row < end; ++row)
+        *sum += LoadAs<uint64_t>(all[row]) + LoadAs<uint64_t>(all[row] + kRowBytes - 8);
+    }
+    times.push_back(static_cast<double>(Now() - begin) / 1e6);
+  }
+  return Median(times);
+}
+
+void MeasureQuery(const MultiLog& log, const QueryCase& query, uint64_t records, uint64_t* sum) {
+  std::vector<double> times;
+  uint64_t rows = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    const uint64_t begin = Now();
+    rows = FetchAll(log, query.spec, sum);
+    times.push_back(static_cast<double>(Now() - begin) / 1e6);
+  }
+  std::printf(
+      "{\"query\": \"%s\", \"records\": %llu, \"rows\": %llu, \"ms\": %.4g, \"least_ms\": %.4g, \"fetch_ms\": %.4g}\n",
+      query.name, static_cast<unsigned long long>(records), static_cast<unsigned long long>(rows), Median(times),
+      *std::min_element(times.begin(), times.end()), MeasureFetch(log, query.spec, sum));
+}
+
+// Ingest by turns: alone, while a thread keeps the other core busy with nothing, and while it asks one query after
+// another; so what others do to the machine meanwhile falls on all three, and the second tells what two busy cores cost
+// by themselves.
+void MeasureIngestMeanwhile(MultiLog* log, const Arguments& arguments, uint64_t more, uint64_t* sum) {
+  constexpr int kTurns = 5;
+  constexpr int kWays = 3;
+  std::vector<double> alone, beside, with;
+  uint64_t asked = 0;
+  auto ingest = [&] { return Ingest(log, arguments, more / kTurns / kWays).rate / 1e6; };
+  auto ingest_while = [&](auto&& work) {
+    std::atomic<bool> stop{false};
+    std::thread other([&] {
+      while (!stop.load()) work(stop);
+    });
+    const double rate = ingest();
+    stop.store(true);
+    other.join();
+    return rate;
+  };
+  for (int turn = 0; turn < kTurns; ++turn) {
+    alone.push_back(ingest());
+    beside.push_back(ingest_while([](const std::atomic<bool>&) {}));
+    with.push_back(ingest_while([&](const std::atomic<bool>& stop) {
+      for (const QueryCase& query : Queries()) {
+        if (std::string(query.name) == "two unindexed" || stop.load()) continue;
+        FetchAll(*log, query.spec, sum);
+        ++asked;
+      }
+    }));
+  }
+  std::printf(
+      "{\"ingest_alone\": %.4g, \"ingest_beside_idle_loop\": %.4g, \"ingest_with_queries\": %.4g, \"lost\": %.4g, "
+      "\"lost_to_queries\": %.4g, \"queries_meanwhile\": %llu, \"checksum\": %llu}\n",
+      Median(alone), Median(beside), Median(with), 1 - Median(with) / Median(alone), 1 - Median(with) / Median(beside),
+      static_cast<unsigned long long>(asked), static_cast<unsigned long long>(*sum % 1000));
+}
+
 void RunQueries(Arguments arguments) {
   arguments.indexes = 4;
   arguments.filters = std::max<uint64_t>(arguments.filters, 1);
-  const double seconds_while = 2;
-  const uint64_t more = static_cast<uint64_t>(seconds_while * (arguments.records > 50000000 ? 5e6 : 20e6));
+  const uint64_t more = 45000000;
   const auto log = OpenFor(arguments, arguments.records + more);
   for (uint64_t i = 0; i < arguments.writers; ++i) (void)log->AddWriter().ok();
   Define(log.get(), arguments);
   Ingest(log.get(), arguments, arguments.records);
   uint64_t sum = 0;
-  for (const QueryCase& query : Queries()) {
-    std::vector<double> times;
-    uint64_t rows = 0;
-    for (int i = 0; i < 7; ++i) {
-      const uint64_t begin = Now();
-      rows = FetchAll(*log, query.spec, &sum);
-      times.push_back(static_cast<double>(Now() - begin) / 1e6);
-    }
-    std::sort(times.begin(), times.end());
-    std::printf("{\"query\": \"%s\", \"records\": %llu, \"rows\": %llu, \"ms\": %.4g, \"least_ms\": %.4g}\n",
-                query.name, static_cast<unsigned long long>(arguments.records), static_cast<unsigned long long>(rows),
-                times[3], times[0]);
-  }
-  // Ingest alone, then while one thread asks one query after another on the other core.
-  const Ingested alone = Ingest(log.get(), arguments, more / 2);
-  std::atomic<bool> stop{false};
-  std::atomic<uint64_t> asked{0};
-  std::thread asking([&] {
-    uint64_t other = 0;
-    while (!stop.load()) {
-      for (const QueryCase& query : Queries()) {
-        if (std::string(query.name) == "two unindexed" || stop.load()) continue;
-        FetchAll(*log, query.spec, &other);
-        asked.fetch_add(1);
-      }
-    }
-    sum += other;
-  });
-  const Ingested with = Ingest(log.get(), arguments, more / 2);
-  stop.store(true);
-  asking.join();
-  std::printf(
-      "{\"ingest_alone\": %.4g, \"ingest_with_queries\": %.4g, \"lost\": %.4g, \"queries_meanwhile\": %llu, "
-      "\"checksum\": %llu}\n",
-      alone.rate / 1e6, with.rate / 1e6, 1 - with.rate / alone.rate, static_cast<unsigned long long>(asked.load()),
-      static_cast<unsigned long long>(sum % 1000));
+  for (const QueryCase& query : Queries()) MeasureQuery(*log, query, arguments.records, &sum);
+  MeasureIngestMeanwhile(log.get(), arguments, more, &sum);
 }
 
 void RunRestart(const Arguments& arguments) {

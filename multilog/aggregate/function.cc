@@ -36,7 +36,7 @@ class ColumnFunction : public AggregateFunction {
     }
     for (const uint8_t* row : rows) {
       if (!IsPresent(column_, row, presence_offset_)) continue;
-      const uint64_t key = KeyOf(column_, row);
+      const uint64_t key = column_.keyed() ? KeyOf(column_, row) : HashOfParts(row);
       if (column_.is_float() && NumberOfKey(column_, key) != NumberOfKey(column_, key)) continue;
       visit(key);
     }
@@ -46,6 +46,14 @@ class ColumnFunction : public AggregateFunction {
   }
   const Column column_;
   const uint32_t presence_offset_;
+
+ private:
+  // In place of a key, where only its being another matters (DISTINCT).
+  uint64_t HashOfParts(const uint8_t* row) const {
+    uint64_t hash = 0;
+    for (uint32_t part = 0; part < column_.parts(); ++part) hash = SketchHash(hash ^ KeyOf(column_.part(part), row));
+    return hash;
+  }
 };
 
 class Count final : public AggregateFunction {
@@ -258,7 +266,6 @@ using Made = Result<std::shared_ptr<const AggregateFunction>>;
 
 Made MakeOfColumn(const std::string& name, const FunctionSpec& spec, const Schema& schema, const Column& column) {
   const std::string type(NameOf(column.type));
-  if (!column.keyed()) return Status(Code::kInvalid, "no " + name + " of a field of type " + type);
   if (name == "COUNT") return {std::make_shared<CountField>(schema, column)};
   if (name == "DISTINCT") return {std::make_shared<Distinct>(schema, column)};
   if (!column.is_number()) return Status(Code::kInvalid, "no " + name + " of a field of type " + type);
@@ -303,10 +310,39 @@ Made MakeFunction(const FunctionSpec& spec, const Schema& schema, const UserFunc
   for (const std::string& name : spec.group_by) {
     Result<Column> column = ColumnNamed(name, schema);
     if (!column.ok()) return column.status();
-    if (!column->keyed()) return Status(Code::kInvalid, "can't group by '" + name + "': longer than 8 bytes");
-    columns.push_back(*column);
+    for (uint32_t part = 0; part < column->parts(); ++part) columns.push_back(column->part(part));
   }
   return {std::make_shared<GroupedFunction>(*inner, schema, std::move(columns), spec.max_groups)};
+}
+
+static void SetKeys(const Field& field, const uint64_t* keys, RowBuilder* row) {
+  const Column& column = field.column;
+  if (column.is_float()) {
+    row->SetFloat(field.spec.name, NumberOfKey(column, *keys));
+  } else if (column.keyed()) {
+    row->Set(field.spec.name, static_cast<uint64_t>(IntegerOfKey(column, *keys)));
+  } else {
+    std::string bytes;
+    for (uint32_t part = 0; part < column.parts(); ++part) {
+      for (uint32_t i = column.part(part).bytes; i-- > 0;) bytes.push_back(static_cast<char>(keys[part] >> 8 * i));
+    }
+    row->SetBytes(field.spec.name, bytes);
+  }
+}
+
+std::vector<std::string> FormatKeys(const Schema& schema, const std::vector<std::string>& group_by,
+                                    const std::vector<uint64_t>& keys) {
+  std::vector<std::string> texts;
+  size_t next = 0;
+  for (const std::string& name : group_by) {
+    const Field* field = schema.Find(std::string_view(name).substr(0, name.find('[')));
+    if (field == nullptr || next + field->column.parts() > keys.size()) break;
+    RowBuilder row(schema);
+    SetKeys(*field, keys.data() + next, &row);
+    next += field->column.parts();
+    texts.push_back(FormatField(schema, *field, row.row().data()));
+  }
+  return texts;
 }
 
 GroupedFunction::GroupedFunction(std::shared_ptr<const AggregateFunction> inner, const Schema& schema,
@@ -354,7 +390,7 @@ Cells GroupedFunction::StateFor(Cells state, const uint64_t* keys) const {
 }
 
 void GroupedFunction::Add(Cells state, RowPointers rows) const {
-  uint64_t keys[4];
+  uint64_t keys[kMaxKeys];
   size_t in_groups = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (!KeysOf(rows[i], keys)) continue;
@@ -365,7 +401,7 @@ void GroupedFunction::Add(Cells state, RowPointers rows) const {
 }
 
 void GroupedFunction::Merge(Cells into, Cells from) const {
-  uint64_t keys[4];
+  uint64_t keys[kMaxKeys];
   inner_->Merge(into.From(2), from.From(2));
   for (size_t slot = 0; slot < slots_; ++slot) {
     const Cells entry = from.From(EntryAt(slot));
@@ -402,7 +438,7 @@ std::vector<Group> GroupedFunction::Groups(Cells state) const {
 }
 
 std::vector<Number> GroupedFunction::OutputsFor(Cells state, const uint8_t* row) const {
-  uint64_t keys[4];
+  uint64_t keys[kMaxKeys];
   size_t slot;
   if (!KeysOf(row, keys) || !Find(state, keys, &slot)) return std::vector<Number>(inner_->output_names().size());
   return inner_->Outputs(state.From(EntryAt(slot) + 1 + columns_.size()));

@@ -63,7 +63,7 @@ struct FunctionSpec {
   std::string field;
   // QUANTILE: which, between 0 and 1; an output each.
   std::vector<double> quantiles = {0.5, 0.9, 0.99};
-  // Up to 4 fields of at most 8 bytes each; one state per combination of their values.
+  // Up to 4 fields; one state per combination of their values.
   std::vector<std::string> group_by;
   // How many combinations are kept per writer and time bucket; rows of others are folded into one state, "the rest".
   uint32_t max_groups = 1024;
@@ -77,10 +77,16 @@ Result<std::shared_ptr<const AggregateFunction>> MakeFunction(const FunctionSpec
 
 // One group of a grouped state.
 struct Group {
+  // A key per field, and for fields of over 8 bytes one for each part of 8 (record/schema.h).
   std::vector<uint64_t> keys;
   bool is_rest = false;
   std::vector<Number> outputs;
 };
+
+// A group's keys as people write the values of its fields. REQUIRES that `group_by` are the fields of a function that
+// was made.
+std::vector<std::string> FormatKeys(const Schema& schema, const std::vector<std::string>& group_by,
+                                    const std::vector<uint64_t>& keys);
 
 // A table of groups, itself a function: Outputs are those of all groups together.
 //
@@ -102,6 +108,8 @@ class GroupedFunction final : public AggregateFunction {
  private:
   size_t EntryWords() const { return 1 + columns_.size() + inner_->words(); }
   size_t EntryAt(size_t slot) const { return 2 + inner_->words() + slot * EntryWords(); }
+  // All parts of 4 fields of the greatest width.
+  static constexpr size_t kMaxKeys = 32;
   bool KeysOf(const uint8_t* row, uint64_t* keys) const;
   // The state of the group: found, made, or that of the rest.
   Cells StateFor(Cells state, const uint64_t* keys) const;
@@ -109,7 +117,7 @@ class GroupedFunction final : public AggregateFunction {
 
   std::shared_ptr<const AggregateFunction> inner_;
   const Schema schema_;
-  std::vector<Column> columns_;
+  std::vector<Column> columns_;  // the parts of all fields
   uint32_t max_groups_;
   size_t slots_;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "multilog/expr/wide.h"
+
 namespace tapline::multilog {
 namespace {
 
@@ -43,6 +45,8 @@ void ExtractKeys(const Column& column, const uint8_t* rows, uint32_t stride, uin
       return Extract<double, uint64_t>(at, stride, count, keys, FloatKey);
     case FieldType::kBytes:
     case FieldType::kMac: {
+      if (column.bytes == 8)
+        return Extract<uint64_t, uint64_t>(at, stride, count, keys, [](uint64_t v) { return __builtin_bswap64(v); });
       for (uint32_t i = 0; i < count; ++i) {
         const uint64_t key = KeyOf(column, rows + size_t{i} * stride);
         std::memcpy(static_cast<uint8_t*>(keys) + size_t{i} * column.key_bytes(), &key, column.key_bytes());
@@ -108,7 +112,16 @@ uint32_t ChunkProgram::AddLeaf(const Leaf& leaf) {
 
 Node ChunkProgram::Renumbered(const Node& node, const std::vector<Leaf>& leaves) {
   Node result = node;
-  if (node.kind == Node::Kind::kLeaf) result.leaf = AddLeaf(leaves[node.leaf]);
+  if (node.kind == Node::Kind::kLeaf) {
+    const Leaf& leaf = leaves[node.leaf];
+    Clause parts;
+    if (leaf.kind == Leaf::Kind::kWide && !leaf.negated && AddParts(leaf, &parts) && !parts.empty()) {
+      result.kind = Node::Kind::kAnd;
+      for (const Leaf& part : parts) result.children.push_back({Node::Kind::kLeaf, AddLeaf(part), {}});
+      return result;
+    }
+    result.leaf = AddLeaf(leaf);
+  }
   for (Node& child : result.children) child = Renumbered(child, leaves);
   return result;
 }

@@ -12,6 +12,7 @@
 #include "multilog/aggregate/buckets.h"
 #include "multilog/aggregate/function.h"
 #include "multilog/expr/chunk_program.h"
+#include "multilog/expr/row_dispatch.h"
 
 namespace tapline::multilog {
 
@@ -58,10 +59,16 @@ struct Aggregate {
   std::vector<std::unique_ptr<PerWriter>> owned;  // control mutex
 };
 
+// Of a field, or of one part of a field of over 8 bytes, all parts of which are indexed together.
 struct Index {
   uint64_t id = 0;
+  // As it was asked for: "dst_ip", "path[2]".
   std::string field;
+  uint32_t part = 0;
   Column column;
+
+  // In archived segments.
+  std::string name() const { return part == 0 ? field : field + "#" + std::to_string(part); }
 };
 
 struct Pipeline {
@@ -80,7 +87,11 @@ struct Pipeline {
     Index index;
     uint32_t column = 0;  // in the program
   };
+  // Which pipeline it is: no two have the same, and none 0.
+  uint64_t serial = 0;
   ChunkProgram program;
+  // For pieces of a few rows: by the numbers of stages.
+  RowDispatch dispatch;
   uint32_t time_column = 0;
   std::vector<Stage> stages;
   bool has_dependent = false;

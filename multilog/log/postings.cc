@@ -27,10 +27,16 @@ uint64_t Postings::Key(uint32_t i) const {
   return WithKeys(*this, [&](const auto* all) { return static_cast<uint64_t>(all[i]); });
 }
 uint32_t Postings::LowerBound(uint64_t key) const {
+  if (key <= min_key) return 0;
+  if (key > max_key) return distinct;
+  if (dense()) return static_cast<uint32_t>(key - min_key);
   return WithKeys(
       *this, [&](const auto* all) { return static_cast<uint32_t>(std::lower_bound(all, all + distinct, key) - all); });
 }
 uint32_t Postings::UpperBound(uint64_t key) const {
+  if (key < min_key) return 0;
+  if (key >= max_key) return distinct;
+  if (dense()) return static_cast<uint32_t>(key - min_key + 1);
   return WithKeys(
       *this, [&](const auto* all) { return static_cast<uint32_t>(std::upper_bound(all, all + distinct, key) - all); });
 }

@@ -30,6 +30,9 @@ struct Postings {
   uint64_t min_key = 0, max_key = 0;
 
   uint64_t Key(uint32_t i) const;
+  // Whether all keys from the least to the greatest are there, so that none has to be searched for. (min_key and
+  // max_key may reach further than the keys do: those of rows that lack the field.)
+  bool dense() const { return distinct > 0 && max_key - min_key == distinct - 1; }
   // The first distinct key that is at least, or above, `key`. REQUIRES !sorted.
   uint32_t LowerBound(uint64_t key) const;
   uint32_t UpperBound(uint64_t key) const;

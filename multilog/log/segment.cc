@@ -71,7 +71,8 @@ void Segment::PrefetchKeys(uint64_t filter, std::span<const uint64_t> indexes) c
   for (const uint64_t index : indexes) {
     const Postings* postings = IndexOf(index);
     if (postings == nullptr || postings->sorted) continue;
-    const uint32_t key_bytes = postings->distinct * postings->key_bytes, start_bytes = postings->distinct * 4;
+    const uint32_t key_bytes = postings->dense() ? 0 : postings->distinct * postings->key_bytes;
+    const uint32_t start_bytes = postings->distinct * 4;
     for (uint32_t at = 0; at < key_bytes && at < kLines * 64; at += 64)
       __builtin_prefetch(static_cast<const uint8_t*>(postings->keys) + at);
     for (uint32_t at = 0; at < start_bytes && at < kLines * 64; at += 64)

@@ -5,6 +5,12 @@
 #include "multilog/log/copy_rows.h"
 
 namespace tapline::multilog {
+namespace {
+
+// Up to so many rows are looked at one by one: setting up a chunk's columns and bits would take longer.
+constexpr uint32_t kFewRows = 8;
+
+}  // namespace
 
 WriterLog::WriterLog(const Shared& shared, uint32_t number, uint64_t first)
     : shared_(shared), number_(number), tail_(first), first_(first), next_(first) {}
@@ -91,6 +97,7 @@ bool WriterLog::OpenSegment() {
                               shared_.arenas->arena_bytes(), shared_.heap_bytes);
   segment_ = segment;
   offset_ = static_cast<uint32_t>(next_ - first);
+  opened_ = 0;
   for (KeyBuffer& keys : keys_) keys.count = 0;
   Put(first / shared_.segment_rows, segment);
   return true;
@@ -128,7 +135,11 @@ void WriterLog::AppendPiece(const Pipeline& pipeline, const uint8_t* rows, uint3
   }
   segment_->WidenZones(offset_, count, least, greatest);
   if (!pipeline.indexes.empty()) KeepKeys(pipeline, count);
-  if (!pipeline.stages.empty()) RunFilters(pipeline, next_ + count, least, greatest);
+  if (opened_ != pipeline.serial) OpenStages(pipeline);
+  if (count <= kFewRows && !pipeline.has_dependent)
+    RunFiltersByRow(pipeline, next_ + count);
+  else
+    RunFilters(pipeline, next_ + count, least, greatest);
   offset_ += count;
   next_ += count;
   if (greatest > newest_time_.load(std::memory_order_relaxed)) newest_time_.store(greatest, std::memory_order_release);
@@ -154,42 +165,76 @@ void WriterLog::KeepKeys(const Pipeline& pipeline, uint32_t count) {
   }
 }
 
+// Once per segment and pipeline: from here on each filter and aggregate answers for all rows of this writer.
+void WriterLog::OpenStages(const Pipeline& pipeline) {
+  auto begin = [this](std::atomic<uint64_t>& covered_from) {
+    if (covered_from.load(std::memory_order_relaxed) == kNotYet) covered_from.store(next_, std::memory_order_release);
+  };
+  for (const Pipeline::Stage& stage : pipeline.stages) {
+    begin(stage.filter->covered_from[number_]);
+    // Readers scan where there is no memory for postings.
+    if (!stage.filter->everything) (void)segment_->OpenPostings(stage.filter->id, offset_);
+    for (const auto& aggregate : stage.aggregates)
+      begin(aggregate->per_writer[number_].load(std::memory_order_acquire)->covered_from);
+  }
+  opened_ = pipeline.serial;
+}
+
 void WriterLog::RunFilters(const Pipeline& pipeline, uint64_t version, uint64_t least, uint64_t greatest) {
   if (pipeline.has_dependent) RunDependent(pipeline);
   const uint8_t* rows[kChunkRows];
   ChunkBits selected;
   for (size_t i = 0; i < pipeline.stages.size(); ++i) {
     const Pipeline::Stage& stage = pipeline.stages[i];
-    std::atomic<uint64_t>& covered = stage.filter->covered_from[number_];
-    if (covered.load(std::memory_order_relaxed) == kNotYet) covered.store(next_, std::memory_order_release);
     if (stage.dependent)
       selected = dependent_bits_[i];
     else
       pipeline.program.Select(stage.number, &scratch_, &selected);
+    if (!AnyBit(selected)) continue;
     if (!stage.filter->everything) KeepPostings(stage, selected);
     if (stage.aggregates.empty()) continue;
     uint32_t count = 0;
-    if (AnyBit(selected)) ForEachBit(selected, [&](uint32_t row) { rows[count++] = scratch_.row(row); });
+    ForEachBit(selected, [&](uint32_t row) { rows[count++] = scratch_.row(row); });
     for (const auto& aggregate : stage.aggregates) {
       Aggregate::PerWriter& mine = *aggregate->per_writer[number_].load(std::memory_order_acquire);
-      if (mine.covered_from.load(std::memory_order_relaxed) == kNotYet)
-        mine.covered_from.store(next_, std::memory_order_release);
-      if (count > 0) mine.buckets->Fold({rows, count}, least, greatest, shared_.schema->time().offset, version);
+      mine.buckets->Fold({rows, count}, least, greatest, shared_.schema->time().offset, version);
     }
   }
 }
 
+void WriterLog::RunFiltersByRow(const Pipeline& pipeline, uint64_t version) {
+  const Schema& schema = *shared_.schema;
+  for (uint32_t i = 0; i < scratch_.count(); ++i) {
+    const uint8_t* row = scratch_.row(i);
+    pipeline.dispatch.ForEachCandidate(row, [&](uint32_t number) {
+      const Pipeline::Stage& stage = pipeline.stages[number];
+      if (!stage.filter->everything) {
+        if (!stage.filter->expression.Matches(row, schema)) return;
+        const uint32_t offset = offset_ + i;
+        KeepOffsets(stage, &offset, 1);
+      }
+      for (const auto& aggregate : stage.aggregates) {
+        Aggregate::PerWriter& mine = *aggregate->per_writer[number_].load(std::memory_order_acquire);
+        const uint64_t time = TimeOf(schema, row);
+        mine.buckets->Fold({&row, 1}, time, time, schema.time().offset, version);
+      }
+    });
+  }
+}
+
 void WriterLog::KeepPostings(const Pipeline::Stage& stage, const ChunkBits& selected) {
-  FilterPostings* postings = segment_->OpenPostings(stage.filter->id, offset_);
-  if (postings == nullptr) return;  // readers scan where there are none
   uint32_t offsets[kChunkRows];
   uint32_t count = 0;
-  if (AnyBit(selected)) ForEachBit(selected, [&](uint32_t row) { offsets[count++] = offset_ + row; });
-  if (count > 0 && !segment_->AppendPostings(postings, offsets, count)) {
-    // What was kept is no longer all: it is disowned, and readers scan this segment.
-    stage.filter->lost_postings.fetch_add(count, std::memory_order_relaxed);
-    postings->covered_from.store(kMaxSegmentRows, std::memory_order_release);
-  }
+  ForEachBit(selected, [&](uint32_t row) { offsets[count++] = offset_ + row; });
+  KeepOffsets(stage, offsets, count);
+}
+
+void WriterLog::KeepOffsets(const Pipeline::Stage& stage, const uint32_t* offsets, uint32_t count) {
+  FilterPostings* postings = segment_->OpenPostings(stage.filter->id, offset_);
+  if (postings == nullptr || segment_->AppendPostings(postings, offsets, count)) return;
+  // What was kept is no longer all: it is disowned, and readers scan this segment.
+  stage.filter->lost_postings.fetch_add(count, std::memory_order_relaxed);
+  postings->covered_from.store(kMaxSegmentRows, std::memory_order_release);
 }
 
 // Row by row: filters see the aggregates as they were before the row, then the aggregates take it.

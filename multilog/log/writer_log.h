@@ -96,11 +96,14 @@ class WriterLog {
   std::atomic<Segment*>* Place(uint64_t number) const;
   void AppendPiece(const Pipeline& pipeline, const uint8_t* rows, uint32_t count);
   void KeepKeys(const Pipeline& pipeline, uint32_t count);
+  void OpenStages(const Pipeline& pipeline);
   void RunFilters(const Pipeline& pipeline, uint64_t version, uint64_t least, uint64_t greatest);
+  void RunFiltersByRow(const Pipeline& pipeline, uint64_t version);
   void RunDependent(const Pipeline& pipeline);
   Number ValueOf(const Pipeline& pipeline, const AggregateRef& reference, const uint8_t* row);
   void FoldRunning(const Aggregate& aggregate, const uint8_t* row);
   void KeepPostings(const Pipeline::Stage& stage, const ChunkBits& selected);
+  void KeepOffsets(const Pipeline::Stage& stage, const uint32_t* offsets, uint32_t count);
   void BeginSeal(const Pipeline& pipeline);
   void SealStep();
   void FinishSeal();
@@ -119,6 +122,8 @@ class WriterLog {
   uint64_t next_;
   Segment* segment_ = nullptr;
   uint32_t offset_ = 0;  // in segment_
+  // The pipeline whose filters have postings in segment_; 0: none yet.
+  uint64_t opened_ = 0;
   ChunkScratch scratch_;
   std::vector<ChunkBits> dependent_bits_;
   std::vector<KeyBuffer> keys_;

@@ -8,6 +8,11 @@ namespace {
 
 // Rows ahead that are fetched while one is checked.
 constexpr size_t kPrefetchAhead = 12;
+// A list of offsets takes 0.7 ns for each, a row that is not in the cache some 20.
+constexpr size_t kLongerList = 32;
+// Offsets to a cache line, and how many of them are fetched ahead in a long list.
+constexpr uint32_t kLineOffsets = 32;
+constexpr uint32_t kOffsetsAhead = 512;
 constexpr uint32_t kBitWords = kMaxSegmentRows / 64;
 
 void PrefetchRow(const uint8_t* row, uint32_t row_bytes) {
@@ -15,11 +20,18 @@ void PrefetchRow(const uint8_t* row, uint32_t row_bytes) {
   __builtin_prefetch(row + row_bytes - 1);
 }
 
+bool MayHold(const Leaf& leaf, const Postings& postings) {
+  return leaf.mask != ~uint64_t{0} || std::any_of(leaf.ranges.begin(), leaf.ranges.end(), [&](const KeyRange& range) {
+           return range.low <= postings.max_key && range.high >= postings.min_key;
+         });
+}
+
 // Runs of offsets in the postings that satisfy the leaf: visit(first, last) of postings.offsets.
 template <typename Visit>
 void ForEachRun(const Leaf& leaf, const Postings& postings, Visit&& visit) {
   if (leaf.mask == ~uint64_t{0}) {
     for (const KeyRange& range : leaf.ranges) {
+      if (range.high < postings.min_key || range.low > postings.max_key) continue;
       const uint32_t begin = postings.starts[postings.LowerBound(range.low)],
                      end = postings.starts[postings.UpperBound(range.high)];
       if (begin < end) visit(begin, end);
@@ -55,92 +67,54 @@ void OffsetsOf(const std::vector<uint64_t>& bits, std::vector<uint16_t>* offsets
   }
 }
 
-// Keeps of `offsets` what is in [begin, end), which ascends too: merged if they are of like length, else searched.
-void IntersectSorted(const uint16_t* begin, const uint16_t* end, std::vector<uint16_t>* offsets) {
-  size_t kept = 0;
-  const bool search = static_cast<size_t>(end - begin) > 16 * offsets->size();
-  for (const uint16_t offset : *offsets) {
-    if (search)
-      begin = std::lower_bound(begin, end, offset);
-    else
-      while (begin < end && *begin < offset) ++begin;
-    if (begin == end) break;
-    if (*begin == offset) (*offsets)[kept++] = offset;
-  }
-  offsets->resize(kept);
-}
-
 }  // namespace
-
-bool SameClauses(const std::vector<Clause>& a, const std::vector<Clause>& b) {
-  auto same = [](const Clause& x, const Clause& y) {
-    return x.size() == y.size() && std::all_of(x.begin(), x.end(), [&](const Leaf& leaf) {
-             return std::any_of(y.begin(), y.end(), [&](const Leaf& other) { return leaf.SameAs(other); });
-           });
-  };
-  return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const Clause& x) {
-           return std::any_of(b.begin(), b.end(), [&](const Clause& y) { return same(x, y); });
-         });
-}
-
-// If every clause limits the time, that of the plan is limited too, and zones can tell.
-static void NarrowTime(QueryPlan* plan) {
-  if (!plan->clauses) return;
-  uint64_t low = ~uint64_t{0}, high = 0;
-  for (const Clause& clause : *plan->clauses) {
-    const auto leaf = std::find_if(clause.begin(), clause.end(), [&](const Leaf& l) {
-      return l.kind == Leaf::Kind::kKeys && l.column == plan->schema.time() && l.mask == ~uint64_t{0};
-    });
-    if (leaf == clause.end()) return;
-    low = std::min(low, leaf->ranges.front().low);
-    high = std::max(high, leaf->ranges.back().high);
-  }
-  plan->time_low = std::max(plan->time_low, low);
-  plan->time_high = std::min(plan->time_high, high);
-}
-
-Result<std::shared_ptr<QueryPlan>> MakePlan(const Schema& schema, std::shared_ptr<const Expression> expression,
-                                            uint64_t time_low, uint64_t time_high, std::vector<Index> indexes,
-                                            Expression::Values values) {
-  if (time_low > time_high) return Status(Code::kInvalid, "the time ends before it begins");
-  auto plan = std::make_shared<QueryPlan>(schema);
-  plan->expression = std::move(expression);
-  plan->clauses = plan->expression->Dnf();
-  plan->time_low = time_low;
-  plan->time_high = time_high;
-  plan->indexes = std::move(indexes);
-  plan->values = std::move(values);
-  plan->program.Add(*plan->expression);
-  NarrowTime(plan.get());
-  return plan;
-}
 
 const Postings* SegmentMatcher::Usable(const Leaf& leaf, const Segment& segment) const {
   if (leaf.kind != Leaf::Kind::kKeys) return nullptr;
   for (const Index& index : plan_->indexes) {
     if (index.column != leaf.column) continue;
     const Postings* postings = segment.IndexOf(index.id);
-    if (postings != nullptr && !postings->sorted) return postings;
+    if (postings != nullptr) return postings;
   }
   return nullptr;
 }
 
-// The clause's indexed leaves, fewest rows first. False if it has none.
-bool SegmentMatcher::Choose(const Clause& clause, const Segment& segment, std::vector<Choice>* choices) const {
-  choices->clear();
+SegmentMatcher::SegmentMatcher(std::shared_ptr<const QueryPlan> plan) : plan_(std::move(plan)), marks_(kBitWords, 0) {}
+
+// The clause's indexed leaves into choices_, fewest rows first. False if it has none.
+bool SegmentMatcher::Choose(const Clause& clause, const Segment& segment) {
+  choices_.clear();
   for (const Leaf& leaf : clause) {
     const Postings* postings = Usable(leaf, segment);
     if (postings == nullptr) continue;
+    // Ascending keys have no postings, but show where there is nothing.
+    if (postings->sorted && MayHold(leaf, *postings)) continue;
     uint64_t count = 0;
-    ForEachRun(leaf, *postings, [&](uint32_t begin, uint32_t end) { count += end - begin; });
-    choices->push_back({&leaf, postings, count});
+    if (!postings->sorted) ForEachRun(leaf, *postings, [&](uint32_t begin, uint32_t end) { count += end - begin; });
+    choices_.push_back({&leaf, postings, count});
   }
-  std::sort(choices->begin(), choices->end(), [](const Choice& a, const Choice& b) { return a.count < b.count; });
+  std::sort(choices_.begin(), choices_.end(), [](const Choice& a, const Choice& b) { return a.count < b.count; });
   // Where most rows would have to be looked at one by one anyway, a scan is faster.
-  return !choices->empty() && (choices->size() == clause.size() || choices->front().count <= segment.capacity() / 4);
+  return !choices_.empty() && (choices_.size() == clause.size() || choices_.front().count <= segment.capacity() / 4);
 }
 
-SegmentMatcher::Way SegmentMatcher::Estimate(Segment* segment, uint32_t begin, uint32_t end, uint64_t* rows) const {
+void SegmentMatcher::PrefetchOffsets(const Segment& segment) const {
+  // A few lines; the CPU itself goes on from there.
+  constexpr uint32_t kLines = 4;
+  if (plan_->stored != nullptr) return;
+  for (const Clause& clause : plan_->lookups) {
+    for (const Leaf& leaf : clause) {
+      const Postings* postings = Usable(leaf, segment);
+      if (postings == nullptr || !postings->dense() || leaf.mask != ~uint64_t{0} || leaf.ranges.size() != 1) continue;
+      ForEachRun(leaf, *postings, [&](uint32_t begin, uint32_t end) {
+        for (uint32_t at = begin; at < end && at < begin + kLines * 32; at += 32)
+          __builtin_prefetch(postings->offsets + at);
+      });
+    }
+  }
+}
+
+SegmentMatcher::Way SegmentMatcher::Estimate(const Segment* segment, uint32_t begin, uint32_t end, uint64_t* rows) {
   *rows = 0;
   if (segment->greatest_time() < plan_->time_low || segment->least_time() > plan_->time_high) return Way::kSkip;
   if (plan_->stored != nullptr) {
@@ -151,10 +125,9 @@ SegmentMatcher::Way SegmentMatcher::Estimate(Segment* segment, uint32_t begin, u
     }
   }
   bool indexed = plan_->clauses.has_value() && plan_->stored == nullptr;
-  std::vector<Choice> choices;
-  for (size_t i = 0; indexed && i < plan_->clauses->size(); ++i) {
-    indexed = Choose((*plan_->clauses)[i], *segment, &choices);
-    if (indexed) *rows += choices[0].count;
+  for (size_t i = 0; indexed && i < plan_->lookups.size(); ++i) {
+    indexed = Choose(plan_->lookups[i], *segment);
+    if (indexed) *rows += choices_[0].count;
   }
   if (indexed) return *rows == 0 ? Way::kSkip : Way::kIndex;
   *rows = end - begin;
@@ -170,28 +143,12 @@ SegmentMatcher::Way SegmentMatcher::Match(Segment* segment, uint32_t begin, uint
   *rows = segment->rows();
   const bool archived = segment->source != nullptr;
   if (way == Way::kIndex) {
-    // Candidates first: of an archived segment only their zones are brought.
-    if (!archived) {
+    if (!archived)
       ByIndex(*segment, out);
-    } else {
-      bits_.assign(kBitWords, 0);
-      std::vector<Choice> choices;
-      for (const Clause& clause : *plan_->clauses) {
-        Choose(clause, *segment, &choices);
-        ForEachRun(*choices[0].leaf, *choices[0].postings, [&](uint32_t first, uint32_t last) {
-          for (uint32_t i = first; i < last; ++i) Set(&bits_, choices[0].postings->offsets[i]);
-        });
-      }
-      OffsetsOf(bits_, out);
-      const uint64_t wanted = WantedZones(*segment, out, begin, end);
-      std::erase_if(*out, [&](uint16_t offset) { return (wanted >> offset / kChunkRows & 1) == 0; });
-      *keep = segment->source->Rows(wanted);
-      if (*keep == nullptr) return out->clear(), Way::kUnreadable;
+    else if (!CandidatesOfArchived(segment, begin, end, out, keep))
+      return Way::kUnreadable;
+    else
       *rows = keep->get();
-      std::erase_if(*out, [&](uint16_t offset) {
-        return !plan_->expression->Matches(*rows + size_t{offset} * segment->row_bytes(), plan_->schema, plan_->values);
-      });
-    }
     std::erase_if(*out, [&](uint16_t offset) { return offset < begin || offset >= end; });
   } else {
     if (archived) {
@@ -238,28 +195,45 @@ bool SegmentMatcher::ByStored(Segment* segment, uint32_t begin, uint32_t end, st
   return true;
 }
 
-bool SegmentMatcher::ByIndex(const Segment& segment, std::vector<uint16_t>* out) {
-  std::vector<Choice> choices;
-  const std::vector<Clause>& clauses = *plan_->clauses;
-  if (clauses.size() == 1) {
-    Choose(clauses[0], segment, &choices);
-    ClauseOffsets(segment, clauses[0], &choices, out);
-    return true;
+// Candidates first, then of their rows only those zones are brought.
+bool SegmentMatcher::CandidatesOfArchived(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out,
+                                          std::shared_ptr<const uint8_t>* keep) {
+  bits_.assign(kBitWords, 0);
+  for (const Clause& clause : plan_->lookups) {
+    Choose(clause, *segment);
+    const Choice& driver = choices_[0];
+    ForEachRun(*driver.leaf, *driver.postings, [&](uint32_t first, uint32_t last) {
+      for (uint32_t i = first; i < last; ++i) Set(&bits_, driver.postings->offsets[i]);
+    });
   }
-  Bits all(kBitWords, 0);
-  for (const Clause& clause : clauses) {
-    Choose(clause, segment, &choices);
-    ClauseOffsets(segment, clause, &choices, &part_);
-    for (const uint16_t offset : part_) Set(&all, offset);
-  }
-  OffsetsOf(all, out);
+  OffsetsOf(bits_, out);
+  const uint64_t wanted = WantedZones(*segment, out, begin, end);
+  std::erase_if(*out, [&](uint16_t offset) { return (wanted >> offset / kChunkRows & 1) == 0; });
+  *keep = segment->source->Rows(wanted);
+  if (*keep == nullptr) return out->clear(), false;
+  std::erase_if(*out, [&](uint16_t offset) {
+    return !plan_->expression->Matches(keep->get() + size_t{offset} * segment->row_bytes(), plan_->schema,
+                                       plan_->values);
+  });
   return true;
 }
 
-void SegmentMatcher::ClauseOffsets(const Segment& segment, const Clause& clause, std::vector<Choice>* choices,
-                                   std::vector<uint16_t>* out) {
+void SegmentMatcher::ByIndex(const Segment& segment, std::vector<uint16_t>* out) {
+  const std::vector<Clause>& clauses = plan_->lookups;
+  if (clauses.size() == 1) return ClauseOffsets(segment, clauses[0], out);  // Estimate has chosen
+  Bits all(kBitWords, 0);
+  for (const Clause& clause : clauses) {
+    Choose(clause, segment);
+    ClauseOffsets(segment, clause, &part_);
+    for (const uint16_t offset : part_) Set(&all, offset);
+  }
+  OffsetsOf(all, out);
+}
+
+// REQUIRES that choices_ are those of the clause.
+void SegmentMatcher::ClauseOffsets(const Segment& segment, const Clause& clause, std::vector<uint16_t>* out) {
   out->clear();
-  const Choice& driver = (*choices)[0];
+  const Choice& driver = choices_[0];
   if (driver.count == 0) return;
   uint32_t runs = 0, first = 0, last = 0;
   ForEachRun(*driver.leaf, *driver.postings, [&](uint32_t begin, uint32_t end) { first = begin, last = end, ++runs; });
@@ -269,31 +243,44 @@ void SegmentMatcher::ClauseOffsets(const Segment& segment, const Clause& clause,
     BitsOf(*driver.leaf, *driver.postings, &bits_);
     OffsetsOf(bits_, out);
   }
-  std::vector<Choice> done{driver};
-  for (size_t i = 1; i < choices->size() && !out->empty(); ++i) {
-    // A list far longer than what is left costs more than looking at the rows.
-    if ((*choices)[i].count > 256 * out->size()) break;
-    IntersectWith((*choices)[i], out);
-    done.push_back((*choices)[i]);
-  }
-  if (done.size() < clause.size()) Verify(clause, done, segment.rows(), out);
+  size_t done = 1;
+  // A list far longer than what is left costs more than looking at the rows.
+  while (done < choices_.size() && !out->empty() && choices_[done].count <= kLongerList * out->size())
+    IntersectWith(choices_[done++], out);
+  if (done < clause.size()) Verify(clause, done, segment.rows(), out);
 }
 
+// What is left is marked, and the other list asks for marks: the time is that of the two lengths, whatever is in them.
 void SegmentMatcher::IntersectWith(const Choice& other, std::vector<uint16_t>* offsets) {
   uint32_t runs = 0, first = 0, last = 0;
   ForEachRun(*other.leaf, *other.postings, [&](uint32_t begin, uint32_t end) { first = begin, last = end, ++runs; });
-  if (runs == 1 && Ascends(*other.postings, first, last))
-    return IntersectSorted(other.postings->offsets + first, other.postings->offsets + last, offsets);
-  BitsOf(*other.leaf, *other.postings, &other_bits_);
-  std::erase_if(*offsets, [&](uint16_t offset) { return !Get(other_bits_, offset); });
+  if (runs != 1 || !Ascends(*other.postings, first, last)) {
+    BitsOf(*other.leaf, *other.postings, &other_bits_);
+    std::erase_if(*offsets, [&](uint16_t offset) { return !Get(other_bits_, offset); });
+    return;
+  }
+  for (const uint16_t offset : *offsets) Set(&marks_, offset);
+  both_.resize(offsets->size() + 1);
+  size_t kept = 0;
+  for (uint32_t i = first; i < last; ++i) {
+    // The CPU's own prefetching ends with each page of 4 KiB.
+    if (i % kLineOffsets == 0) __builtin_prefetch(other.postings->offsets + i + kOffsetsAhead);
+    const uint16_t offset = other.postings->offsets[i];
+    both_[kept] = offset;
+    kept += Get(marks_, offset);
+  }
+  for (const uint16_t offset : *offsets) marks_[offset / 64] = 0;
+  both_.resize(kept);
+  offsets->swap(both_);
 }
 
-void SegmentMatcher::Verify(const Clause& clause, const std::vector<Choice>& done, const uint8_t* rows,
-                            std::vector<uint16_t>* offsets) const {
-  std::vector<const Leaf*> rest;
+// Keeps of `offsets` those whose rows satisfy what the first `done` choices have not shown.
+void SegmentMatcher::Verify(const Clause& clause, size_t done, const uint8_t* rows, std::vector<uint16_t>* offsets) {
+  const auto shown = choices_.begin() + static_cast<ptrdiff_t>(done);
+  rest_.clear();
   for (const Leaf& leaf : clause) {
-    if (std::none_of(done.begin(), done.end(), [&](const Choice& choice) { return choice.leaf == &leaf; }))
-      rest.push_back(&leaf);
+    if (std::none_of(choices_.begin(), shown, [&](const Choice& choice) { return choice.leaf == &leaf; }))
+      rest_.push_back(&leaf);
   }
   const uint32_t row_bytes = plan_->schema.row_bytes();
   size_t kept = 0;
@@ -301,7 +288,7 @@ void SegmentMatcher::Verify(const Clause& clause, const std::vector<Choice>& don
     if (i + kPrefetchAhead < offsets->size())
       PrefetchRow(rows + size_t{(*offsets)[i + kPrefetchAhead]} * row_bytes, row_bytes);
     const uint8_t* row = rows + size_t{(*offsets)[i]} * row_bytes;
-    const bool all = std::all_of(rest.begin(), rest.end(), [&](const Leaf* leaf) {
+    const bool all = std::all_of(rest_.begin(), rest_.end(), [&](const Leaf* leaf) {
       return Evaluate(*leaf, row, plan_->schema, plan_->values) == Truth::kTrue;
     });
     (*offsets)[kept] = (*offsets)[i];
@@ -343,12 +330,13 @@ void SegmentMatcher::KeepWithinTime(const Segment& segment, const uint8_t* rows,
 
 Cursor::Cursor(Snapshot snapshot, std::shared_ptr<const QueryPlan> plan)
     : snapshot_(std::move(snapshot)), plan_(plan), matcher_(std::move(plan)) {
+  auto asks = [](const Clause& clause, const Index& index) {
+    return std::any_of(clause.begin(), clause.end(),
+                       [&](const Leaf& leaf) { return leaf.kind == Leaf::Kind::kKeys && leaf.column == index.column; });
+  };
   for (const Index& index : plan_->indexes) {
-    for (const Leaf& leaf : plan_->expression->leaves()) {
-      if (leaf.kind != Leaf::Kind::kKeys || leaf.column != index.column) continue;
+    if (std::any_of(plan_->lookups.begin(), plan_->lookups.end(), [&](const Clause& c) { return asks(c, index); }))
       index_ids_.push_back(index.id);
-      break;
-    }
   }
 }
 
@@ -376,6 +364,7 @@ void Cursor::PrefetchSegments(const Snapshot::View& view) const {
   if (const Segment* segment = ahead(6)) segment->PrefetchTables(filter, index_ids_);
   if (const Segment* segment = ahead(4)) segment->PrefetchPostings(filter, index_ids_);
   if (const Segment* segment = ahead(2)) segment->PrefetchKeys(filter, index_ids_);
+  if (const Segment* segment = ahead(1)) matcher_.PrefetchOffsets(*segment);
 }
 
 bool Cursor::NextSegment(bool may_change) {
@@ -445,9 +434,10 @@ std::string Explain(const Snapshot& snapshot, std::shared_ptr<const QueryPlan> p
     for (const Clause& clause : *plan->clauses) {
       out << "  " << (clause.empty() ? "everything" : "");
       for (size_t i = 0; i < clause.size(); ++i) {
-        const bool indexed = clause[i].kind == Leaf::Kind::kKeys &&
+        const bool wide = clause[i].kind == Leaf::Kind::kWide && !clause[i].negated;
+        const bool indexed = (clause[i].kind == Leaf::Kind::kKeys || wide) &&
                              std::any_of(plan->indexes.begin(), plan->indexes.end(),
-                                         [&](const Index& index) { return index.column == clause[i].column; });
+                                         [&](const Index& index) { return index.column == clause[i].column.part(0); });
         out << (i > 0 ? " && " : "") << Describe(clause[i], plan->schema) << (indexed ? " [indexed]" : "");
       }
       out << '\n';

@@ -34,6 +34,8 @@ struct QueryPlan {
   uint64_t time_low = 0, time_high = kAllTime;  // both inclusive
   // Not if there are too many clauses.
   std::optional<std::vector<Clause>> clauses;
+  // The same for indexes to look for: comparisons of indexed fields of over 8 bytes are made of their parts.
+  std::vector<Clause> lookups;
   std::vector<Index> indexes;
   Expression::Values values;
   ChunkProgram program;
@@ -59,7 +61,7 @@ struct QueryStatistics {
 // The rows of one segment that match. One thread's.
 class SegmentMatcher {
  public:
-  explicit SegmentMatcher(std::shared_ptr<const QueryPlan> plan) : plan_(std::move(plan)) {}
+  explicit SegmentMatcher(std::shared_ptr<const QueryPlan> plan);
 
   enum class Way : uint8_t { kSkip, kStored, kIndex, kScan, kUnreadable };
   // Offsets of matching rows among [begin, end) of the segment, ascending, into `out` (cleared); `rows` is set to where
@@ -67,7 +69,9 @@ class SegmentMatcher {
   Way Match(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out, const uint8_t** rows,
             std::shared_ptr<const uint8_t>* keep);
   // What Match would do, and roughly how many rows it would look at.
-  Way Estimate(Segment* segment, uint32_t begin, uint32_t end, uint64_t* rows) const;
+  Way Estimate(const Segment* segment, uint32_t begin, uint32_t end, uint64_t* rows);
+  // Brings the offsets that Match will read of this segment into the cache.
+  void PrefetchOffsets(const Segment& segment) const;
 
  private:
   struct Choice {
@@ -78,29 +82,27 @@ class SegmentMatcher {
   using Bits = std::vector<uint64_t>;
 
   const Postings* Usable(const Leaf& leaf, const Segment& segment) const;
-  bool Choose(const Clause& clause, const Segment& segment, std::vector<Choice>* choices) const;
+  bool Choose(const Clause& clause, const Segment& segment);
   bool ByStored(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out);
-  bool ByIndex(const Segment& segment, std::vector<uint16_t>* out);
-  void ClauseOffsets(const Segment& segment, const Clause& clause, std::vector<Choice>* choices,
-                     std::vector<uint16_t>* out);
+  bool CandidatesOfArchived(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out,
+                            std::shared_ptr<const uint8_t>* keep);
+  void ByIndex(const Segment& segment, std::vector<uint16_t>* out);
+  void ClauseOffsets(const Segment& segment, const Clause& clause, std::vector<uint16_t>* out);
   void IntersectWith(const Choice& other, std::vector<uint16_t>* offsets);
   void Scan(const Segment& segment, const uint8_t* rows, uint32_t begin, uint32_t end, std::vector<uint16_t>* out);
-  void Verify(const Clause& clause, const std::vector<Choice>& done, const uint8_t* rows,
-              std::vector<uint16_t>* offsets) const;
+  void Verify(const Clause& clause, size_t done, const uint8_t* rows, std::vector<uint16_t>* offsets);
   void KeepWithinTime(const Segment& segment, const uint8_t* rows, std::vector<uint16_t>* offsets) const;
   uint64_t WantedZones(const Segment& segment, const std::vector<uint16_t>* offsets, uint32_t begin,
                        uint32_t end) const;
-  bool NeedsRows() const;
-
   std::shared_ptr<const QueryPlan> plan_;
   ChunkScratch scratch_;
   Bits bits_, other_bits_;
-  std::vector<uint16_t> part_;
-  // Of the clause being worked on: leaves that are still to be checked on rows.
-  struct Pending {
-    const Clause* clause;
-    std::vector<Choice> done;
-  };
+  // All 0 between calls.
+  Bits marks_;
+  std::vector<uint16_t> part_, both_;
+  // Of the clause that was looked at last.
+  std::vector<Choice> choices_;
+  std::vector<const Leaf*> rest_;
 };
 
 // A stream of matching rows.

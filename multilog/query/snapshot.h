@@ -2,7 +2,9 @@
 // Rows, indexes, filters and aggregates read with the same snapshot show the same rows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "multilog/log/writer_log.h"
@@ -25,6 +27,13 @@ class Snapshot {
   }
   // Whether the tails were those of a freeze.
   bool frozen() const { return frozen_; }
+  // The state as of those tails, by writer number: rows behind them, and of other writers, are not seen.
+  void CutTo(std::span<const uint64_t> tails) {
+    for (View& view : views_) {
+      const uint32_t writer = view.log->number();
+      view.tail = std::max(view.first, std::min(view.tail, writer < tails.size() ? tails[writer] : 0));
+    }
+  }
 
  private:
   friend class MultiLog;

@@ -9,7 +9,8 @@
 //
 // Each field, or element of a list, up to 8 bytes wide has a *key*: an unsigned number of 1, 2, 4 or 8 bytes in the
 // same order as the values (signed numbers offset, floats with -0 as 0 and NaN above all). Filters, indexes and zone
-// maps see keys only.
+// maps see keys only. A wider one (an IPv6 address) has a key for each 8 bytes begun, its *parts*, the first of which
+// weighs most.
 #pragma once
 
 #include <cstdint>
@@ -67,6 +68,16 @@ struct Column {
   // Of its key: 1, 2, 4 or 8.
   uint32_t key_bytes() const { return bytes <= 2 ? bytes : bytes <= 4 ? 4 : 8; }
   uint64_t max_key() const { return key_bytes() == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * key_bytes())) - 1; }
+  uint32_t parts() const { return (bytes + 7) / 8; }
+  // REQUIRES i < parts().
+  Column part(uint32_t i) const {
+    if (keyed()) return *this;
+    Column result = *this;
+    result.offset += 8 * i;
+    result.type = FieldType::kBytes;
+    result.bytes = bytes - 8 * i < 8 ? bytes - 8 * i : 8;
+    return result;
+  }
   bool is_float() const { return type == FieldType::kF32 || type == FieldType::kF64; }
   bool is_signed() const { return type >= FieldType::kI8 && type <= FieldType::kI64; }
   // Whether sums, averages and arithmetic make sense.

@@ -154,7 +154,7 @@ Status Storage::Archive(WriterLog* log, Segment* segment, const std::vector<Inde
   std::vector<std::pair<std::string, const Postings*>> kept;
   for (const Index& index : indexes) {
     const Postings* postings = segment->IndexOf(index.id);
-    if (postings != nullptr && !postings->sorted) kept.emplace_back(index.field, postings);
+    if (postings != nullptr && !postings->sorted) kept.emplace_back(index.name(), postings);
   }
   const uint64_t number = segment->first() / segment_rows_;
   const std::vector<uint8_t> bytes = EncodeArchive(*segment, schema_crc_, options_.compression_level, kept);
@@ -179,7 +179,7 @@ Status Storage::Archive(WriterLog* log, Segment* segment, const std::vector<Inde
 void Storage::SetIndexes(LoadedArchive* loaded, const std::vector<Index>& indexes) {
   for (const auto& [field, postings] : loaded->indexes) {
     for (const Index& index : indexes) {
-      if (index.field != field || index.column.key_bytes() != postings.key_bytes) continue;
+      if (index.name() != field || index.column.key_bytes() != postings.key_bytes) continue;
       void* place = loaded->segment->Allocate(sizeof(Postings));
       if (place == nullptr) continue;
       auto* copy = new (place) Postings(postings);

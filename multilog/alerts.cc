@@ -1,0 +1,75 @@
+// Triggers: the thread that looks at them, the times they ask for, and the alerts they raise.
+#include "multilog/base/clock.h"
+#include "multilog/multilog.h"
+
+namespace tapline::multilog {
+namespace {
+
+constexpr size_t kKeptAlerts = 1024;
+constexpr uint64_t kLateNs = 100000;
+
+}  // namespace
+
+// Zones say where there may be one; those that reach across `time` are looked through, unless they are archived.
+uint64_t MultiLog::NextTime(const Snapshot& snapshot, uint64_t time) const {
+  uint64_t next = kAllTime;
+  for (const Snapshot::View& view : snapshot.views()) {
+    const uint32_t size = view.log->segment_rows();
+    for (uint64_t at = view.first; at < view.tail; at = (at / size + 1) * size) {
+      const Segment* segment = view.log->SegmentAt(at);
+      if (segment == nullptr || segment->greatest_time() < time || segment->least_time() >= next) continue;
+      const auto end = static_cast<uint32_t>(std::min<uint64_t>(size, view.tail - segment->first()));
+      for (uint32_t zone = 0; zone * kChunkRows < end; ++zone) {
+        if (segment->ZoneHigh(zone) < time || segment->ZoneLow(zone) >= next) continue;
+        if (segment->ZoneLow(zone) >= time || segment->source != nullptr) {
+          next = std::max(time, segment->ZoneLow(zone));
+          continue;
+        }
+        for (uint32_t row = zone * kChunkRows; row < std::min(end, (zone + 1) * kChunkRows); ++row) {
+          const uint64_t of_row = TimeOf(options_.schema, segment->row(row));
+          if (of_row >= time && of_row < next) next = of_row;
+        }
+      }
+    }
+  }
+  return next;
+}
+
+void MultiLog::OnAlert(std::function<void(const Alert&)> callback) {
+  const std::lock_guard lock(alert_mutex_);
+  on_alert_ = std::move(callback);
+}
+
+void MultiLog::Push(const Alert& alert) {
+  const std::lock_guard lock(alert_mutex_);
+  if (on_alert_) on_alert_(alert);
+  if (alerts_.size() == kKeptAlerts) {
+    alerts_.pop_front();
+    lost_alerts_.fetch_add(1, std::memory_order_relaxed);
+  }
+  alerts_.push_back(alert);
+}
+
+std::vector<Alert> MultiLog::TakeAlerts() {
+  const std::lock_guard lock(alert_mutex_);
+  std::vector<Alert> alerts(alerts_.begin(), alerts_.end());
+  alerts_.clear();
+  return alerts;
+}
+
+void MultiLog::RunTriggers() {
+  constexpr int64_t kIdleNs = 10000000;
+  int64_t next = ClockNs(CLOCK_MONOTONIC);
+  while (!stop_.load(std::memory_order_acquire)) {
+    const int64_t now = ClockNs(CLOCK_MONOTONIC);
+    const uint64_t due = triggers_->Evaluate(static_cast<uint64_t>(now));
+    next = due == ~uint64_t{0} ? now + kIdleNs : std::min(static_cast<int64_t>(due), now + kIdleNs);
+    trigger_cpu_ns_.store(static_cast<uint64_t>(ClockNs(CLOCK_THREAD_CPUTIME_ID)), std::memory_order_relaxed);
+    SleepUntil(next);
+    wakeups_.fetch_add(1, std::memory_order_relaxed);
+    if (ClockNs(CLOCK_MONOTONIC) > next + static_cast<int64_t>(kLateNs))
+      late_wakeups_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace tapline::multilog

@@ -1,0 +1,221 @@
+// What is defined: filters, aggregates and triggers, and the pipeline that writers run.
+#include <algorithm>
+
+#include "multilog/multilog.h"
+
+namespace tapline::multilog {
+namespace {
+
+Status CheckName(const std::string& name) {
+  const bool sound =
+      !name.empty() && name.size() <= 128 && !(name[0] >= '0' && name[0] <= '9') &&
+      std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+      });
+  return sound ? Status() : Status(Code::kInvalid, "'" + name + "' is no name: letters, digits, _ and . only");
+}
+
+}  // namespace
+
+void MultiLog::MakePerWriter(tapline::multilog::Aggregate* aggregate, uint32_t writer) {
+  auto mine = std::make_unique<tapline::multilog::Aggregate::PerWriter>();
+  mine->buckets = std::make_unique<Buckets>(aggregate->function, aggregate->bucket_ns, aggregate->slots);
+  aggregate->per_writer[writer].store(mine.get(), std::memory_order_release);
+  aggregate->owned.push_back(std::move(mine));
+}
+
+std::shared_ptr<tapline::multilog::Aggregate> MultiLog::FindAggregate(std::string_view name) const {
+  for (const auto& aggregate : aggregates_) {
+    if (aggregate->name == name) return aggregate;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<Filter> MultiLog::FindFilter(std::string_view name) const {
+  for (const auto& filter : filters_) {
+    if (filter->name == name && !name.empty()) return filter;
+  }
+  return nullptr;
+}
+
+// name.OUTPUT, the name alone for its first output, or an output's own name.
+std::optional<AggregateRef> MultiLog::Resolve(std::string_view name) const {
+  for (const auto& aggregate : aggregates_) {
+    for (uint32_t i = 0; i < aggregate->outputs.size(); ++i) {
+      const std::string& output = aggregate->outputs[i];
+      if ((i == 0 && name == aggregate->name) || name == output || name == aggregate->name + "." + output)
+        return AggregateRef{static_cast<uint32_t>(aggregate->id), i};
+    }
+  }
+  return std::nullopt;
+}
+
+bool MultiLog::IsReferenced(const tapline::multilog::Aggregate& aggregate) const {
+  return std::any_of(filters_.begin(), filters_.end(), [&](const auto& filter) {
+    const auto references = filter->expression.aggregates();
+    return std::any_of(references.begin(), references.end(),
+                       [&](const AggregateRef& r) { return r.aggregate == aggregate.id; });
+  });
+}
+
+// A new pipeline from what is defined; writers take it at their next piece, the old one is freed after the last of
+// them.
+void MultiLog::Rebuild() {
+  auto pipeline = std::make_unique<Pipeline>(options_.schema);
+  pipeline->serial = ++pipelines_;
+  pipeline->time_column = pipeline->program.AddColumn(options_.schema.time());
+  for (const Index& index : indexes_) pipeline->indexes.push_back({index, pipeline->program.AddColumn(index.column)});
+  for (const auto& filter : filters_) {
+    Pipeline::Stage stage;
+    stage.filter = filter;
+    stage.number = pipeline->program.Add(filter->expression);
+    stage.dependent = filter->expression.depends_on_aggregate();
+    pipeline->has_dependent = pipeline->has_dependent || stage.dependent;
+    pipeline->dispatch.Add(static_cast<uint32_t>(pipeline->stages.size()), filter->expression);
+    for (const auto& aggregate : aggregates_) {
+      if (aggregate->filter != filter) continue;
+      stage.aggregates.push_back(aggregate);
+      if (!IsReferenced(*aggregate)) continue;
+      stage.live.push_back(aggregate);
+      if (pipeline->references.size() <= aggregate->id) pipeline->references.resize(aggregate->id + 1);
+      pipeline->references[aggregate->id] = aggregate;
+    }
+    pipeline->stages.push_back(std::move(stage));
+  }
+  pipeline->dispatch.Finish();
+  const Pipeline* old = pipeline_.exchange(pipeline.release(), std::memory_order_seq_cst);
+  if (old != nullptr) epochs_.Retire([old] { delete old; });
+  epochs_.Collect();
+}
+
+Status MultiLog::AddFilterLocked(const std::string& name, const std::string& expression) {
+  if (FindFilter(name) != nullptr) return {Code::kExists, "there is a filter " + name};
+  if (filters_.size() >= kMaxFilters) return {Code::kInvalid, "at most 1024 filters"};
+  auto filter = std::make_shared<Filter>();
+  auto compiled = Expression::Compile(expression, options_.schema, [this](std::string_view n) { return Resolve(n); });
+  if (!compiled.ok()) return compiled.status();
+  filter->id = next_id_++;
+  filter->name = name;
+  filter->everything = compiled->root().kind == Node::Kind::kTrue;
+  filter->expression = std::move(*compiled);
+  // Postings are kept by id modulo kMaxFilters: no two filters at once may share a place.
+  while (std::any_of(filters_.begin(), filters_.end(),
+                     [&](const auto& f) { return f->id % kMaxFilters == filter->id % kMaxFilters; }))
+    filter->id = next_id_++;
+  filters_.push_back(std::move(filter));
+  return {};
+}
+
+Status MultiLog::AddFilter(const std::string& name, const std::string& expression) {
+  if (Status status = CheckName(name); !status.ok()) return status;
+  const std::lock_guard lock(control_);
+  if (Status status = AddFilterLocked(name, expression); !status.ok()) return status;
+  Rebuild();
+  return SaveCatalogue();
+}
+
+Status MultiLog::RemoveFilter(const std::string& name) {
+  const std::lock_guard lock(control_);
+  const auto filter = FindFilter(name);
+  if (filter == nullptr) return {Code::kNotFound, "no filter " + name};
+  for (const auto& aggregate : aggregates_) {
+    if (aggregate->filter == filter) return {Code::kInUse, "aggregate " + aggregate->name + " is of filter " + name};
+  }
+  std::erase(filters_, filter);
+  Rebuild();
+  return SaveCatalogue();
+}
+
+Status MultiLog::AddAggregateLocked(const AggregateSpec& spec) {
+  if (FindAggregate(spec.name) != nullptr || options_.schema.Find(spec.name) != nullptr)
+    return {Code::kExists, "there is an aggregate or field " + spec.name};
+  if (spec.bucket_ns == 0) return {Code::kInvalid, "a bucket is at least 1 ns"};
+  if (spec.buckets < 2 || spec.buckets > (1u << 20)) return {Code::kInvalid, "2 to 1048576 buckets"};
+  auto function = MakeFunction(spec.function, options_.schema, options_.user_functions);
+  if (!function.ok()) return function.status();
+  auto aggregate = std::make_shared<tapline::multilog::Aggregate>();
+  aggregate->outputs = spec.outputs.empty() ? (*function)->output_names() : spec.outputs;
+  if (aggregate->outputs.size() != (*function)->output_names().size())
+    return {Code::kInvalid,
+            spec.function.function + " has " + std::to_string((*function)->output_names().size()) + " outputs"};
+  const size_t bytes = 8 * ((*function)->words() + 3) * (spec.buckets + size_t{1}) * std::max(1u, writers());
+  if (aggregate_bytes_ + bytes > options_.aggregate_bytes)
+    return {Code::kMemoryFull,
+            "aggregate " + spec.name + " takes " + std::to_string(bytes) + " bytes; fewer buckets or groups?"};
+  aggregate->filter = FindFilter(spec.filter);
+  if (aggregate->filter == nullptr) {
+    if (!spec.filter.empty()) return {Code::kNotFound, "no filter " + spec.filter};
+    // All rows: a filter without a name, made once.
+    for (const auto& filter : filters_) {
+      if (filter->name.empty()) aggregate->filter = filter;
+    }
+    if (aggregate->filter == nullptr) {
+      if (Status status = AddFilterLocked("", ""); !status.ok()) return status;
+      aggregate->filter = filters_.back();
+    }
+  }
+  aggregate->id = next_id_++;
+  aggregate->name = spec.name;
+  aggregate->spec = spec.function;
+  aggregate->function = *function;
+  aggregate->grouped = dynamic_cast<const GroupedFunction*>(function->get());
+  aggregate->bucket_ns = spec.bucket_ns;
+  aggregate->slots = spec.buckets;
+  for (uint32_t writer = 0; writer < writers(); ++writer) MakePerWriter(aggregate.get(), writer);
+  aggregate_bytes_ += bytes;
+  aggregates_.push_back(std::move(aggregate));
+  aggregate_specs_[spec.name] = spec;
+  return {};
+}
+
+Status MultiLog::AddAggregate(const AggregateSpec& spec) {
+  if (Status status = CheckName(spec.name); !status.ok()) return status;
+  const std::lock_guard lock(control_);
+  if (Status status = AddAggregateLocked(spec); !status.ok()) return status;
+  Rebuild();
+  return SaveCatalogue();
+}
+
+Status MultiLog::RemoveAggregate(const std::string& name) {
+  const std::lock_guard lock(control_);
+  const auto aggregate = FindAggregate(name);
+  if (aggregate == nullptr) return {Code::kNotFound, "no aggregate " + name};
+  if (IsReferenced(*aggregate)) return {Code::kInUse, "a filter compares with aggregate " + name};
+  if (triggers_->Uses(name)) return {Code::kInUse, "a trigger watches aggregate " + name};
+  aggregate_bytes_ -= std::min(aggregate_bytes_, 8 * (aggregate->function->words() + 3) *
+                                                     (aggregate->slots + size_t{1}) * aggregate->owned.size());
+  std::erase(aggregates_, aggregate);
+  aggregate_specs_.erase(name);
+  Rebuild();
+  return SaveCatalogue();
+}
+
+Status MultiLog::AddTriggerLocked(const TriggerSpec& spec) {
+  const auto aggregate = FindAggregate(spec.aggregate);
+  if (aggregate == nullptr) return {Code::kNotFound, "no aggregate " + spec.aggregate};
+  return triggers_->Add(spec, aggregate);
+}
+
+Status MultiLog::AddTrigger(const TriggerSpec& spec) {
+  if (Status status = CheckName(spec.name); !status.ok()) return status;
+  const std::lock_guard lock(control_);
+  if (Status status = AddTriggerLocked(spec); !status.ok()) return status;
+  return SaveCatalogue();
+}
+
+Status MultiLog::RemoveTrigger(const std::string& name) {
+  const std::lock_guard lock(control_);
+  if (Status status = triggers_->Remove(name); !status.ok()) return status;
+  return SaveCatalogue();
+}
+
+std::vector<std::string> MultiLog::filters() const {
+  const std::lock_guard lock(control_);
+  std::vector<std::string> names;
+  for (const auto& filter : filters_) {
+    if (!filter->name.empty()) names.push_back(filter->name);
+  }
+  return names;
+}
+
+}  // namespace tapline::multilog

@@ -1,0 +1,32 @@
+// What words mean beside a field: numbers with units, addresses, bytes, as keys or (fields of over 8 bytes) as bytes.
+// All throw ParseError.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "multilog/expr/expression.h"
+#include "multilog/expr/token.h"
+
+namespace tapline::multilog {
+
+// A range of values of a column, as keys or as bytes.
+struct Values {
+  uint64_t low = 0, high = 0;
+  std::string wide_low, wide_high;
+};
+
+// "100", "0x1f", "1.5GB", "10ms", TCP, true.
+Number ParseNumber(std::string_view word, size_t position);
+// The bytes, in network order, of one address of the column's type.
+std::string ParseAddress(const Column& column, std::string_view word, size_t position);
+// "text" or 0x…, filled up with zeros.
+std::string ParseBytes(const Column& column, const Token& token);
+
+bool IsAddress(const Column& column);
+uint64_t KeyOfBytes(const std::string& bytes);
+uint64_t KeyOfNumber(const Column& column, const Number& number, size_t position);
+Values OfBytes(const Column& column, const std::string& low, const std::string& high);
+
+}  // namespace tapline::multilog

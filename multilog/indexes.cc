@@ -1,0 +1,86 @@
+// Indexes, added and removed while writers write; what is there already is backfilled.
+#include <algorithm>
+
+#include "multilog/multilog.h"
+
+namespace tapline::multilog {
+
+Status MultiLog::AddIndexLocked(const std::string& name, bool backfill) {
+  const size_t bracket = name.find('[');
+  const Field* field = options_.schema.Find(name.substr(0, bracket));
+  if (field == nullptr) return {Code::kInvalid, "unknown field '" + name + "'"};
+  const uint32_t element =
+      bracket == std::string::npos ? 0 : static_cast<uint32_t>(std::strtoul(name.c_str() + bracket + 1, nullptr, 10));
+  if (element >= field->spec.elements || (bracket == std::string::npos && field->spec.elements > 1))
+    return {Code::kInvalid, "no single element '" + name + "'"};
+  const Column column = field->element(element);
+  for (const Index& present : indexes_) {
+    if (present.column == column.part(0)) return {Code::kExists, "there is an index on " + name};
+  }
+  if (indexes_.size() + column.parts() > kMaxIndexes)
+    return {Code::kInvalid, "at most 64 indexes; a field of over 8 bytes takes one for each 8"};
+  const size_t first = indexes_.size();
+  for (uint32_t part = 0; part < column.parts(); ++part) AddPart({0, name, part, column.part(part)});
+  if (!backfill) return {};
+  Rebuild();
+  for (size_t i = first; i < indexes_.size(); ++i) Backfill(indexes_[i]);
+  return {};
+}
+
+// Postings are kept by id modulo kMaxIndexes: no two indexes at once may share a place.
+void MultiLog::AddPart(Index index) {
+  auto taken = [&](uint64_t id) {
+    return std::any_of(indexes_.begin(), indexes_.end(),
+                       [&](const Index& other) { return other.id % kMaxIndexes == id % kMaxIndexes; });
+  };
+  do index.id = next_id_++;
+  while (taken(index.id));
+  indexes_.push_back(std::move(index));
+}
+
+Status MultiLog::AddIndex(const std::string& field) {
+  const std::lock_guard lock(control_);
+  if (Status status = AddIndexLocked(field, true); !status.ok()) return status;
+  return SaveCatalogue();
+}
+
+Status MultiLog::RemoveIndex(const std::string& field) {
+  const std::lock_guard lock(control_);
+  if (std::erase_if(indexes_, [&](const Index& index) { return index.field == field; }) == 0)
+    return {Code::kNotFound, "no index on " + field};
+  Rebuild();
+  return SaveCatalogue();
+}
+
+// Full segments get their postings now; those that writers fill from here on get them from the writers.
+void MultiLog::Backfill(const Index& index) {
+  const Snapshot snapshot = TakeSnapshot();
+  PostingsBuilder builder;
+  for (const Snapshot::View& view : snapshot.views()) {
+    const uint32_t size = view.log->segment_rows();
+    for (uint64_t at = view.first; at + size <= view.tail; at += size) {
+      Segment* segment = view.log->SegmentAt(at);
+      if (segment == nullptr || segment->IndexOf(index.id) != nullptr) continue;
+      std::shared_ptr<const uint8_t> keep;
+      const uint8_t* rows = segment->rows();
+      if (segment->source != nullptr) {
+        keep = segment->source->Rows(~uint64_t{0} >> (64 - segment->zones()));
+        rows = keep.get();
+      }
+      if (rows == nullptr) continue;
+      const Postings* postings = BuildPostings(options_.schema, index, rows, size, nullptr, &builder, segment);
+      if (postings != nullptr) segment->SetIndex(postings);
+    }
+  }
+}
+
+std::vector<std::string> MultiLog::indexes() const {
+  const std::lock_guard lock(control_);
+  std::vector<std::string> names;
+  for (const Index& index : indexes_) {
+    if (index.part == 0) names.push_back(index.field);
+  }
+  return names;
+}
+
+}  // namespace tapline::multilog

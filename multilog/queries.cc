@@ -1,0 +1,88 @@
+// From a question to a plan and its rows.
+#include "multilog/multilog.h"
+
+namespace tapline::multilog {
+
+Result<std::shared_ptr<QueryPlan>> MultiLog::Plan(const QuerySpec& spec) const {
+  const std::lock_guard lock(control_);
+  const auto resolve = [this](std::string_view name) { return Resolve(name); };
+  std::string extra = spec.expression.empty() ? "" : "(" + spec.expression + ")";
+  for (const std::string& inner : spec.within) extra += (extra.empty() ? "(" : " && (") + inner + ")";
+  // Each part by itself first, so that errors have positions in what was written.
+  for (const std::string* part = &spec.expression; part != nullptr;) {
+    if (auto compiled = Expression::Compile(*part, options_.schema, resolve); !compiled.ok()) return compiled.status();
+    const size_t next = part == &spec.expression ? 0 : static_cast<size_t>(part - spec.within.data()) + 1;
+    part = next < spec.within.size() ? &spec.within[next] : nullptr;
+  }
+  std::shared_ptr<Filter> stored = FindFilter(spec.filter);
+  if (stored == nullptr && !spec.filter.empty()) return Status(Code::kNotFound, "no filter " + spec.filter);
+  std::string all = extra;
+  if (stored != nullptr && !stored->expression.text().empty())
+    all = "(" + stored->expression.text() + ")" + (extra.empty() ? "" : " && " + extra);
+  auto compiled = Expression::Compile(all, options_.schema, resolve);
+  if (!compiled.ok()) return compiled.status();
+  auto expression = std::make_shared<const Expression>(std::move(*compiled));
+  Expression::Values values;
+  if (expression->depends_on_aggregate()) {
+    // Against values as they are now, over all writers.
+    auto now = std::make_shared<std::map<std::pair<uint32_t, uint32_t>, Number>>();
+    for (const AggregateRef& reference : expression->aggregates()) {
+      for (const auto& aggregate : aggregates_) {
+        if (aggregate->id != reference.aggregate) continue;
+        std::vector<uint64_t> state(aggregate->function->words());
+        uint64_t unreadable = 0;
+        Fold(*aggregate, TakeSnapshot(), nullptr, 0, kAllTime, &state, &unreadable);
+        const auto outputs = aggregate->function->Outputs(Cells(state.data()));
+        (*now)[{reference.aggregate, reference.output}] = outputs[reference.output];
+      }
+    }
+    values = [now](const AggregateRef& reference) { return (*now)[{reference.aggregate, reference.output}]; };
+  }
+  auto plan = MakePlan(options_.schema, expression, spec.time_low, spec.time_high, indexes_, values);
+  if (!plan.ok()) return plan.status();
+  if (stored == nullptr && (*plan)->clauses) {
+    for (const auto& filter : filters_) {
+      const auto clauses =
+          filter->everything || filter->expression.depends_on_aggregate() ? std::nullopt : filter->expression.Dnf();
+      if (clauses && SameClauses(*clauses, *(*plan)->clauses)) (*plan)->stored = filter;
+    }
+  } else if (stored != nullptr && !stored->everything) {
+    (*plan)->stored = stored;
+    if (!extra.empty())
+      (*plan)->residual = std::make_shared<const Expression>(*Expression::Compile(extra, options_.schema, resolve));
+    // What such a filter selected depends on when a row came: only its postings know.
+    if (stored->expression.depends_on_aggregate()) (*plan)->values = {};
+  }
+  return plan;
+}
+
+Result<Cursor> MultiLog::Query(const QuerySpec& spec, Snapshot snapshot) const {
+  auto plan = Plan(spec);
+  if (!plan.ok()) return plan.status();
+  return Cursor(std::move(snapshot), std::move(*plan));
+}
+
+Result<std::string> MultiLog::Explain(const QuerySpec& spec) const {
+  auto plan = Plan(spec);
+  if (!plan.ok()) return plan.status();
+  return tapline::multilog::Explain(TakeSnapshot(), *plan);
+}
+
+Result<AggregateValue> MultiLog::Aggregate(const QuerySpec& spec, const FunctionSpec& spec_of_function,
+                                           Snapshot snapshot) const {
+  auto function = MakeFunction(spec_of_function, options_.schema, options_.user_functions);
+  if (!function.ok()) return function.status();
+  auto cursor = Query(spec, std::move(snapshot));
+  if (!cursor.ok()) return cursor.status();
+  std::vector<uint64_t> state((*function)->words());
+  for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next()) (*function)->Add(Cells(state.data()), rows);
+  AggregateValue value;
+  value.names = (*function)->output_names();
+  value.values = (*function)->Outputs(Cells(state.data()));
+  if (const auto* grouped = dynamic_cast<const GroupedFunction*>(function->get()))
+    value.groups = grouped->Groups(Cells(state.data()));
+  value.unreadable = cursor->statistics().unreadable;
+  return value;
+}
+
+}  // namespace tapline::multilog

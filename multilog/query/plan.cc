@@ -1,0 +1,69 @@
+// From an expression to what a query looks for: its normal form, its times, and what indexes can find of it.
+#include <algorithm>
+
+#include "multilog/expr/wide.h"
+#include "multilog/query/query.h"
+
+namespace tapline::multilog {
+namespace {
+
+Clause LookupOf(const Clause& clause, const std::vector<Index>& indexes) {
+  Clause lookup;
+  for (const Leaf& leaf : clause) {
+    const bool indexed =
+        leaf.kind == Leaf::Kind::kWide && !leaf.negated &&
+        std::any_of(indexes.begin(), indexes.end(), [&](const Index& i) { return i.column == leaf.column.part(0); });
+    if (!indexed || !AddParts(leaf, &lookup)) lookup.push_back(leaf);
+  }
+  return lookup;
+}
+
+// If every clause limits the time, that of the plan is limited too, and zones can tell.
+void NarrowTime(QueryPlan* plan) {
+  if (!plan->clauses) return;
+  uint64_t low = ~uint64_t{0}, high = 0;
+  for (const Clause& clause : *plan->clauses) {
+    const auto leaf = std::find_if(clause.begin(), clause.end(), [&](const Leaf& l) {
+      return l.kind == Leaf::Kind::kKeys && l.column == plan->schema.time() && l.mask == ~uint64_t{0};
+    });
+    if (leaf == clause.end()) return;
+    low = std::min(low, leaf->ranges.front().low);
+    high = std::max(high, leaf->ranges.back().high);
+  }
+  plan->time_low = std::max(plan->time_low, low);
+  plan->time_high = std::min(plan->time_high, high);
+}
+
+}  // namespace
+
+bool SameClauses(const std::vector<Clause>& a, const std::vector<Clause>& b) {
+  auto same = [](const Clause& x, const Clause& y) {
+    return x.size() == y.size() && std::all_of(x.begin(), x.end(), [&](const Leaf& leaf) {
+             return std::any_of(y.begin(), y.end(), [&](const Leaf& other) { return leaf.SameAs(other); });
+           });
+  };
+  return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const Clause& x) {
+           return std::any_of(b.begin(), b.end(), [&](const Clause& y) { return same(x, y); });
+         });
+}
+
+Result<std::shared_ptr<QueryPlan>> MakePlan(const Schema& schema, std::shared_ptr<const Expression> expression,
+                                            uint64_t time_low, uint64_t time_high, std::vector<Index> indexes,
+                                            Expression::Values values) {
+  if (time_low > time_high) return Status(Code::kInvalid, "the time ends before it begins");
+  auto plan = std::make_shared<QueryPlan>(schema);
+  plan->expression = std::move(expression);
+  plan->clauses = plan->expression->Dnf();
+  plan->time_low = time_low;
+  plan->time_high = time_high;
+  plan->indexes = std::move(indexes);
+  plan->values = std::move(values);
+  plan->program.Add(*plan->expression);
+  NarrowTime(plan.get());
+  if (plan->clauses) {
+    for (const Clause& clause : *plan->clauses) plan->lookups.push_back(LookupOf(clause, plan->indexes));
+  }
+  return plan;
+}
+
+}  // namespace tapline::multilog

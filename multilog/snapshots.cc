@@ -1,0 +1,84 @@
+// What a reader sees, and freezing it (Confluo's Algorithm 1, the host's side).
+#include "multilog/base/clock.h"
+#include "multilog/multilog.h"
+
+namespace tapline::multilog {
+
+std::vector<uint64_t> MultiLog::ReadTails() const {
+  std::vector<uint64_t> tails(writers());
+  for (size_t i = 0; i < tails.size(); ++i) tails[i] = logs_[i]->tail();
+  return tails;
+}
+
+// The tails of a freeze are read after it was announced, by whoever comes first; one set of them wins.
+const std::vector<uint64_t>* MultiLog::FrozenTails(FreezeRecord* record) const {
+  const std::vector<uint64_t>* tails = record->tails.load(std::memory_order_acquire);
+  if (tails != nullptr) return tails;
+  auto mine = std::make_unique<const std::vector<uint64_t>>(ReadTails());
+  if (record->tails.compare_exchange_strong(tails, mine.get(), std::memory_order_acq_rel)) return mine.release();
+  return tails;
+}
+
+// Order: a reader that found no freeze, read the tails, and still finds none read them before any freeze was announced,
+// hence tails no greater than the frozen ones; one that finds a freeze uses its tails. Nobody waits for the freezer.
+Snapshot MultiLog::TakeSnapshot() const {
+  Snapshot snapshot;
+  snapshot.pin_ = epochs_.Enter();
+  while (true) {
+    FreezeRecord* record = freeze_.load(std::memory_order_seq_cst);
+    if (record != nullptr && ClockNs(CLOCK_MONOTONIC) >= record->expires_ns) {
+      // Expired: whoever notices ends it, and Unfreeze will find it gone.
+      FreezeRecord* expected = record;
+      if (freeze_.compare_exchange_strong(expected, nullptr, std::memory_order_seq_cst))
+        epochs_.Retire([record] { delete record; });
+      continue;
+    }
+    // Before the tails, so that no row is taken for kept that was removed.
+    snapshot.views_.clear();
+    const uint32_t count = writers();
+    for (uint32_t i = 0; i < count; ++i) snapshot.views_.push_back({logs_[i].get(), logs_[i]->first(), 0});
+    const std::vector<uint64_t> now = record == nullptr ? ReadTails() : *FrozenTails(record);
+    if (record == nullptr && freeze_.load(std::memory_order_seq_cst) != nullptr) continue;
+    snapshot.frozen_ = record != nullptr;
+    snapshot.views_.resize(std::min(snapshot.views_.size(), now.size()));
+    for (size_t i = 0; i < snapshot.views_.size(); ++i) {
+      snapshot.views_[i].tail = now[i];
+      snapshot.views_[i].first = std::min(snapshot.views_[i].first, now[i]);
+    }
+    return snapshot;
+  }
+}
+
+Result<FreezeToken> MultiLog::Freeze(uint64_t expiry_ns) {
+  const auto pin = epochs_.Enter();
+  auto record = std::make_unique<FreezeRecord>();
+  record->id = freezes_.fetch_add(1) + 1;
+  record->expires_ns =
+      ClockNs(CLOCK_MONOTONIC) + static_cast<int64_t>(std::min<uint64_t>(expiry_ns, uint64_t{3600} * 1000000000));
+  FreezeRecord* present = nullptr;
+  while (!freeze_.compare_exchange_strong(present, record.get(), std::memory_order_seq_cst)) {
+    if (present == nullptr) continue;
+    const int64_t rest = present->expires_ns - ClockNs(CLOCK_MONOTONIC);
+    if (rest > 0) return Status(Code::kFrozen, "frozen by another for " + std::to_string(rest) + " ns more");
+    FreezeRecord* expired = present;
+    if (freeze_.compare_exchange_strong(present, nullptr, std::memory_order_seq_cst))
+      epochs_.Retire([expired] { delete expired; });
+    present = nullptr;
+  }
+  FreezeRecord* mine = record.release();
+  return FreezeToken{mine->id, *FrozenTails(mine)};
+}
+
+Result<bool> MultiLog::Unfreeze(uint64_t token) {
+  const auto pin = epochs_.Enter();
+  if (token == 0 || token > freezes_.load()) return Status(Code::kNotFound, "no such freeze");
+  FreezeRecord* present = freeze_.load(std::memory_order_seq_cst);
+  if (present == nullptr || present->id != token) return false;
+  const bool in_time = ClockNs(CLOCK_MONOTONIC) < present->expires_ns;
+  FreezeRecord* record = present;
+  if (!freeze_.compare_exchange_strong(present, nullptr, std::memory_order_seq_cst)) return false;
+  epochs_.Retire([record] { delete record; });
+  return in_time;
+}
+
+}  // namespace tapline::multilog
