@@ -1,24 +1,32 @@
-// Everything that can be set about tapline-monitor, its defaults, and where a setting may come from: a YAML file of
-// flat keys, and flags of the same names ('-' for '_') that override it.
+// Everything that can be set about tapline-monitor, and its defaults.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "monitors/base/status.h"
+#include "monitors/config/config_table.h"
 
 namespace tapline {
 
-struct MonitorConfig {
-  // Input: capture files, or one port.
+// Where packets come from: capture files, or one port. The same for every program that reads packets.
+struct InputConfig {
   std::vector<std::string> pcap;
   std::string interface;
   std::string vdev;
   std::string port;
   std::string speed = "max";
+
+  bool operator==(const InputConfig&) const = default;
+};
+void AddInputKeys(ConfigTable* table, InputConfig* input);
+// There is one input, and the speed suits it.
+Status ValidateInput(const InputConfig& input);
+// What is wrong with the text of a key of the flow hash, or nothing.
+std::string CheckHashKey(const std::string& text);
+
+struct MonitorConfig : InputConfig {
   bool busy = false;
   std::string duplicates = "keep";
   uint32_t lanes = 1;
@@ -59,31 +67,7 @@ struct MonitorConfig {
   bool operator==(const MonitorConfig&) const = default;
 };
 
-// One setting. Its flag is "--" + name with '-' for '_'.
-struct ConfigKey {
-  std::string_view name;
-  // What its flag takes: "FILE", "HOST:PORT"…; empty for one that takes nothing.
-  std::string_view argument;
-  std::string_view help;
-  // Lists collect: a flag may be repeated, YAML may have a sequence, and either may separate by commas if `commas`.
-  bool list;
-  bool commas;
-  // Sets one value from text. Returns what is wrong with it, or nothing.
-  std::string (*set)(MonitorConfig*, const std::string&);
-  void (*clear)(MonitorConfig*);
-  // The values as text, one unless it is a list.
-  std::vector<std::string> (*get)(const MonitorConfig&);
-};
-
-std::span<const ConfigKey> config_keys();
-const ConfigKey* FindConfigKey(std::string_view name);
-
-// Overwrites what the YAML names. Unknown and repeated keys and wrong values are errors with the line, `where` first.
-Status ParseYaml(const std::string& text, const std::string& where, MonitorConfig* config);
-Status LoadYaml(const std::string& path, MonitorConfig* config);
-
-// The effective configuration as YAML, which ParseYaml() reads back as it was.
-std::string DumpYaml(const MonitorConfig& config);
+ConfigTable TableOf(MonitorConfig* config);
 
 // What no single key can tell: that there is one input, something to do, a broker for Kafka.
 Status Validate(const MonitorConfig& config);

@@ -56,18 +56,22 @@ Status FromFlags(const std::vector<std::string>& arguments, CommandLine* out) {
   return ParseCommandLine(arguments, out);
 }
 
+std::string Dump(MonitorConfig config) { return DumpYaml(TableOf(&config)); }
+
 std::string Flag(std::string key) {
   for (char& letter : key) letter = letter == '_' ? '-' : letter;
   return "--" + key;
 }
 
 TEST(ConfigTest, EveryKeyHasACaseHere) {
-  ASSERT_EQ(config_keys().size(), kCases.size());
-  for (const ConfigKey& key : config_keys()) EXPECT_TRUE(kCases.contains(std::string(key.name))) << key.name;
+  MonitorConfig config;
+  const ConfigTable table = TableOf(&config);
+  ASSERT_EQ(table.keys().size(), kCases.size());
+  for (const ConfigKey& key : table.keys()) EXPECT_TRUE(kCases.contains(std::string(key.name))) << key.name;
 }
 
 TEST(ConfigTest, Defaults) {
-  std::string dump = DumpYaml(MonitorConfig());
+  std::string dump = Dump(MonitorConfig());
   for (const auto& [name, expected] : kCases) {
     EXPECT_NE(("\n" + dump).find("\n" + name + ": " + expected.fallback + "\n"), std::string::npos) << name << "\n"
                                                                                                     << dump;
@@ -77,10 +81,10 @@ TEST(ConfigTest, Defaults) {
 TEST(ConfigTest, EveryKeyFromYamlAndFromItsFlag) {
   for (const auto& [name, expected] : kCases) {
     MonitorConfig from_yaml;
-    Status status = ParseYaml(name + ": " + expected.other, "f.yaml", &from_yaml);
+    Status status = ParseYaml(name + ": " + expected.other, "f.yaml", TableOf(&from_yaml));
     ASSERT_TRUE(status.ok()) << status.message();
     EXPECT_NE(from_yaml, MonitorConfig()) << name;
-    EXPECT_EQ(FindConfigKey(name)->get(from_yaml), std::vector<std::string>{expected.other});
+    EXPECT_EQ(TableOf(&from_yaml).Find(name)->get(), std::vector<std::string>{expected.other});
 
     CommandLine from_flags;
     std::vector<std::string> arguments = {Flag(name) + "=" + expected.other};
@@ -93,7 +97,7 @@ TEST(ConfigTest, WrongValuesAreNamedWithTheirLine) {
   for (const auto& [name, expected] : kCases) {
     if (*expected.wrong == '\0') continue;
     MonitorConfig config;
-    Status status = ParseYaml("# comment\n\n" + name + ": " + expected.wrong, "f.yaml", &config);
+    Status status = ParseYaml("# comment\n\n" + name + ": " + expected.wrong, "f.yaml", TableOf(&config));
     EXPECT_EQ(status.fault(), Fault::kUsage) << name;
     EXPECT_EQ(status.message().find("f.yaml: line 3: '" + name + "'"), 0u) << status.message();
     CommandLine flags;
@@ -103,28 +107,29 @@ TEST(ConfigTest, WrongValuesAreNamedWithTheirLine) {
 
 TEST(ConfigTest, DumpReadsBack) {
   MonitorConfig all;
-  for (const auto& [name, expected] : kCases) ASSERT_EQ(FindConfigKey(name)->set(&all, expected.other), "");
+  for (const auto& [name, expected] : kCases) ASSERT_EQ(TableOf(&all).Find(name)->set(expected.other), "");
   all.pcap = {"a: b.pcap", "c,\"d\".pcap", "- x", "#y"};
   all.brokers = "true";
   for (const MonitorConfig& config : {all, MonitorConfig()}) {
     MonitorConfig back;
-    Status status = ParseYaml(DumpYaml(config), "dump", &back);
+    Status status = ParseYaml(Dump(config), "dump", TableOf(&back));
     ASSERT_TRUE(status.ok()) << status.message();
-    EXPECT_EQ(back, config) << DumpYaml(config);
+    EXPECT_EQ(back, config) << Dump(config);
   }
 }
 
 TEST(ConfigTest, UnknownAndRepeatedKeysAndOtherText) {
   MonitorConfig config;
-  EXPECT_EQ(ParseYaml("\noutptu: json", "f.yaml", &config).message(),
+  EXPECT_EQ(ParseYaml("\noutptu: json", "f.yaml", TableOf(&config)).message(),
             "f.yaml: line 2: there is no key 'outptu'; did you mean 'output'?");
-  EXPECT_NE(ParseYaml("busy: true\nbusy: false", "f.yaml", &config).message().find("line 2: 'busy' is set twice"),
-            std::string::npos);
-  EXPECT_NE(ParseYaml("a: [", "f.yaml", &config).message().find("is not YAML"), std::string::npos);
-  EXPECT_FALSE(ParseYaml("- a", "f.yaml", &config).ok());
-  EXPECT_FALSE(ParseYaml("output: [json]", "f.yaml", &config).ok());
-  EXPECT_FALSE(LoadYaml("/nowhere.yaml", &config).ok());
-  EXPECT_TRUE(ParseYaml("", "f.yaml", &config).ok());
+  EXPECT_NE(
+      ParseYaml("busy: true\nbusy: false", "f.yaml", TableOf(&config)).message().find("line 2: 'busy' is set twice"),
+      std::string::npos);
+  EXPECT_NE(ParseYaml("a: [", "f.yaml", TableOf(&config)).message().find("is not YAML"), std::string::npos);
+  EXPECT_FALSE(ParseYaml("- a", "f.yaml", TableOf(&config)).ok());
+  EXPECT_FALSE(ParseYaml("output: [json]", "f.yaml", TableOf(&config)).ok());
+  EXPECT_FALSE(LoadYaml("/nowhere.yaml", TableOf(&config)).ok());
+  EXPECT_TRUE(ParseYaml("", "f.yaml", TableOf(&config)).ok());
 }
 
 TEST(ConfigTest, FlagsOverrideTheFileWhereverItStands) {
@@ -157,7 +162,9 @@ TEST(ConfigTest, WrongFlags) {
 }
 
 TEST(ConfigTest, HelpNamesEveryFlag) {
-  for (const ConfigKey& key : config_keys()) {
+  MonitorConfig config;
+  const ConfigTable table = TableOf(&config);
+  for (const ConfigKey& key : table.keys()) {
     EXPECT_NE(HelpText().find("  " + Flag(std::string(key.name))), std::string::npos) << key.name;
   }
 }

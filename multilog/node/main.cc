@@ -1,0 +1,127 @@
+// tapline-multilog: packets in, their headers kept; questions answered over gRPC.
+#include <grpcpp/grpcpp.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "monitors/base/reporter.h"
+#include "monitors/dpdk/port_source.h"
+#include "monitors/source/file_source.h"
+#include "multilog/node/node_config.h"
+#include "multilog/node/node_metrics.h"
+#include "multilog/node/node_service.h"
+
+namespace tapline::multilog {
+namespace {
+
+constexpr std::array<CommandLineAction, 4> kActions = {{{"check", "say whether the settings are right, and exit"},
+                                                        {"dump", "print the effective settings as YAML, and exit"},
+                                                        {"version", ""},
+                                                        {"help", ""}}};
+
+std::atomic<bool> stop_requested{false};
+
+// The first signal ends the run cleanly, the second one at once.
+void OnSignal(int signal) {
+  if (stop_requested.exchange(true)) _exit(128 + signal);
+}
+
+using RunStatus = tapline::Status;
+
+RunStatus Print(const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return written ? RunStatus() : RunStatus::Resources("writing to standard output failed");
+}
+
+std::string Help() {
+  NodeConfig defaults;
+  return "Usage: tapline-multilog (--pcap FILE… | --interface IF | --vdev DEV | --port PCI)\n"
+         "\nKeeps the headers of packets in a MultiLog and answers questions about them over gRPC.\n" +
+         HelpOf(TableOf(&defaults), kActions) +
+         "\nAfter the last packet of capture files it goes on answering. SIGTERM and SIGINT end it cleanly; a second "
+         "one "
+         "at once.\nExit codes: 0 done, 1 failed, 2 wrong usage.\n";
+}
+
+std::unique_ptr<PacketSource> MakeSource(const NodeConfig& config, Reporter* reporter) {
+  const auto warn = [reporter](const std::string& message) { reporter->Warning(message); };
+  if (!config.pcap.empty())
+    return std::make_unique<FileSource>(FileSourceOptions{config.pcap, config.speed == "1x", warn, 0});
+  auto port = std::make_shared<Port>(PortOptions{.interface = config.interface,
+                                                 .vdev = config.vdev,
+                                                 .pci_address = config.port,
+                                                 .queues = 1,
+                                                 .may_use_hugepages = config.hugepages == "auto",
+                                                 .memory_mib = config.packet_memory_mib,
+                                                 .warn = warn});
+  return std::make_unique<PortSource>(port, 0);
+}
+
+RunStatus Serve(const NodeConfig& config, HostNode* node, PacketSource* source, Reporter* reporter) {
+  NodeService service(node);
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(config.listen, grpc::InsecureServerCredentials());
+  builder.RegisterService(&service);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr)
+    return RunStatus::Resources("--listen " + config.listen + ": can't be listened on; is it in use?");
+  RunStatus started;
+  std::unique_ptr<NodeMetrics> metrics;
+  if (!config.metrics.empty()) metrics = NodeMetrics::Serve(config.metrics, node, &started);
+  if (started.ok()) started = source->Start();
+  if (!started.ok()) return started;
+  reporter->Ready();
+  node->Run(source, &stop_requested);
+  const RunStatus status = source->status();
+  if (!status.ok()) reporter->Error(status);
+  source->Stop();
+  while (!stop_requested.load()) usleep(50'000);
+  service.Stop();
+  server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  return status;
+}
+
+RunStatus Run(const NodeConfig& config, Reporter* reporter) {
+  struct sigaction action = {};
+  action.sa_handler = OnSignal;
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  auto node = HostNode::Make(OptionsOf(config));
+  if (!node.ok()) return RunStatus::User(node.status().ToString());
+  for (const Status& problem : (*node)->log().recovery().problems) reporter->Warning(problem.ToString());
+  const std::unique_ptr<PacketSource> source = MakeSource(config, reporter);
+  if (RunStatus status = Serve(config, node->get(), source.get(), reporter); !status.ok()) return status;
+  const Status closed = (*node)->log().Close();
+  return closed.ok() ? RunStatus() : RunStatus::Resources(closed.ToString());
+}
+
+RunStatus Act(const std::string& action, NodeConfig* config, Reporter* reporter) {
+  if (action == "help") return Print(Help());
+  if (action == "version") return Print("tapline-multilog " TAPLINE_VERSION "\n");
+  if (action == "dump") return Print(DumpYaml(TableOf(config)));
+  RunStatus status = Validate(*config);
+  return status.ok() && action.empty() ? Run(*config, reporter) : status;
+}
+
+int Main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  NodeConfig config;
+  std::string action;
+  RunStatus status = ParseArguments(arguments, kActions, TableOf(&config), &action);
+  Reporter reporter(STDERR_FILENO, config.status == "json" ? Reporter::Format::kJson : Reporter::Format::kText);
+  if (status.ok()) status = Act(action, &config, &reporter);
+  if (!status.ok()) reporter.Error(status);
+  return status.exit_code();
+}
+
+}  // namespace
+}  // namespace tapline::multilog
+
+int main(int argc, char** argv) { return tapline::multilog::Main(argc, argv); }

@@ -1,0 +1,88 @@
+#include "multilog/node/node.h"
+
+#include <time.h>
+
+namespace tapline::multilog {
+namespace {
+
+// A writer without rows looks again so often.
+constexpr long kIdleNs = 50'000;
+
+uint64_t WallNs() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+HostNode::HostNode(const NodeOptions& options)
+    : name_(options.name), incarnation_(WallNs()), layout_(options.frame_bytes) {}
+
+HostNode::~HostNode() {
+  stop_.store(true);
+  for (std::thread& writer : writers_) writer.join();
+}
+
+Result<std::unique_ptr<HostNode>> HostNode::Make(const NodeOptions& options) {
+  auto node = std::unique_ptr<HostNode>(new HostNode(options));
+  if (Status status = node->Start(options); !status.ok()) return status;
+  return node;
+}
+
+Status HostNode::Start(const NodeOptions& options) {
+  Options log(layout_.schema());
+  log.memory_bytes = options.memory_bytes;
+  log.storage = options.storage;
+  auto opened = MultiLog::Open(std::move(log));
+  if (!opened.ok()) return opened.status();
+  log_ = std::move(*opened);
+  const std::vector<std::string> present = log_->indexes();
+  for (const std::string& field : options.indexes) {
+    if (std::find(present.begin(), present.end(), field) != present.end()) continue;
+    if (Status status = log_->AddIndex(field); !status.ok()) return status;
+  }
+  std::vector<RowRing*> rings;
+  for (uint32_t i = 0; i < options.writers; ++i) {
+    auto ring = RowRing::Make({.row_bytes = layout_.row_bytes()});
+    if (!ring.ok()) return ring.status();
+    rings.push_back(ring->get());
+    rings_.push_back(std::move(*ring));
+  }
+  auto capture = HeaderCapture::Make(options.capture, &layout_, rings);
+  if (!capture.ok()) return capture.status();
+  capture_ = std::move(*capture);
+  for (uint32_t i = 0; i < options.writers; ++i) {
+    // Those that a loaded log had come first.
+    Writer* writer = log_->writer(i);
+    if (writer == nullptr) {
+      auto added = log_->AddWriter();
+      if (!added.ok()) return added.status();
+      writer = *added;
+    }
+    writers_.emplace_back([this, ring = rings[i], writer] { Write(ring, writer); });
+  }
+  return {};
+}
+
+void HostNode::Run(PacketSource* source, const std::atomic<bool>* stop) {
+  capture_->Run(source, stop);
+  for (std::thread& writer : writers_) writer.join();
+  writers_.clear();
+}
+
+void HostNode::Write(RowRing* ring, Writer* writer) {
+  while (true) {
+    uint32_t rows = 0;
+    if (const uint8_t* batch = ring->Front(&rows); batch != nullptr) {
+      writer->Append(batch, rows);
+      ring->Pop();
+      continue;
+    }
+    if (ring->Ended() || stop_.load(std::memory_order_relaxed)) return;
+    const timespec pause = {0, kIdleNs};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+}  // namespace tapline::multilog

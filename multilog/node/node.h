@@ -1,0 +1,59 @@
+// One host's MultiLog node: a source of packets, the thread that captures their headers, the writers, and the log.
+//
+//   source ─▶ HeaderCapture ─▶ RowRing… ─▶ a writer thread each ─▶ MultiLog ◀── NodeService (gRPC)
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "monitors/source/packet_source.h"
+#include "multilog/multilog.h"
+#include "multilog/node/header_capture.h"
+
+namespace tapline::multilog {
+
+struct NodeOptions {
+  std::string name;
+  uint32_t writers = 2;
+  uint32_t frame_bytes = HeaderLayout::kMostFrameBytes;
+  size_t memory_bytes = size_t{1} << 30;
+  std::vector<std::string> indexes;
+  StorageOptions storage;
+  CaptureOptions capture;
+};
+
+class HostNode {
+ public:
+  static Result<std::unique_ptr<HostNode>> Make(const NodeOptions& options);
+  ~HostNode();
+
+  // Captures until the source ends, or `stop` is set; then the writers have taken all that was captured. The log goes
+  // on answering. REQUIRES: once.
+  void Run(PacketSource* source, const std::atomic<bool>* stop);
+
+  const std::string& name() const { return name_; }
+  const HeaderLayout& layout() const { return layout_; }
+  MultiLog& log() { return *log_; }
+  // Grows with each start.
+  uint64_t incarnation() const { return incarnation_; }
+  const CaptureCounters& captured() const { return capture_->counters(); }
+
+ private:
+  explicit HostNode(const NodeOptions& options);
+  Status Start(const NodeOptions& options);
+  void Write(RowRing* ring, Writer* writer);
+
+  std::string name_;
+  uint64_t incarnation_;
+  HeaderLayout layout_;
+  std::unique_ptr<MultiLog> log_;
+  std::vector<std::unique_ptr<RowRing>> rings_;
+  std::unique_ptr<HeaderCapture> capture_;
+  std::vector<std::thread> writers_;
+  std::atomic<bool> stop_{false};
+};
+
+}  // namespace tapline::multilog

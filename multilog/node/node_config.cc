@@ -1,0 +1,92 @@
+#include "multilog/node/node_config.h"
+
+#include <charconv>
+#include <optional>
+
+#include "parsers/api/flow_hash.h"
+
+namespace tapline::multilog {
+namespace {
+
+std::optional<double> RateOf(const std::string& text) {
+  double rate = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
+  if (error != std::errc() || end != text.data() + text.size() || !(rate > 0 && rate <= 1)) return std::nullopt;
+  return rate;
+}
+
+std::string CheckRate(const std::string& text) {
+  return RateOf(text) ? "" : "'" + text + "' is not a share of flows, above 0 and at most 1";
+}
+
+std::string CheckName(const std::string& text) {
+  return !text.empty() && text.size() <= 128 ? "" : "a name of 1 to 128 letters is needed";
+}
+
+std::string CheckFilter(const std::string& text) {
+  const auto filter = Expression::Compile(text, HeaderLayout(HeaderLayout::kMostFrameBytes).schema());
+  return filter.ok() ? "" : filter.status().ToString();
+}
+
+}  // namespace
+
+ConfigTable TableOf(NodeConfig* config) {
+  ConfigTable table;
+  AddInputKeys(&table, config);
+  table.AddText(&config->filter, "filter", "EXPRESSION", "which headers are kept; empty: all", CheckFilter);
+  table.AddText(&config->sample, "sample", "RATE", "share of the flows whose headers are kept", CheckRate);
+  table.AddNumber(&config->frame_bytes, 0, HeaderLayout::kMostFrameBytes, "frame_bytes",
+                  "how much of each frame is kept as it came, for pcapng");
+  table.AddText(&config->hash_key, "hash_key", "HEX",
+                "key of the flow hash, 32 digits, the same in the whole deployment", CheckHashKey);
+  table.AddText(&config->node, "node", "NAME", "this node's name", CheckName);
+  table.AddNumber(&config->writers, 1, kMaxWriters, "writers", "threads that write the log");
+  table.AddNumber(&config->memory_mib, 64, 1048576, "memory_mib", "MiB that rows may take before the oldest go");
+  table.AddList(&config->index, "index", "FIELD", "fields to index; repeat or separate by commas", true);
+  table.AddText(&config->directory, "directory", "DIR", "where rows are kept on disk; empty: in memory only");
+  table.AddChoice(&config->durability, {"memory", "interval", "commit"}, "durability", "memory|interval|commit",
+                  "with a directory: what a crash may take");
+  table.AddNumber(&config->retain_mib, 0, 1'000'000'000, "retain_mib", "most MiB on disk; 0: no bound");
+  table.AddNumber(&config->retain_s, 0, 1'000'000'000, "retain_s", "oldest rows on disk, in seconds; 0: no bound");
+  table.AddText(&config->listen, "listen", "HOST:PORT", "where gRPC is served; unix:PATH for a socket file");
+  table.AddText(&config->metrics, "metrics", "HOST:PORT", "where to serve Prometheus metrics, at /metrics");
+  table.AddChoice(&config->status, {"text", "json"}, "status", "text|json",
+                  "messages on standard error for people or for programs");
+  table.AddChoice(&config->hugepages, {"auto", "never"}, "hugepages", "auto|never",
+                  "use hugepages where there are enough, or never");
+  table.AddNumber(&config->packet_memory_mib, 64, 1048576, "packet_memory_mib",
+                  "MiB that DPDK may take for packet buffers");
+  return table;
+}
+
+tapline::Status Validate(const NodeConfig& config) {
+  if (tapline::Status status = ValidateInput(config); !status.ok()) return status;
+  const HeaderLayout layout(config.frame_bytes);
+  for (const std::string& field : config.index) {
+    if (layout.schema().Find(field) == nullptr)
+      return tapline::Status::Usage("--index: there is no field '" + field +
+                                    "'; docs/reference/multilog-node.md has them");
+  }
+  return {};
+}
+
+NodeOptions OptionsOf(const NodeConfig& config) {
+  NodeOptions options;
+  options.name = config.node;
+  options.writers = config.writers;
+  options.frame_bytes = config.frame_bytes;
+  options.memory_bytes = size_t{config.memory_mib} << 20;
+  options.indexes = config.index;
+  options.storage.directory = config.directory;
+  options.storage.durability = config.durability == "memory"     ? Durability::kMemory
+                               : config.durability == "interval" ? Durability::kInterval
+                                                                 : Durability::kGroupCommit;
+  options.storage.retain_bytes = uint64_t{config.retain_mib} << 20;
+  options.storage.retain_ns = uint64_t{config.retain_s} * 1'000'000'000;
+  options.capture.hash_key = *HashKey::parse(config.hash_key);
+  options.capture.sampling_rate = *RateOf(config.sample);
+  options.capture.filter = config.filter;
+  return options;
+}
+
+}  // namespace tapline::multilog

@@ -1,0 +1,49 @@
+// Everything that can be set about tapline-multilog, and its defaults.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "monitors/config/config.h"
+#include "multilog/node/node.h"
+
+namespace tapline::multilog {
+
+struct NodeConfig : InputConfig {
+  // What is kept of the packets.
+  std::string filter;
+  std::string sample = "1";
+  uint32_t frame_bytes = HeaderLayout::kMostFrameBytes;
+  std::string hash_key = "00000000000000000000000000000000";
+
+  // The log.
+  std::string node = "local-0";
+  uint32_t writers = 2;
+  uint32_t memory_mib = 1024;
+  std::vector<std::string> index = {"src_ip", "dst_ip", "src_port", "dst_port"};
+  std::string directory;
+  std::string durability = "interval";
+  uint32_t retain_mib = 0;
+  uint32_t retain_s = 0;
+
+  // Its face.
+  std::string listen = "127.0.0.1:7400";
+  std::string metrics;
+  std::string status = "text";
+
+  // DPDK.
+  std::string hugepages = "auto";
+  uint32_t packet_memory_mib = 64;
+};
+
+ConfigTable TableOf(NodeConfig* config);
+
+// What no single key can tell.
+tapline::Status Validate(const NodeConfig& config);
+
+// REQUIRES: Validate() found nothing.
+NodeOptions OptionsOf(const NodeConfig& config);
+
+}  // namespace tapline::multilog

@@ -1,0 +1,85 @@
+#include "multilog/node/node_metrics.h"
+
+#include <prometheus/collectable.h>
+#include <prometheus/exposer.h>
+#include <prometheus/metric_family.h>
+
+#include <exception>
+#include <vector>
+
+namespace tapline::multilog {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+ClientMetric Metric(uint64_t value, std::vector<ClientMetric::Label> labels = {}) {
+  ClientMetric metric;
+  metric.label = std::move(labels);
+  metric.counter.value = metric.gauge.value = static_cast<double>(value);
+  return metric;
+}
+
+class Collector final : public prometheus::Collectable {
+ public:
+  explicit Collector(HostNode* node) : node_(node) {}
+
+  std::vector<MetricFamily> Collect() const override {
+    const CaptureCounters& captured = node_->captured();
+    const MultiLog::Statistics log = node_->log().statistics();
+    const TriggerStatistics triggers = node_->log().trigger_statistics();
+    std::vector<ClientMetric> dropped;
+    for (const auto& [reason, count] : captured.Dropped()) dropped.push_back(Metric(count, {{"reason", reason}}));
+    if (log.dropped > 0) dropped.push_back(Metric(log.dropped, {{"reason", "memory_full"}}));
+    std::vector<MetricFamily> families;
+    const auto add = [&](const std::string& name, const char* help, MetricType type,
+                         std::vector<ClientMetric> metrics) {
+      families.push_back({"tapline_multilog_" + name, help, type, std::move(metrics)});
+    };
+    add("packets_total", "Packets that came, those that the source lost included", MetricType::Counter,
+        {Metric(captured.packets.load(std::memory_order_relaxed))});
+    add("rows_total", "Headers appended to the log", MetricType::Counter, {Metric(log.appended)});
+    add("dropped_total", "Packets without a row, by reason", MetricType::Counter, std::move(dropped));
+    add("removed_rows_total", "Rows that left for want of memory, or of age", MetricType::Counter,
+        {Metric(log.removed)});
+    add("memory_bytes", "Memory of rows, what is derived from them, and aggregates", MetricType::Gauge,
+        {Metric(log.segment_bytes + log.heap_bytes + log.aggregate_bytes)});
+    add("trigger_evaluations_total", "Times a trigger was looked at", MetricType::Counter,
+        {Metric(triggers.evaluations)});
+    add("alerts_total", "Alerts of triggers", MetricType::Counter, {Metric(triggers.alerts)});
+    return families;
+  }
+
+ private:
+  HostNode* node_;
+};
+
+}  // namespace
+
+class NodeMetrics::Impl {
+ public:
+  Impl(const std::string& address, HostNode* node)
+      : collector_(std::make_shared<Collector>(node)), exposer_(address, 1) {
+    exposer_.RegisterCollectable(collector_);
+  }
+
+ private:
+  std::shared_ptr<Collector> collector_;
+  prometheus::Exposer exposer_;
+};
+
+NodeMetrics::NodeMetrics(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+NodeMetrics::~NodeMetrics() = default;
+
+std::unique_ptr<NodeMetrics> NodeMetrics::Serve(const std::string& address, HostNode* node, tapline::Status* status) {
+  try {
+    return std::unique_ptr<NodeMetrics>(new NodeMetrics(std::make_unique<Impl>(address, node)));
+  } catch (const std::exception& error) {
+    *status = tapline::Status::Resources("--metrics " + address + ": can't listen there (" + error.what() +
+                                         "); is the address in use, or no HOST:PORT of this machine?");
+    return nullptr;
+  }
+}
+
+}  // namespace tapline::multilog

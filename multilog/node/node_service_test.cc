@@ -1,0 +1,268 @@
+// The node over gRPC, as its clients see it: a real server on a socket file, packets from a bundled capture.
+#include "multilog/node/node_service.h"
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "monitors/source/file_source.h"
+
+namespace tapline::multilog {
+namespace {
+
+constexpr char kCapture[] = TAPLINE_SOURCE_DIR "/testbed/captures/tcp_small.pcap.zst";
+
+class NodeServiceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    NodeOptions options;
+    options.name = "h1";
+    options.memory_bytes = size_t{64} << 20;
+    options.indexes = {"dst_port"};
+    node_ = std::move(*HostNode::Make(options));
+    service_ = std::make_unique<NodeService>(node_.get());
+    address_ = "unix:/tmp/tapline-node-test-" + std::to_string(getpid());
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(address_, grpc::InsecureServerCredentials());
+    builder.RegisterService(service_.get());
+    server_ = builder.BuildAndStart();
+    ASSERT_NE(server_, nullptr);
+    stub_ = v1::MultiLogNode::NewStub(grpc::CreateChannel(address_, grpc::InsecureChannelCredentials()));
+  }
+  void TearDown() override {
+    service_->Stop();
+    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
+    unlink(address_.c_str() + 5);
+  }
+
+  // Feeds the capture; it ends. Returns its packets.
+  uint64_t Capture() {
+    FileSource source(FileSourceOptions{{kCapture}, false, [](const std::string&) {}, 0});
+    EXPECT_TRUE(source.Start().ok());
+    const std::atomic<bool> stop{false};
+    node_->Run(&source, &stop);
+    return node_->captured().packets.load();
+  }
+
+  uint64_t CountRows(const v1::QueryRequest& request, grpc::Status* status = nullptr) {
+    grpc::ClientContext context;
+    const auto reader = stub_->Query(&context, request);
+    v1::RowBatch batch;
+    uint64_t bytes = 0;
+    while (reader->Read(&batch)) bytes += batch.rows().size();
+    const grpc::Status finished = reader->Finish();
+    if (status != nullptr) {
+      *status = finished;
+    } else {
+      EXPECT_TRUE(finished.ok()) << finished.error_message();
+    }
+    return bytes / node_->layout().row_bytes();
+  }
+  static v1::QueryRequest Ask(const std::string& expression) {
+    v1::QueryRequest request;
+    request.set_expression(expression);
+    return request;
+  }
+  grpc::Status Define(const v1::Definition& definition) {
+    grpc::ClientContext context;
+    v1::DefineReply reply;
+    return stub_->Define(&context, definition, &reply);
+  }
+  v1::NodeDescription Describe() {
+    grpc::ClientContext context;
+    v1::NodeDescription description;
+    EXPECT_TRUE(stub_->Describe(&context, v1::DescribeRequest(), &description).ok());
+    return description;
+  }
+  v1::FreezeReply Freeze(uint64_t expiry_ns, grpc::Status* status) {
+    grpc::ClientContext context;
+    v1::FreezeRequest request;
+    request.set_expiry_ns(expiry_ns);
+    v1::FreezeReply reply;
+    *status = stub_->Freeze(&context, request, &reply);
+    return reply;
+  }
+  bool Unfreeze(uint64_t id) {
+    grpc::ClientContext context;
+    v1::UnfreezeRequest request;
+    request.set_id(id);
+    v1::UnfreezeReply reply;
+    EXPECT_TRUE(stub_->Unfreeze(&context, request, &reply).ok());
+    return reply.was_frozen();
+  }
+
+  std::unique_ptr<HostNode> node_;
+  std::unique_ptr<NodeService> service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<v1::MultiLogNode::Stub> stub_;
+  std::string address_;
+};
+
+TEST_F(NodeServiceTest, EveryPacketIsARowOrCounted) {
+  const uint64_t packets = Capture();
+  ASSERT_GT(packets, 0u);
+  const v1::NodeDescription description = Describe();
+  EXPECT_EQ(description.node(), "h1");
+  EXPECT_EQ(description.counters().packets(), packets);
+  uint64_t sum = description.counters().rows();
+  for (const auto& [reason, count] : description.counters().dropped()) sum += count;
+  EXPECT_EQ(sum, packets);
+  EXPECT_EQ(CountRows(Ask("")), description.counters().rows());
+  const uint64_t tcp = CountRows(Ask("protocol == TCP"));
+  EXPECT_EQ(tcp + CountRows(Ask("protocol != TCP")), description.counters().rows());
+  auto limited = Ask("protocol == TCP");
+  limited.set_limit(3);
+  EXPECT_EQ(CountRows(limited), 3u);
+}
+
+TEST_F(NodeServiceTest, AggregatesStoredAndAsked) {
+  v1::Definition definition;
+  definition.mutable_filter()->set_name("tcp");
+  definition.mutable_filter()->set_expression("protocol == TCP");
+  ASSERT_EQ(Define(definition).error_message(), "");
+  auto* aggregate = definition.mutable_aggregate();
+  aggregate->set_name("volume");
+  aggregate->set_filter("tcp");
+  aggregate->mutable_function()->set_function("SUM");
+  aggregate->mutable_function()->set_field("bytes");
+  aggregate->mutable_function()->add_group_by("src_ip");
+  ASSERT_EQ(Define(definition).error_message(), "");
+  Capture();
+  grpc::ClientContext first, second;
+  v1::AggregateRequest request;
+  v1::AggregateReply stored, asked;
+  request.set_stored("volume");
+  ASSERT_TRUE(stub_->Aggregate(&first, request, &stored).ok());
+  request.clear_stored();
+  *request.mutable_function() = definition.aggregate().function();
+  *request.mutable_query() = Ask("protocol == TCP");
+  ASSERT_TRUE(stub_->Aggregate(&second, request, &asked).ok());
+  ASSERT_EQ(stored.values_size(), 1);
+  EXPECT_GT(stored.values(0).whole(), 0);
+  EXPECT_EQ(stored.values(0).whole(), asked.values(0).whole());
+  ASSERT_GT(stored.groups_size(), 1);
+  EXPECT_EQ(stored.groups_size(), asked.groups_size());
+  EXPECT_NE(stored.groups(0).keys(0).find('.'), std::string::npos) << "an address as people write it";
+  EXPECT_EQ(Describe().definitions_size(), 2);
+}
+
+TEST_F(NodeServiceTest, ASnapshotStaysWhatItWas) {
+  grpc::Status status;
+  const v1::FreezeReply frozen = Freeze(10'000'000'000, &status);
+  ASSERT_TRUE(status.ok());
+  const uint64_t packets = Capture();
+  EXPECT_EQ(CountRows(Ask("")), 0u) << "frozen";
+  Freeze(10'000'000'000, &status);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << "somebody else's";
+  EXPECT_TRUE(Unfreeze(frozen.id()));
+  EXPECT_GT(CountRows(Ask("")), 0u);
+  EXPECT_LE(CountRows(Ask("")), packets);
+  auto before = Ask("");
+  *before.mutable_at() = frozen.tails();
+  EXPECT_EQ(CountRows(before), 0u);
+  before.mutable_at()->set_incarnation(1);
+  CountRows(before, &status);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  const v1::FreezeReply short_one = Freeze(1'000'000, &status);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_FALSE(Unfreeze(short_one.id())) << "nobody unfroze in time";
+}
+
+TEST_F(NodeServiceTest, AlertsComeToWhoIsAttached) {
+  grpc::ClientContext context;
+  v1::AttachRequest request;
+  request.set_heartbeat_ms(20);
+  const auto reader = stub_->Attach(&context, request);
+  v1::NodeEvent event;
+  ASSERT_TRUE(reader->Read(&event));
+  EXPECT_EQ(event.description().node(), "h1");
+  ASSERT_TRUE(reader->Read(&event));
+  EXPECT_TRUE(event.has_heartbeat());
+  v1::Definition definition;
+  auto* aggregate = definition.mutable_aggregate();
+  aggregate->set_name("packets");
+  aggregate->mutable_function()->set_function("COUNT");
+  aggregate->mutable_function()->add_group_by("dst_port");
+  aggregate->set_bucket_ns(1'000'000'000);
+  ASSERT_EQ(Define(definition).error_message(), "");
+  auto* trigger = definition.mutable_trigger();
+  trigger->set_name("many");
+  trigger->set_aggregate("packets");
+  trigger->set_condition("COUNT > 3");
+  trigger->set_severity("critical");
+  ASSERT_EQ(Define(definition).error_message(), "");
+  Capture();
+  while (reader->Read(&event) && !event.has_alert()) {
+  }
+  EXPECT_EQ(event.alert().trigger(), "many");
+  EXPECT_EQ(event.alert().severity(), "critical");
+  ASSERT_EQ(event.alert().group_size(), 1);
+  EXPECT_FALSE(event.alert().group(0).empty());
+  context.TryCancel();
+}
+
+TEST_F(NodeServiceTest, PcapngHasEveryRow) {
+  Capture();
+  grpc::ClientContext context;
+  const auto reader = stub_->Pcapng(&context, Ask("protocol == TCP"));
+  v1::PcapngPiece piece;
+  uint64_t packets = 0;
+  std::string file;
+  while (reader->Read(&piece)) {
+    packets += piece.packets();
+    file += piece.bytes();
+  }
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_EQ(packets, CountRows(Ask("protocol == TCP")));
+  // Our own reader, which knows nothing of the writer.
+  const std::string path = address_.substr(5) + ".pcapng";
+  FILE* out = std::fopen(path.c_str(), "w");
+  ASSERT_EQ(std::fwrite(file.data(), 1, file.size(), out), file.size());
+  std::fclose(out);
+  CaptureError error;
+  const auto capture = CaptureReader::Open(path, &error);
+  unlink(path.c_str());
+  ASSERT_NE(capture, nullptr);
+  std::vector<CapturedPacket> read(64);
+  size_t count = 0;
+  while (capture->Read(read, &count) != CaptureReader::Outcome::kEnd) capture->Refill();
+  EXPECT_EQ(capture->packets(), packets);
+}
+
+TEST_F(NodeServiceTest, MistakesAreNamed) {
+  grpc::Status status;
+  CountRows(Ask("dst_prt == 80"), &status);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(status.error_message().find("dst_prt"), std::string::npos) << status.error_message();
+  EXPECT_NE(status.error_message().find("at byte 0"), std::string::npos) << status.error_message();
+  EXPECT_EQ(Define(v1::Definition()).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  v1::Definition definition;
+  definition.mutable_trigger()->set_name("t");
+  definition.mutable_trigger()->set_aggregate("nothing");
+  EXPECT_EQ(Define(definition).error_code(), grpc::StatusCode::NOT_FOUND);
+  definition.mutable_index()->set_field("dst_port");
+  EXPECT_EQ(Define(definition).error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  grpc::ClientContext context;
+  v1::RemoveReply reply;
+  v1::RemoveRequest remove;
+  remove.set_filter("nothing");
+  EXPECT_EQ(stub_->Remove(&context, remove, &reply).error_code(), grpc::StatusCode::NOT_FOUND);
+  Freeze(1, &status);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+// A client that takes nothing of a huge answer and goes: the node goes on.
+TEST_F(NodeServiceTest, AClientThatGoesAway) {
+  Capture();
+  {
+    grpc::ClientContext context;
+    const auto reader = stub_->Query(&context, Ask(""));
+    context.TryCancel();
+  }
+  EXPECT_GT(CountRows(Ask("")), 0u);
+}
+
+}  // namespace
+}  // namespace tapline::multilog

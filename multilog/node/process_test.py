@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""tapline-multilog as users start and stop it. TAPLINE_MULTILOG names the program."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.request
+
+PROGRAM = os.environ["TAPLINE_MULTILOG"]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CAPTURE = os.path.join(ROOT, "testbed", "captures", "tcp_small.pcap.zst")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def run(*arguments):
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=30)
+    return done.returncode, done.stdout, done.stderr
+
+
+class ProcessTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="tapline-test-")
+        self.addCleanup(self.directory.cleanup)
+        self.listen = "unix:" + os.path.join(self.directory.name, "grpc")
+
+    def start(self, *arguments):
+        process = subprocess.Popen([PROGRAM, "--listen", self.listen, "--status", "json", "--memory-mib", "64",
+                                    *arguments], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        self.assertEqual(json.loads(process.stderr.readline())["event"], "ready")
+        return process
+
+    def metrics(self, port):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if line[0] != "#"}
+
+    def await_rows(self, port):
+        """Until every packet is a row, or counted."""
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            seen = self.metrics(port)
+            packets = seen["tapline_multilog_packets_total"]
+            dropped = sum(value for name, value in seen.items() if name.startswith("tapline_multilog_dropped_total"))
+            if packets > 0 and packets == seen["tapline_multilog_rows_total"] + dropped:
+                return seen["tapline_multilog_rows_total"]
+            time.sleep(0.05)
+        self.fail(seen)
+
+    def test_counts_every_packet_and_ends_cleanly(self):
+        port = free_port()
+        process = self.start("--pcap", CAPTURE, "--metrics", f"127.0.0.1:{port}")
+        self.await_rows(port)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(10), 0)
+
+    def test_wrong_use_is_named(self):
+        for arguments, word in [
+            ([], "no input"),
+            (["--pcap", CAPTURE, "--interface", "eth0"], "several inputs"),
+            (["--pcap", CAPTURE, "--index", "src_prt"], "src_prt"),
+            (["--pcap", CAPTURE, "--filter", "dst_port =="], "--filter"),
+            (["--pcap", CAPTURE, "--sample", "2"], "--sample"),
+            (["--pcpa", CAPTURE], "did you mean 'pcap'"),
+        ]:
+            code, _, error = run(*arguments)
+            self.assertEqual(code, 2, error)
+            self.assertIn(word, error)
+
+    def test_a_capture_that_is_not_there(self):
+        code, _, error = run("--listen", self.listen, "--pcap", "/nowhere.pcap", "--memory-mib", "64")
+        self.assertEqual(code, 1)
+        self.assertIn("/nowhere.pcap", error)
+
+    def test_an_address_that_is_taken(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            address = f"127.0.0.1:{taken.getsockname()[1]}"
+            code, _, error = run("--listen", address, "--pcap", CAPTURE, "--memory-mib", "64")
+        self.assertEqual(code, 1)
+        self.assertIn(address, error)
+
+    def test_rows_outlive_a_restart(self):
+        log = os.path.join(self.directory.name, "log")
+        port = free_port()
+        process = self.start("--pcap", CAPTURE, "--directory", log, "--metrics", f"127.0.0.1:{port}")
+        rows = self.await_rows(port)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(10), 0)
+        port = free_port()
+        empty = os.path.join(ROOT, "testbed", "captures", "http_small.pcap.zst")
+        process = self.start("--pcap", empty, "--directory", log, "--filter", "bytes == 1", "--metrics",
+                             f"127.0.0.1:{port}")
+        self.assertEqual(self.metrics(port)["tapline_multilog_rows_total"], rows)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(10), 0)
+
+    def test_check_and_dump(self):
+        self.assertEqual(run("--check", "--pcap", CAPTURE)[0], 0)
+        code, out, _ = run("--dump", "--pcap", CAPTURE, "--writers", "3")
+        self.assertEqual(code, 0)
+        self.assertIn("writers: 3", out)
+        file = os.path.join(self.directory.name, "node.yaml")
+        with open(file, "w") as config:
+            config.write(out)
+        self.assertEqual(run("--config", file, "--dump")[1], out)
+        self.assertIn("--frame-bytes", run("--help")[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
