@@ -28,7 +28,7 @@ struct Field {
   TextKind text = TextKind::kPlain;
 };
 
-// As the field says, else by its name: url, statement or query, key or keys.
+// As the field says. Plug-ins can't: theirs by name, url, statement or query, key or keys.
 TextKind text_kind_of(const Field& field);
 
 // Where `diff` finds a duration: a field of one tuple, or the time between two tuples of one flow.
@@ -49,7 +49,7 @@ struct Schema {
   std::vector<std::string> main_fields = {};  // what top-k ranks
   std::string value_field = {};               // default of by=; empty: none
   Duration duration = {};                     // empty: none
-  std::vector<std::string> example = {};      // a tuple's own values as text, in the order of `fields`; empty: none
+  std::vector<std::string> example = {};      // a tuple's own values as text, as `fields` are; plug-ins have none
 };
 
 // time_ns, flow_hash, flow_incarnation, client_known_by, src_ip, src_port, dst_ip, dst_port: the first columns of every

@@ -18,6 +18,7 @@ using testing::ip_v4;
 using testing::ip_v6;
 using testing::tcp_frame;
 using testing::tcp_segment;
+using testing::with_checksum;
 
 const FlowHasher kHasher(HashKey{1, 2});
 
@@ -127,6 +128,57 @@ TEST(Decode, SnaplenShortensWhatCanBeReadOnly) {
   ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
   EXPECT_EQ(result.packet.payload_text(), "he");
   EXPECT_EQ(result.packet.payload_bytes, 5u);
+}
+
+TEST(Decode, ALengthBeyondTheFrameIsWrong) {
+  for (const bool options : {false, true}) {
+    Bytes whole = kIpV4;
+    if (options) {
+      whole[0] = 0x46;
+      whole.insert(whole.begin() + 20, 4, 1);
+      whole[3] = static_cast<uint8_t>(whole.size());
+    }
+    whole = with_checksum(whole);
+    for (const std::vector<uint16_t>& vlans : {std::vector<uint16_t>{}, {7}, {7, 5}}) {
+      expect_hello(decoded(ethernet(0x0800, whole, vlans)));
+      for (const size_t length_byte : {2, 3}) {
+        Bytes changed = whole;
+        changed[length_byte] ^= 0x80;
+        EXPECT_EQ(decoded(ethernet(0x0800, changed, vlans)).outcome, DecodeOutcome::kMalformed);
+      }
+    }
+  }
+}
+
+// What a mirror or a driver cut has a right header, and what it says of its length is true.
+TEST(Decode, ALengthBeyondTheFrameIsRightIfTheHeaderIs) {
+  Bytes cut = ethernet(0x0800, with_checksum(kIpV4));
+  cut.resize(cut.size() - 3);
+  const Decoded result = decoded(cut);
+  ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
+  EXPECT_EQ(result.packet.payload_text(), "he");
+  EXPECT_EQ(result.packet.payload_bytes, 5u);
+}
+
+// IPv6 headers have no checksum: the frame says where it ends.
+TEST(Decode, AnIpV6LengthBeyondTheFrameEndsWithIt) {
+  Bytes changed = ethernet(0x86dd, kIpV6);
+  changed[18] = 0xf0;
+  expect_hello(decoded(changed));
+  const auto wire_bytes = static_cast<uint32_t>(changed.size());
+  changed.resize(changed.size() - 2);
+  const Decoded result = decoded(Frame{changed, 0, wire_bytes}.raw());
+  ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
+  EXPECT_EQ(result.packet.payload_text(), "hel");
+  EXPECT_EQ(result.packet.payload_bytes, 5u);
+}
+
+TEST(Decode, UnderASnapLengthTheWireCounts) {
+  Bytes frame = ethernet(0x0800, kIpV4);  // its checksum is 0
+  const auto wire_bytes = static_cast<uint32_t>(frame.size());
+  frame.resize(frame.size() - 5);
+  EXPECT_EQ(decoded(Frame{frame, 0, wire_bytes}.raw()).packet.payload_bytes, 5u);
+  EXPECT_EQ(decoded(Frame{frame, 0, wire_bytes - 1}.raw()).outcome, DecodeOutcome::kMalformed);
 }
 
 // Every prefix of a frame is either too short to decode or decodes to the same endpoints.

@@ -62,6 +62,8 @@ class Decoder {
   DecodeOutcome transport();
   DecodeOutcome tcp();
   DecodeOutcome udp();
+  uint64_t around() const;
+  bool has_wrong_length(uint32_t header_bytes, uint32_t ip_bytes) const;
   void end_at(uint32_t ip_bytes);
   void ports(const uint8_t* header);
   DecodeOutcome payload(uint32_t offset, uint64_t payload_end);

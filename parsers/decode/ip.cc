@@ -12,13 +12,31 @@ bool is_skipped_extension(uint8_t header) {
   return header == 0 || header == 43 || header == 60 || header == 135 || header == 139 || header == 140;
 }
 
+// RFC 791: the sum of all 16-bit words, the checksum's included, is all ones.
+bool has_right_checksum(const uint8_t* ip, uint32_t header_bytes) {
+  uint32_t sum = 0;
+  for (uint32_t at = 0; at < header_bytes; at += 2) sum += big_endian_16(ip + at);
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
+  return sum == 0xffff;
+}
+
 }  // namespace
+
+// The end on the wire of what is around an IP header: another datagram, or the frame.
+uint64_t Decoder::around() const { return ip_end_ != 0 ? ip_end_ : std::max(raw_.wire_bytes, raw_.captured_bytes); }
+
+// A datagram longer than what is around it on the wire (under a snap length the wire's length is known): either it was
+// cut on its way to us, as by a mirror, or a driver whose frames are too short, or its length is wrong. Believing a
+// wrong one would make a gap of its connection's next 64 KiB.
+bool Decoder::has_wrong_length(uint32_t header_bytes, uint32_t ip_bytes) const {
+  if (position_ + static_cast<uint64_t>(ip_bytes) <= around() || !has(header_bytes)) return false;
+  return !has_right_checksum(at(position_), header_bytes);
+}
 
 // From here on nothing beyond the IP datagram is looked at, so Ethernet padding is never payload. A length of 0 is
 // what segmentation offload leaves in captures on the sending host: then what is around it counts.
 void Decoder::end_at(uint32_t ip_bytes) {
-  const uint64_t around = ip_end_ != 0 ? ip_end_ : std::max(raw_.wire_bytes, raw_.captured_bytes);
-  ip_end_ = ip_bytes == 0 ? around : static_cast<uint64_t>(position_) + ip_bytes;
+  ip_end_ = ip_bytes == 0 ? around() : static_cast<uint64_t>(position_) + ip_bytes;
   end_ = static_cast<uint32_t>(std::min<uint64_t>(end_, ip_end_));
 }
 
@@ -34,6 +52,7 @@ DecodeOutcome Decoder::ip_v4() {
   packet_->src_ip = IpAddress::v4(ip + 12);
   packet_->dst_ip = IpAddress::v4(ip + 16);
   packet_->protocol = ip[9];
+  if (has_wrong_length(header_bytes, total_bytes)) return DecodeOutcome::kMalformed;
   end_at(total_bytes);
   if (!has(header_bytes)) return missing(header_bytes);
   position_ += header_bytes;
@@ -55,7 +74,9 @@ DecodeOutcome Decoder::ip_v6() {
   packet_->src_ip = IpAddress::v6(ip + 8);
   packet_->dst_ip = IpAddress::v6(ip + 24);
   packet_->protocol = ip[6];
-  end_at(payload_bytes == 0 ? 0 : payload_bytes + 40);
+  // No checksum tells whether its length is right (see has_wrong_length), and no frame that holds one is padded.
+  const bool beyond = ip_end_ == 0 && position_ + uint64_t{40} + payload_bytes > around();
+  end_at(payload_bytes == 0 || beyond ? 0 : payload_bytes + 40);
   position_ += 40;
   return extension_headers();
 }

@@ -265,10 +265,9 @@ TEST(Tunnel, DepthIsBounded) {
   EXPECT_EQ(outcome_of(many, many.size(), &packet), DecodeOutcome::kTooManyHeaders);
 }
 
-// An inner datagram whose own length leads beyond the tunnel's end has only what the tunnel has.
+// An inner datagram whose own length leads beyond the tunnel's end, as a mirror cuts it, has only what the tunnel has.
 TEST(Tunnel, NothingBeyondTheTunnelIsRead) {
-  Bytes inner = kV4;
-  inner[3] = static_cast<uint8_t>(inner.size() + 40);
+  const Bytes inner = testing::with_checksum(with_length(kV4, 2, kV4.size() + 40));
   Bytes frame = over_gre({0, 0, 0x08, 0}, inner);
   frame.resize(frame.size() + 40, 'x');  // padding
   const Frame copy{frame};
@@ -276,6 +275,10 @@ TEST(Tunnel, NothingBeyondTheTunnelIsRead) {
   ASSERT_EQ(decode(copy.raw(), kHasher, &packet), DecodeOutcome::kOk);
   EXPECT_EQ(packet.payload_text(), "hello");
   EXPECT_EQ(packet.payload_bytes, 45u);
+  Bytes changed = inner;
+  changed[10] ^= 1;
+  const Frame wrong{over_gre({0, 0, 0x08, 0}, changed)};
+  EXPECT_EQ(decode(wrong.raw(), kHasher, &packet), DecodeOutcome::kMalformed);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
   const Schema& schema() const override;
   Needs needs() const override {
     Needs needs = TransactionParser::needs();
-    needs.packets = needs.datagrams = true;
+    needs.packets = needs.datagrams = needs.intervals = true;
     needs.every_packet = false;
     return needs;
   }
@@ -37,6 +37,22 @@ class DnsQuery final : public TransactionParser<Exchange> {
     for (const Packet& packet : burst) {
       if (packet.is_udp() && packet.connection != nullptr) datagram(packet, out);
     }
+  }
+
+  void on_interval(int64_t end_ns, Emitter& out) override {
+    // Backwards: the last one takes the place of one that goes.
+    for (size_t i = holding_.size(); i-- > 0;) {
+      with_exchange(*holding_[i], out, [&](Exchange& exchange, Exchange::Sink& sink) {
+        exchange.settle_answers(end_ns - Exchange::kLateNs, sink);
+        if (!exchange.holds_answers()) let_go(exchange);
+        return ExchangeVerdict::kFine;
+      });
+    }
+  }
+
+  void on_release(Connection& connection) override {
+    if (has_exchange(connection)) let_go(known_exchange(connection));
+    TransactionParser::on_release(connection);
   }
 
   StreamVerdict on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment,
@@ -60,8 +76,20 @@ class DnsQuery final : public TransactionParser<Exchange> {
     if (!known && !dns::is_plain_question(packet.payload(), message)) return;
     with_exchange(flow, out, [&](Exchange& exchange, Exchange::Sink& sink) {
       exchange.datagram(flow.side_of(packet), message, packet.payload_bytes, packet.time_ns, sink);
+      if (exchange.holds_answers() && exchange.place == 0) {
+        holding_.push_back(&flow);
+        exchange.place = static_cast<uint32_t>(holding_.size());
+      }
       return ExchangeVerdict::kFine;
     });
+  }
+
+  void let_go(Exchange& exchange) {
+    if (exchange.place == 0) return;
+    holding_[exchange.place - 1] = holding_.back();
+    known_exchange(*holding_.back()).place = exchange.place;
+    holding_.pop_back();
+    exchange.place = 0;
   }
 
   // A question on another port: one question, nothing else but an OPT record.
@@ -71,6 +99,9 @@ class DnsQuery final : public TransactionParser<Exchange> {
       return false;
     return !has_port(packet, kMulticastDnsPort) && !has_port(packet, kLlmnrPort) && !has_port(packet, kNetBiosPort);
   }
+
+  // Flows with answers that wait for their questions.
+  std::vector<Connection*> holding_;
 };
 
 void DnsQuery::tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) {
@@ -114,8 +145,8 @@ const Schema& DnsQuery::schema() const {
       .main_fields = {"qname"},
       .value_field = "answer_time_ns",
       .duration = {.field = "answer_time_ns"},
-      .example = {"www.example.org", "A", "QUERY", "NOERROR", "3888000", "1", "192.0.2.7", "300", "false", "false", "0",
-                  "33", "49", ""},
+      .example = {"_kv._tcp.example.test", "SRV", "QUERY", "NOERROR", "4000", "1", "0 0 11211 kv.example.test", "0",
+                  "true", "false", "0", "39", "74", ""},
   };
   return schema;
 }

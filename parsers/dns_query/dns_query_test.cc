@@ -98,7 +98,33 @@ TEST(DnsQuery, TheSameNumberForTwoQuestions) {
 
 TEST(DnsQuery, AnAnswerToAnotherQuestionIsNotIts) {
   EXPECT_EQ(seen({up(question(), kStart), down(message({.qname = "evil.test", .flags = kAnswer}), kStart + 1)}),
-            (Lines{"evil.test A NOERROR 0 response", "www.example.test A  0 request"}));
+            (Lines{"www.example.test A  0 request", "evil.test A NOERROR 0 response"}));
+}
+
+TEST(DnsQuery, AnAnswerThatIsCapturedBeforeItsQuestion) {
+  EXPECT_EQ(seen({down(answer(1), kStart), up(question(1), kStart + kMillisecond),
+                  down(answer(2), kStart + 2 * kMillisecond), up(question(2), kStart + 60 * kMillisecond)},
+                 {"rcode", "partial"}),
+            (Lines{"NOERROR ", "NOERROR response", " request"}));
+}
+
+TEST(DnsQuery, AnAnswerThatStaysAloneIsToldWithinItsSecond) {
+  Harness harness({"dns_query"});
+  harness.feed({down(answer(1), kStart), down(answer(2), kStart + kMillisecond)});
+  EXPECT_EQ(harness.tuples().size(), 0u);
+  harness.engine().advance(kStart + 2 * kSecond);
+  EXPECT_EQ(harness.lines({"partial"}), (Lines{"response", "response"}));
+  harness.all({down(answer(3), kStart + 3 * kSecond)});
+  EXPECT_EQ(harness.tuples().size(), 3u);
+}
+
+TEST(DnsQuery, AFloodOfAnswersIsBoundedAndNoLoss) {
+  std::vector<testing::Frame> frames;
+  for (uint16_t id = 0; id < 2000; ++id) frames.push_back(down(answer(id), kStart + id));
+  Harness harness({"dns_query"});
+  harness.all(frames);
+  EXPECT_EQ(harness.tuples().size(), 2000u);
+  EXPECT_EQ(harness.lost(LossReason::kTooManyPending), 0u);
 }
 
 TEST(DnsQuery, RetransmissionsAreOneTransaction) {

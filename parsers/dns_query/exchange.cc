@@ -73,6 +73,7 @@ ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment,
 
 void Exchange::datagram(Side side, const Message& message, uint32_t bytes, int64_t time_ns, Sink& sink) {
   const Segment segment = {.time_ns = time_ns, .offset = 0, .peer_offset = 0, .peer_offset_known = false};
+  pairing_.settle_answers(time_ns - kLateNs, kMaxHeld, sink);
   this->message(side, message, bytes, segment, time_ns, sink);
 }
 
@@ -96,6 +97,7 @@ void Exchange::recycle() {
   next_answered_ = 0;
   strict_ = recognised_ = false;
   asker_ = 0;
+  place = 0;
   ended_ = 0;
   next_check_ns_ = INT64_MIN;
 }

@@ -45,7 +45,8 @@ struct Response : ResponseHalf {
 // The questions and answers of one UDP flow or TCP connection.
 //
 // A question that comes again before its answer is a retransmission: it is counted, and as many answers more are taken
-// for answers to it. Answers to a transfer of a zone may fill many messages: the first one ends the transaction.
+// for answers to it. An answer over UDP may be captured before its question, and waits a little for it. Answers to a
+// transfer of a zone may fill many messages: the first one ends the transaction.
 class Exchange {
  public:
   using Request = dns::Request;
@@ -53,6 +54,9 @@ class Exchange {
   using Sink = TransactionSink<Request, Response>;
   // A client that is still waiting after this long has asked somebody else.
   static constexpr int64_t kTimeoutNs = 30'000'000'000;
+  // So late may a mirror be with a question.
+  static constexpr int64_t kLateNs = 50'000'000;
+  static constexpr size_t kMaxHeld = 32;
 
   // Not on the port of DNS: a plain question has to show that it is DNS.
   void be_strict() { strict_ = true; }
@@ -61,11 +65,16 @@ class Exchange {
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
   // A message of its own. Nothing if it is none.
   void datagram(Side side, const Message& message, uint32_t bytes, int64_t time_ns, Sink& sink);
+  // Answers that came before this time have waited long enough for their questions.
+  void settle_answers(int64_t time_ns, Sink& sink) { pairing_.settle_answers(time_ns, kMaxHeld, sink); }
+  bool holds_answers() const { return pairing_.waiting() > 0; }
   void end(Side side, Sink& sink);
   void visit_pending(Sink& sink) const { pairing_.visit_pending(sink); }
   bool hopeless() const;
   size_t memory_bytes() const;
   void recycle();
+
+  uint32_t place = 0;  // the parser's: in its list of those that hold answers, from 1
 
  private:
   struct Units;
@@ -84,7 +93,7 @@ class Exchange {
 
   UnitReader readers_[2] = {UnitReader(0, kMaxUnitBytes), UnitReader(1, kMaxUnitBytes)};
   static constexpr size_t kMaxUnitBytes = 2 + 65535;
-  IdPairing<TransactionId, Request, Response, kMaxPending> pairing_;
+  IdPairing<TransactionId, Request, Response, kMaxPending, true> pairing_;
   Answered answered_[kAnswered] = {};
   size_t next_answered_ = 0;
   bool strict_ = false;

@@ -50,7 +50,7 @@ const Schema& Http2Request::schema() const {
       .layer = Layer::kApplication,
       .fields = {{"method", FieldType::kString, "", "GET, POST, ..."},
                  {"host", FieldType::kString, "", ":authority, else the host header"},
-                 {"url", FieldType::kString, "", ":path as sent"},
+                 {"url", FieldType::kString, "", ":path as sent", false, TextKind::kUrl},
                  {"status", FieldType::kU64, "", "Of the final response; 0 if none was seen, or it can't be known"},
                  {"grpc_method", FieldType::kString, "", "package.Service/Method of a call by gRPC, else empty"},
                  {"grpc_status", FieldType::kString, "", "OK, NOT_FOUND, ... of gRPC's trailers, else empty"},
@@ -66,6 +66,8 @@ const Schema& Http2Request::schema() const {
       .main_fields = {"url"},
       .value_field = "response_bytes",
       .duration = {.field = "response_time_ns"},
+      .example = {"GET", "10.6.0.66:8080", "/missing", "404", "", "", "1", "complete", "111000", "131000", "37", "203",
+                  ""},
   };
   return schema;
 }

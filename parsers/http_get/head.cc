@@ -143,6 +143,13 @@ std::optional<uint64_t> parse_length(std::string_view value) {
   return length;
 }
 
+// The last of the codings, and that of the last field, counts (RFC 9112 section 6.1).
+void take_coding(std::string_view codings, Head* head) {
+  const std::string_view last = trim(codings.substr(codings.rfind(',') + 1));
+  head->chunked = equals_ignoring_case(last, "chunked");
+  head->coded = !head->chunked && !equals_ignoring_case(last, "identity");
+}
+
 // Most fields are not among the three that matter: their first letter tells.
 bool may_matter(char first) {
   const char lower = static_cast<char>(first | 0x20);
@@ -160,8 +167,7 @@ void take_header(std::string_view header, Head* head, std::string* scratch) {
   } else if (name.size() == 14 && !head->content_length && equals_ignoring_case(name, "content-length")) {
     head->content_length = parse_length(value());
   } else if (name.size() == 17 && equals_ignoring_case(name, "transfer-encoding")) {
-    const std::string_view codings = value();
-    head->chunked = codings.size() >= 7 && equals_ignoring_case(codings.substr(codings.size() - 7), "chunked");
+    take_coding(value(), head);
   }
 }
 
@@ -258,6 +264,8 @@ bool is_simple_request(std::string_view bytes) {
 }
 
 bool is_http2_preface(std::string_view bytes) { return bytes.starts_with("PRI * HTTP/2.0"); }
+
+bool may_continue_line(std::string_view more) { return std::none_of(more.begin(), more.end(), is_control); }
 
 size_t find_head_end(std::string_view bytes, size_t* resume) {
   for (size_t at = bytes.find('\n', *resume); at != std::string_view::npos; at = bytes.find('\n', at + 1)) {

@@ -31,6 +31,9 @@ bool is_simple_request(std::string_view bytes);
 // True for the client preface of HTTP/2 (RFC 9113 section 3.4), which is not ours.
 bool is_http2_preface(std::string_view bytes);
 
+// Whether the first line may go on with this, of which no line ends.
+bool may_continue_line(std::string_view more);
+
 // Position after the empty line that ends the head, or npos; then *resume is where to search again once there is more.
 // Lines end with LF, CR before it or not.
 size_t find_head_end(std::string_view bytes, size_t* resume);
@@ -44,6 +47,7 @@ struct Head {
   std::string_view host = {};  // Host header, else the authority of an absolute URL
   uint32_t status = 0;
   bool chunked = false;
+  bool coded = false;  // for its transfer, but not in chunks at the end
   std::optional<uint64_t> content_length = {};
 };
 

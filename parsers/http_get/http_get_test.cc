@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "parsers/testing/conversation.h"
+#include "parsers/testing/dialogue.h"
 #include "parsers/testing/harness.h"
 
 namespace tapline {
@@ -11,7 +11,7 @@ namespace {
 using testing::Conversation;
 using testing::Frame;
 using testing::Harness;
-using Lines = std::vector<std::string>;
+using testing::Lines;
 
 const std::vector<std::string> kWhat = {"method",        "host",           "url",    "status",
                                         "request_bytes", "response_bytes", "partial"};
@@ -31,22 +31,8 @@ std::vector<Frame> one_connection(std::string_view requests, std::string_view re
 
 Lines parse(const std::vector<Frame>& frames) { return Harness({"http_get"}).all(frames).lines(kWhat); }
 
-// What a stream means doesn't depend on where it is cut: both sides cut in two at each place, and into single bytes.
 void expect_at_every_cut(std::string_view requests, std::string_view responses, const Lines& expected) {
-  ASSERT_EQ(parse(one_connection(requests, responses)), expected);
-  for (size_t cut = 1; cut < requests.size(); ++cut) {
-    Conversation conversation;
-    conversation.handshake().client(requests.substr(0, cut)).client(requests.substr(cut)).server(responses).close();
-    EXPECT_EQ(parse(conversation.frames()), expected) << "requests cut at " << cut;
-  }
-  for (size_t cut = 1; cut < responses.size(); ++cut) {
-    Conversation conversation;
-    conversation.handshake().client(requests).server(responses.substr(0, cut)).server(responses.substr(cut)).close();
-    EXPECT_EQ(parse(conversation.frames()), expected) << "responses cut at " << cut;
-  }
-  Conversation bytes;
-  bytes.handshake().client_cut(requests, 1).server_cut(responses, 1).close();
-  EXPECT_EQ(parse(bytes.frames()), expected) << "cut into bytes";
+  testing::expect_at_every_cut([](const auto& frames) { return parse(frames); }, requests, responses, expected);
 }
 
 TEST(HttpGet, PairsRequestAndResponse) { expect_at_every_cut(kGet, kOk, {whole("GET h /a 200", kGet, kOk)}); }
@@ -146,6 +132,207 @@ TEST(HttpGet, ConnectMakesTheConnectionOpaque) {
   retry.handshake().client(connect).server(refused).client(connect).server(established).client("\x16\x03").close();
   EXPECT_EQ(parse(retry.frames()), (Lines{whole("CONNECT far:443 far:443 407", connect, refused),
                                           whole("CONNECT far:443 far:443 200", connect, established)}));
+}
+
+// HTTP/1.0 on a connection that stays: only a length says where a message ends.
+TEST(HttpGet, Http10KeepAlive) {
+  const std::string get = "GET /k HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
+  const std::string post = "POST /p HTTP/1.0\r\nHost: h\r\nContent-Length: 4\r\n\r\nGET ";
+  const std::string ok = "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 3\r\n\r\nabc";
+  const std::string last = "HTTP/1.0 200 OK\r\n\r\nup to the close";
+  expect_at_every_cut(
+      get + post + get, ok + ok + last,
+      {whole("GET  /k 200", get, ok), whole("POST h /p 200", post, ok), whole("GET  /k 200", get, last)});
+}
+
+TEST(HttpGet, NeitherLengthNorChunksMeansUntilTheClose) {
+  const std::string answer = "HTTP/1.1 200 OK\r\n\r\nbody\r\n\r\n" + std::string(kOk);
+  // What was asked behind it is never answered.
+  expect_at_every_cut(std::string(kGet) + "GET /b HTTP/1.1\r\nHost: h\r\n\r\n", answer,
+                      {whole("GET h /a 200", kGet, answer), "GET h /b 0 " + size(kGet) + " 0 request"});
+  // A coding that does not end in chunks goes before a length (RFC 9112 section 6.3).
+  for (const char* coding : {"gzip", "chunked, gzip", "notchunked"}) {
+    const std::string coded =
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: " + std::string(coding) + "\r\n\r\nmore than two";
+    expect_at_every_cut(kGet, coded, {whole("GET h /a 200", kGet, coded)});
+  }
+  Conversation reset;
+  reset.handshake().client(kGet).server(answer).client("", tcp_flag::kRst);
+  EXPECT_EQ(parse(reset.frames()), Lines{whole("GET h /a 200", kGet, answer)});
+}
+
+TEST(HttpGet, ChunksGoBeforeALength) {
+  const std::string post =
+      "POST /c HTTP/1.1\r\nHost: h\r\nContent-Length: "
+      "999\r\nTransfer-Encoding:\r\n\tchunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
+  const std::string answer =
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nTRANSFER-ENCODING: Chunked \r\nContent-Length: "
+      "1\r\n\r\n2\r\nab\r\n0\r\n\r\n";
+  expect_at_every_cut(post + std::string(kGet), answer + std::string(kOk),
+                      {whole("POST h /c 200", post, answer), whole("GET h /a 200", kGet, kOk)});
+  const std::string identity = "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nab";
+  expect_at_every_cut(std::string(kGet) + std::string(kGet), identity + std::string(kOk),
+                      {whole("GET h /a 200", kGet, identity), whole("GET h /a 200", kGet, kOk)});
+}
+
+TEST(HttpGet, LongTrailers) {
+  const std::string trailers =
+      "X-Sum: " + std::string(300, 's') + "\r\nFolded: a\r\n  HTTP/1.1 200 OK\r\nGET / HTTP/1.1: b\r\n";
+  const std::string answer =
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5 \r\nhello\r\n0\r\n" + trailers + "\r\n";
+  expect_at_every_cut(std::string(kGet) + std::string(kGet), answer + std::string(kOk),
+                      {whole("GET h /a 200", kGet, answer), whole("GET h /a 200", kGet, kOk)});
+}
+
+// Content is not looked at, whatever it holds.
+TEST(HttpGet, CompressedBodiesAreSteppedOver) {
+  const std::string gzip = std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03\r\n\r\n", 14) + std::string(kOk) +
+                           "\r\n0\r\n\r\n" + std::string(kGet) + '\0' + "\xff";
+  const std::string coding = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n";
+  const std::string counted = coding + "Content-Length: " + std::to_string(gzip.size()) + "\r\n\r\n" + gzip;
+  const std::string chunked = coding + "Transfer-Encoding: chunked\r\n\r\n5E\r\n" + gzip + "\r\n0\r\n\r\n";
+  ASSERT_EQ(gzip.size(), 0x5eu);
+  const std::string post =
+      "POST /z HTTP/1.1\r\nHost: h\r\nContent-Encoding: gzip\r\nContent-Length: " + std::to_string(gzip.size()) +
+      "\r\n\r\n" + gzip;
+  expect_at_every_cut(
+      post + std::string(kGet) + std::string(kGet), counted + chunked + std::string(kOk),
+      {whole("POST h /z 200", post, counted), whole("GET h /a 200", kGet, chunked), whole("GET h /a 200", kGet, kOk)});
+}
+
+TEST(HttpGet, BodylessWhateverTheirHeadsSay) {
+  const std::string head = "HEAD /h HTTP/1.1\r\nHost: h\r\n\r\n";
+  const std::string head_answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string head_open = "HTTP/1.1 404 Not Found\r\n\r\n";
+  const std::string no_content = "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string not_modified = "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string interim = "HTTP/1.1 102 Processing\r\nContent-Length: 10\r\n\r\n";
+  expect_at_every_cut(head + std::string(kGet) + head + std::string(kGet) + std::string(kGet),
+                      head_answer + no_content + head_open + not_modified + interim + std::string(kOk),
+                      {whole("HEAD h /h 200", head, head_answer), whole("GET h /a 204", kGet, no_content),
+                       whole("HEAD h /h 404", head, head_open), whole("GET h /a 304", kGet, not_modified),
+                       whole("GET h /a 200", kGet, kOk)});
+}
+
+// The client waits for 100 Continue; times are to the final response.
+TEST(HttpGet, ContinueBeforeTheBody) {
+  const std::string head = "PUT /p HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n";
+  const std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n", body = "body";
+  for (size_t cut = 1; cut <= head.size(); ++cut) {
+    for (size_t interim_cut = 1; interim_cut <= go_on.size(); interim_cut += 5) {
+      Conversation conversation;
+      conversation.handshake().client(head.substr(0, cut));
+      if (cut < head.size()) conversation.client(head.substr(cut));
+      conversation.server_cut(go_on, interim_cut).client(body).wait_ns(30'000'000).server(kOk);
+      conversation.client(kGet).server(kOk).close();
+      Harness run({"http_get"});
+      run.all(conversation.frames());
+      ASSERT_EQ(run.lines(kWhat), (Lines{whole("PUT h /p 200", head + body, kOk), whole("GET h /a 200", kGet, kOk)}));
+      EXPECT_GT(std::stoll(run.tuples()[0]["first_byte_ns"]), 30'000'000);
+    }
+  }
+  // Refused: the body is not sent.
+  const std::string refused = "HTTP/1.1 417 Expectation Failed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+  expect_at_every_cut(head, refused, {whole("PUT h /p 417", head, refused)});
+}
+
+TEST(HttpGet, RefusedUpgradesStayHttp) {
+  const std::string upgrade = "GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+  const std::string required = "HTTP/1.1 426 Upgrade Required\r\nUpgrade: h2c\r\nContent-Length: 0\r\n\r\n";
+  expect_at_every_cut(upgrade + upgrade + std::string(kGet), std::string(kOk) + required + std::string(kOk),
+                      {whole("GET h /ws 200", upgrade, kOk), whole("GET h /ws 426", upgrade, required),
+                       whole("GET h /a 200", kGet, kOk)});
+}
+
+// What comes after 101 is of another protocol, however much it looks like HTTP.
+TEST(HttpGet, NothingIsToldBehindAnUpgrade) {
+  const std::string upgrade =
+      "GET /h2 HTTP/1.1\r\nHost: h\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n";
+  const std::string switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n";
+  const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  for (const std::string& after : {preface, std::string(kGet), std::string("\x81\x85", 2)}) {
+    for (size_t cut = 1; cut <= switching.size(); ++cut) {
+      Conversation conversation;
+      conversation.handshake().client(kGet).server(kOk).client(upgrade).server_cut(switching, cut);
+      conversation.client(after).server(kOk).client(kGet).server(kOk).close();
+      EXPECT_EQ(parse(conversation.frames()),
+                (Lines{whole("GET h /a 200", kGet, kOk), whole("GET h /h2 101", upgrade, switching)}));
+    }
+  }
+}
+
+// A tunnel's length fields mean nothing (RFC 9110 section 9.3.6), and what it carries is not HTTP to us.
+TEST(HttpGet, TunnelsAtEveryCut) {
+  const std::string connect = "CONNECT far:443 HTTP/1.0\r\n\r\n";
+  const std::string hello = std::string("\x16\x03\x01\0\x05hello", 10);
+  for (const char* field : {"", "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"}) {
+    const std::string established = "HTTP/1.1 200 OK\r\n" + std::string(field) + "\r\n";
+    expect_at_every_cut(connect, established + hello + std::string(kOk),
+                        {whole("CONNECT  far:443 200", connect, established)});
+    // A client that does not wait for the answer.
+    expect_at_every_cut(connect + hello, established + hello, {whole("CONNECT  far:443 200", connect, established)});
+  }
+  const std::string refused = "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 4\r\n\r\nno, ";
+  const std::string established = "HTTP/1.1 200 OK\r\n\r\n";
+  expect_at_every_cut(
+      connect + connect, refused + established,
+      {whole("CONNECT  far:443 407", connect, refused), whole("CONNECT  far:443 200", connect, established)});
+}
+
+TEST(HttpGet, AbsoluteTargets) {
+  const std::string proxied = "GET http://a.example/p?q#f HTTP/1.1\r\nHost: b.example\r\n\r\n";
+  const std::string bare = "GET https://c.example:8443 HTTP/1.1\r\n\r\n";
+  const std::string six = "GET http://[2001:db8::1]:80/ HTTP/1.0\r\nHost:\r\n\r\n";
+  const std::string all = "OPTIONS * HTTP/1.1\r\nHost: d.example\r\n\r\n";
+  const std::string ok(kOk);
+  expect_at_every_cut(proxied + bare + six + all, ok + ok + ok + ok,
+                      {whole("GET b.example http://a.example/p?q#f 200", proxied, kOk),
+                       whole("GET c.example:8443 https://c.example:8443 200", bare, kOk),
+                       whole("GET [2001:db8::1]:80 http://[2001:db8::1]:80/ 200", six, kOk),
+                       whole("OPTIONS d.example * 200", all, kOk)});
+}
+
+TEST(HttpGet, FoldedLinesThatMatter) {
+  const std::string post =
+      "POST /f HTTP/1.1\r\nX-Folded: a,\r\n\tHost: no\r\n  Content-Length: 99\r\n"
+      "Host:\r\n \r\n f\r\nContent-Length:\r\n  2\r\n\r\nok";
+  const std::string answer =
+      "HTTP/1.1 200\r\n OK\r\nX: y\r\n Content-Length: 7\r\nContent-Length: \r\n\t5\r\n\r\nhello";
+  expect_at_every_cut(post + std::string(kGet), answer + std::string(kOk),
+                      {whole("POST f /f 200", post, answer), whole("GET h /a 200", kGet, kOk)});
+}
+
+// Heads of almost 64 KiB: a long target, a long line, many lines, a line folded a thousand times.
+TEST(HttpGet, LongHeads) {
+  std::string many, folded = "X: y";
+  for (int i = 0; i < 1500; ++i) many += "X-Field-" + std::to_string(i) + ": " + std::string(20, 'v') + "\r\n";
+  for (int i = 0; i < 1500; ++i) folded += "\r\n " + std::string(30, 'f');
+  const std::string target = "/" + std::string(60'000, 't');
+  const std::string requests[] = {"GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n",
+                                  "GET /l HTTP/1.1\r\nCookie: " + std::string(60'000, 'c') + "\r\nHost: h\r\n\r\n",
+                                  "GET /m HTTP/1.1\r\n" + many + "Host: h\r\n\r\n",
+                                  "GET /f HTTP/1.1\r\n" + folded + "\r\nHost: h\r\n\r\n"};
+  const std::string urls[] = {target, "/l", "/m", "/f"};
+  const std::string answer =
+      "HTTP/1.1 200 OK\r\nSet-Cookie: " + std::string(60'000, 's') + "\r\nContent-Length: 2\r\n\r\nok";
+  for (size_t i = 0; i < 4; ++i) {
+    const Lines expected = {whole("GET h " + urls[i] + " 200", requests[i], answer), whole("GET h /a 200", kGet, kOk)};
+    for (const size_t cut : {1u, 1400u, 16'000u, 65'000u}) {
+      Conversation conversation;
+      conversation.handshake().client_cut(requests[i], cut).server_cut(answer, cut).client(kGet).server(kOk).close();
+      EXPECT_EQ(parse(conversation.frames()), expected) << urls[i].substr(0, 2) << ", cut into " << cut;
+    }
+  }
+}
+
+// A server that is tired of waiting answers what nobody asked.
+TEST(HttpGet, UnaskedResponse) {
+  const std::string timeout = "HTTP/1.1 408 Request Time-out\r\nConnection: close\r\n\r\n";
+  Conversation conversation;
+  conversation.handshake().client(kGet).server(kOk).client_ack().wait_ns(5'000'000'000).server(timeout);
+  conversation.server_fin().client_fin().server_ack();
+  EXPECT_EQ(parse(conversation.frames()),
+            (Lines{whole("GET h /a 200", kGet, kOk), "   408 0 " + std::to_string(timeout.size()) + " response"}));
 }
 
 // HTTP/0.9: one line asks, and everything until the close answers (RFC 1945 sections 4.1 and 6).

@@ -93,6 +93,7 @@ bool MessageReader::start(std::string_view& text, MessageHandler& handler) {
   const size_t end = look == Look::kMaybe ? std::string_view::npos : find_head_end(text, &resume_);
   if (end == std::string_view::npos || end > kMaxHeadBytes) {
     resume_ = 0;
+    known_ = Look::kMaybe;
     mode_ = Mode::kHead;
     return true;
   }
@@ -123,7 +124,7 @@ bool MessageReader::collect(std::string_view& text, MessageHandler& handler) {
   const size_t before = head_.size();
   const size_t taken = std::min(text.size(), kMaxHeadBytes + 4 - before);
   head_.append(text.substr(0, taken));
-  const Look look = look_at(head_);
+  const Look look = look_again(before);
   if (look == Look::kNot || is_http2_preface(head_)) return reject(handler);
   const size_t end = look == Look::kMaybe ? std::string_view::npos : find_head_end(head_, &resume_);
   if (end == std::string_view::npos) {
@@ -137,6 +138,17 @@ bool MessageReader::collect(std::string_view& text, MessageHandler& handler) {
   head_.resize(end);
   head_done(parse_head(head_, &scratch_), false, handler);
   return true;
+}
+
+// As look_at() of the head so far, of which `before` bytes were looked at: each byte of a long line once.
+Look MessageReader::look_again(size_t before) {
+  constexpr size_t kBegun = 64;  // longer than a method, or all that a status line is known by
+  if (known_ != Look::kMaybe) return known_;
+  const std::string_view more = std::string_view(head_).substr(before);
+  if (before >= kBegun && more.find('\n') == std::string_view::npos) {
+    return may_continue_line(more) ? Look::kMaybe : Look::kNot;
+  }
+  return known_ = look_at(head_);
 }
 
 void MessageReader::head_done(const Head& head, bool cut, MessageHandler& handler) {
@@ -251,6 +263,7 @@ void MessageReader::seek(std::string_view& text) {
   first_ = segment_;
   first_.offset = offset_;
   resume_ = 0;
+  known_ = Look::kMaybe;
   resumed_ = true;
   mode_ = Mode::kHead;
 }

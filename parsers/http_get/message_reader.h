@@ -88,6 +88,7 @@ class MessageReader {
   bool start(std::string_view& text, MessageHandler& handler);
   bool collect(std::string_view& text, MessageHandler& handler);
   bool reject(MessageHandler& handler);
+  Look look_again(size_t before);
   void finish_simple_request(MessageHandler& handler);
   void seek(std::string_view& text);
   void head_done(const Head& head, bool cut, MessageHandler& handler);
@@ -110,6 +111,7 @@ class MessageReader {
   bool recognised_ = false;      // at least one message was seen
   bool resumed_ = false;         // the head being collected was found by seeking
   bool body_uncertain_ = false;  // see Framing::uncertain; true until the body's first byte
+  Look known_ = Look::kMaybe;    // of the head being collected
   bool in_extension_ = false;    // behind the digits of a chunk's size
   uint8_t digits_ = 0;           // of the chunk's size so far
   bool line_empty_ = true;       // of the trailer

@@ -11,7 +11,7 @@ namespace tapline::http {
 // Text that lies within the object itself while it is at most kInside bytes long, and on the heap beyond.
 class ShortText {
  public:
-  static constexpr size_t kInside = 88;
+  static constexpr size_t kInside = 80;
 
   ShortText() = default;
   ShortText(ShortText&& other) noexcept { take(other); }

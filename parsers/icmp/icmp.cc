@@ -144,7 +144,7 @@ const Schema& Icmp::schema() const {
       .main_fields = {"message"},
       .value_field = "rtt_ns",
       .duration = {.field = "rtt_ns"},
-      .example = {"unreachable", "port", "3", "3", "0", "0", "0", "36", "0", "udp", "192.0.2.1:40000", "192.0.2.7:53",
+      .example = {"unreachable", "port", "3", "3", "0", "0", "0", "53", "0", "udp", "127.0.0.1:59262", "127.0.0.2:9",
                   ""},
   };
   return schema;

@@ -95,6 +95,7 @@ const Schema& KafkaRequest::schema() const {
       .main_fields = {"topic"},
       .value_field = "request_bytes",
       .duration = {.field = "response_time_ns"},
+      .example = {"Produce", "7", "shop-1", "3", "orders", "1", "NONE", "125340000", "125340000", "155", "58", ""},
   };
   return schema;
 }

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "parsers/api/bytes.h"
 
 namespace tapline::memcached {
 namespace {
 
-constexpr uint64_t kMaxSeekBytes = 1 << 20;
-constexpr uint32_t kCertainUnits = 3;
 constexpr size_t kMaxFound = 32 << 10;
 constexpr size_t kDatagramHead = 8;
 constexpr int64_t kDatagramPatienceNs = 10'000'000'000;
@@ -110,92 +109,19 @@ bool Request::contradicts(const Response& response) const {
   return !named;
 }
 
-// Lets through what is known to be of this protocol.
-class Exchange::Filter final : public Sink {
- public:
-  Filter(const Exchange& exchange, Sink& sink) : exchange_(exchange), sink_(sink) {}
-  void on_transaction(const Request* request, const Response* response) override {
-    if (exchange_.confirmed_ || (request != nullptr && response != nullptr)) sink_.on_transaction(request, response);
-  }
-  void on_silence(const Request& request, const Response& later) override { sink_.on_silence(request, later); }
-  void on_client(Side side) override { sink_.on_client(side); }
-  void on_loss(LossReason reason) override { sink_.on_loss(reason); }
-
- private:
-  const Exchange& exchange_;
-  Sink& sink_;
-};
-
-void Exchange::start_in_middle(Side side) {
-  readers_[side].start_in_middle();
-  middle_[side] = true;
-}
-
-ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink) {
-  Filter filter(*this, sink);
-  sink_ = &filter;
-  if (readers_[side].read(bytes, segment, *this) == UnitReader::Verdict::kNotMine) return ExchangeVerdict::kNotMine;
-  if (side == client_) pairing_.requests_settled(readers_[side].settled_offset(), filter);
-  if (!over_) return ExchangeVerdict::kFine;
-  pairing_.tell_all(filter);
-  return ExchangeVerdict::kOver;
-}
-
-ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink) {
-  Filter filter(*this, sink);
-  sink_ = &filter;
-  readers_[side].gap(bytes, segment, *this);
-  if (side == client_) pairing_.requests_settled(readers_[side].settled_offset(), filter);
-  return ExchangeVerdict::kFine;
-}
-
-void Exchange::end(Side side, Sink& sink) {
-  Filter filter(*this, sink);
-  sink_ = &filter;
-  ended_[side] = true;
-  if (ended_[0] && ended_[1]) return pairing_.tell_all(filter);
-  if (client_ >= 0 && side != client_) pairing_.server_ended(filter);
-}
-
 void Exchange::visit_pending(Sink& sink) const {
+  OrderedExchange::visit_pending(sink);
   Filter filter(*this, sink);
-  pairing_.visit_pending(filter);
   datagrams_.visit_pending(filter);
 }
 
-bool Exchange::hopeless() const {
-  return !confirmed_ && readers_[0].seek_bytes() + readers_[1].seek_bytes() > kMaxSeekBytes;
-}
-
-size_t Exchange::memory_bytes() const {
-  return pairing_.memory_bytes() + datagrams_.memory_bytes() + readers_[0].memory_bytes() + readers_[1].memory_bytes();
-}
-
 void Exchange::recycle() {
-  pairing_.recycle();
+  OrderedExchange::recycle();
   datagrams_.recycle();
   unanswered_.trim();
-  for (const Side side : {Side{0}, Side{1}}) {
-    readers_[side].recycle();
-    units_[side] = 0;
-    middle_[side] = in_value_[side] = ended_[side] = false;
-  }
-  client_ = -1;
-  confirmed_ = over_ = false;
+  in_value_[0] = in_value_[1] = torn_ = false;
   answered_ = {};
   answered_count_ = 0;
-}
-
-void Exchange::recognise(Side asking, Side speaking, bool certain) {
-  if (client_ < 0) {
-    client_ = asking;
-    sink_->on_client(asking);
-    if (middle_[asking]) pairing_.hide_requests();
-    if (middle_[other_side(asking)]) pairing_.hide_responses();
-  }
-  ++units_[speaking];
-  if (confirmed_) return;
-  confirmed_ = (certain && !middle_[speaking]) || (units_[0] > 0 && units_[1] > 0) || units_[speaking] >= kCertainUnits;
 }
 
 Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) {
@@ -215,6 +141,7 @@ Unit Exchange::text_unit(Side side, std::string_view bytes, const Segment& first
 }
 
 Request& Exchange::open_request(const Segment& first, bool never_answered) {
+  end_torn();
   if (!never_answered) return pairing_.begin_request(first, *sink_);
   unanswered_.first_ns = first.time_ns;
   unanswered_.text.clear();
@@ -253,7 +180,9 @@ Unit Exchange::text_answer(Side side, std::string_view line, const Segment& firs
   if (client_ < 0 && !is_in(parsed.kind, kCertainAnswers)) return Unit::none();
   recognise(other_side(side), side, is_in(parsed.kind, kCertainAnswers));
   const uint64_t end = first.offset + line.size();
+  if (torn_ && !continues(parsed, first)) end_torn();
   Response* current = pairing_.response();
+  if (std::exchange(torn_, false)) current->cut = false;
   const bool goes_on = is_in(parsed.kind, kGoesOn);
   if (current != nullptr && (goes_on || parsed.kind == Answer::kEnd || is_in(parsed.kind, kErrors))) {
     if (parsed.kind == Answer::kValue) add_found(*current, parsed.key, parsed.value_bytes);
@@ -281,6 +210,38 @@ void Exchange::add_found(Response& response, std::string_view key, uint64_t valu
 
 void Exchange::end_answer(uint64_t end, int64_t time_ns) { pairing_.end_response(end, time_ns, *sink_); }
 
+// A gap in an answer that may go on behind it: left open. False: it is another kind of answer.
+bool Exchange::tear(Side side) {
+  Response* response = pairing_.response();
+  const Request* request = pairing_.answered();
+  if (response == nullptr || request == nullptr || response->binary || response->answer != Answer::kValue) return false;
+  if (!request->complete || request->key_hash != 0 || response->found.size() >= kMaxFound) return false;
+  response->cut = true;
+  response->found.push_back({0, 0});
+  if (std::exchange(torn_, true)) return true;
+  torn_end_ = readers_[side].seen_end();
+  torn_ns_ = readers_[side].time_ns();
+  return true;
+}
+
+// Whether a line is of the torn answer, and no message is hidden then: a key that was asked for, or the end, sent when
+// the server had received this request and nothing behind it.
+bool Exchange::continues(const TextAnswer& line, const Segment& first) const {
+  const Request* request = pairing_.answered();
+  if (!torn_ || request == nullptr || !first.peer_offset_known || first.peer_offset != request->end) return false;
+  if (line.kind != Answer::kValue) return line.kind == Answer::kEnd;
+  bool named = false;
+  for_each_key(request->text, [&](std::string_view key) { named = named || key == line.key; });
+  return named;
+}
+
+// It did not go on.
+void Exchange::end_torn() {
+  if (!std::exchange(torn_, false)) return;
+  end_answer(torn_end_, torn_ns_);
+  pairing_.hide_responses();
+}
+
 Unit Exchange::binary_unit(Side side, std::string_view bytes, const Segment& first) {
   if (!may_be_binary(bytes)) return Unit::none();
   if (bytes.size() < BinaryHead::kBytes) return Unit::more(BinaryHead::kBytes);
@@ -305,6 +266,7 @@ void Exchange::binary_request(Side side, const BinaryHead& head, std::string_vie
 }
 
 void Exchange::binary_answer(Side side, const BinaryHead& head, std::string_view key, const Segment& first) {
+  end_torn();
   Response* current = pairing_.response();
   const bool statistic = head.opcode == kStatOpcode && head.key_bytes > 0 && head.status == 0;
   if (current == nullptr || current->opcode != kStatOpcode || head.opcode != kStatOpcode) {
@@ -327,11 +289,6 @@ void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t time_ns) {
   }
 }
 
-// A binary message says how long it is: its key must be there, the rest need not.
-Unit Exchange::on_cut(Side /*side*/, std::string_view /*bytes*/, const Segment& /*first*/, bool /*in_packet*/) {
-  return Unit::none();
-}
-
 bool Exchange::may_resume(Side side, std::string_view bytes) const {
   const bool may_ask = client_ < 0 || side == client_;
   const bool may_answer = client_ < 0 || side != client_;
@@ -350,10 +307,25 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
   return answer != Answer::kNone && (client_ >= 0 || is_in(answer, kCertainAnswers));
 }
 
+// Where a torn answer goes on: the head of a value that was asked for, whose value has the end that values have.
+size_t Exchange::resume_within(Side side, std::string_view bytes) const {
+  constexpr std::string_view kHead = "\r\nVALUE ", kNext = "\r\nVALUE ", kLast = "\r\nEND\r\n";
+  if (!torn_ || side == client_) return std::string_view::npos;
+  for (size_t at = bytes.find(kHead); at != std::string_view::npos; at = bytes.find(kHead, at + 1)) {
+    const size_t begin = at + kLineEnd;
+    const std::string_view line = bytes.substr(begin, bytes.find('\n', begin) + 1 - begin);
+    const TextAnswer parsed = parse_answer(line);
+    if (!line.ends_with('\n') || !continues(parsed, readers_[side].segment())) continue;
+    const std::string_view rest = bytes.substr(begin + line.size());
+    const std::string_view behind = rest.substr(std::min<uint64_t>(parsed.value_bytes, rest.size()), kNext.size());
+    if (kNext.starts_with(behind) || behind.starts_with(kLast) || kLast.starts_with(behind)) return begin;
+  }
+  return std::string_view::npos;
+}
+
 void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
   const uint64_t offset = readers_[side].seen_end();
-  middle_[side] = true;
-  if (!confirmed_) units_[side] = 0;
+  lose_step(side);
   const bool in_value = std::exchange(in_value_[side], false);
   if (client_ < 0) return;
   if (side == client_) {
@@ -362,14 +334,14 @@ void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
     pairing_.hide_requests();
     return;
   }
+  if (tear(side)) return;
+  end_torn();
   if (Response* response = pairing_.response()) {
     response->cut = true;
     end_answer(offset, readers_[side].time_ns());
   }
   pairing_.hide_responses();
 }
-
-void Exchange::on_too_long(Side /*side*/) { sink_->on_loss(LossReason::kHeadTooLong); }
 
 bool Exchange::may_be_datagram(std::string_view payload) {
   if (payload.size() < kDatagramHead + 3) return false;

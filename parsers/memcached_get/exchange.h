@@ -9,9 +9,7 @@
 
 #include "parsers/memcached_get/grammar.h"
 #include "parsers/transactions/id_pairing.h"
-#include "parsers/transactions/ordered_pairing.h"
-#include "parsers/transactions/transaction_parser.h"
-#include "parsers/transactions/unit_reader.h"
+#include "parsers/transactions/ordered_exchange.h"
 
 namespace tapline::memcached {
 
@@ -32,7 +30,7 @@ struct Request : RequestHalf {
   bool may_be_silent() const { return quiet; }
 };
 
-// A key that an answer has a value for.
+// A key that an answer has a value for; or a gap in the answer, with a hash of 0.
 struct Found {
   uint32_t key_hash;
   uint32_t value_bytes;
@@ -62,20 +60,10 @@ uint32_t hash_of(std::string_view key);
 //
 // Nothing is told before the bytes were recognised for certain: a well-formed command with arguments or an answer that
 // no other protocol has at the stream's beginning; in mid-stream both sides, or three in a row.
-class Exchange {
+class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024> {
  public:
-  using Request = memcached::Request;
-  using Response = memcached::Response;
-  using Sink = TransactionSink<Request, Response>;
-  static constexpr size_t kMaxPending = 1024;
-
-  void start_in_middle(Side side);
-  ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
-  ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
-  void end(Side side, Sink& sink);
   void visit_pending(Sink& sink) const;
-  bool hopeless() const;
-  size_t memory_bytes() const;
+  size_t memory_bytes() const { return OrderedExchange::memory_bytes() + datagrams_.memory_bytes(); }
   void recycle();
 
   // Whether the payload begins like a datagram of memcached.
@@ -86,44 +74,41 @@ class Exchange {
   // For the UnitReader.
   Unit on_unit(Side side, std::string_view bytes, const Segment& first);
   void on_skipped(Side side, uint64_t end_offset, int64_t time_ns);
-  Unit on_cut(Side side, std::string_view bytes, const Segment& first, bool in_packet);
   bool may_resume(Side side, std::string_view bytes) const;
+  size_t resume_within(Side side, std::string_view bytes) const;
   void on_hidden(Side side, uint64_t offset);
-  void on_too_long(Side side);
 
  private:
-  class Filter;
-
   Unit text_unit(Side side, std::string_view bytes, const Segment& first);
   Unit binary_unit(Side side, std::string_view bytes, const Segment& first);
   Unit text_request(Side side, std::string_view line, const Segment& first);
   Unit text_answer(Side side, std::string_view line, const Segment& first);
   void binary_request(Side side, const BinaryHead& head, std::string_view key, const Segment& first);
   void binary_answer(Side side, const BinaryHead& head, std::string_view key, const Segment& first);
-  void recognise(Side asking, Side speaking, bool certain);
+  void recognise(Side asking, Side speaking, bool certain) {
+    OrderedExchange::recognise(asking, speaking, certain, true);
+  }
   Request& open_request(const Segment& first, bool never_answered);
   void close_request(Request& request, uint64_t end, bool whole);
   void begin_answer(const Segment& first, const Response& response);
   void add_found(Response& response, std::string_view key, uint64_t value_bytes);
   void end_answer(uint64_t end, int64_t time_ns);
+  bool tear(Side side);
+  bool continues(const TextAnswer& line, const Segment& first) const;
+  void end_torn();
 
   void datagram_request(uint16_t id, std::string_view message, const Segment& segment, Side side);
   void datagram_answer(uint16_t id, uint16_t number, std::string_view message, const Segment& segment, bool last);
   bool read_lines(Response& response, std::string_view text);
   bool was_answered(uint16_t id) const;
 
-  UnitReader readers_[2] = {UnitReader(0), UnitReader(1)};
-  OrderedPairing<Request, Response, kMaxPending> pairing_;
   IdPairing<uint16_t, Request, Response> datagrams_;
-  Sink* sink_ = nullptr;               // during a call
   Request unanswered_;                 // being told; its memory is used again
-  int client_ = -1;                    // side, once known
-  uint32_t units_[2] = {0, 0};         // in a row
-  bool middle_[2] = {false, false};    // not from the stream's beginning
   bool in_value_[2] = {false, false};  // the value behind a unit is being stepped over
-  bool ended_[2] = {false, false};
-  bool confirmed_ = false;
-  bool over_ = false;
+  // The answer being read, that to a get of several keys, has a gap: it may go on behind it, or have ended there.
+  bool torn_ = false;
+  uint64_t torn_end_ = 0;  // what was seen before
+  int64_t torn_ns_ = 0;
   std::array<uint16_t, 8> answered_ = {};  // numbers of the datagrams that were answered last, 0 = none
   size_t answered_count_ = 0;
 };

@@ -12,31 +12,55 @@ using memcached::Group;
 using memcached::Request;
 using memcached::Response;
 
-// What an answer says of a key: a copy of the request's keys is looked for in those found, which come in the same order
-// unless a proxy stands between.
+enum class Says : uint8_t { kHit, kMiss, kNothing };
+
+// What an answer says of each key of its request, asked in their order. Values come in that order, so a key that is
+// passed over was missed, unless a gap is there. Where values come otherwise (a proxy stands between), a key is looked
+// for in all of them, and a gap anywhere may hide it.
 class Finder {
  public:
-  explicit Finder(const Response& response) : response_(response) {}
+  Finder(const Request& request, const Response& response) : response_(response), torn_(response.cut) {
+    for (const Found& found : response.found) torn_ |= found.key_hash == 0;
+    memcached::for_each_key(request.text, [&](std::string_view key) {
+      skip_gaps();
+      if (next_ < size() && at(next_).key_hash == memcached::hash_of(key)) ++next_;
+    });
+    skip_gaps();
+    ordered_ = next_ == size();
+    next_ = 0;
+    gap_ = false;
+  }
 
-  const Found* find(std::string_view key) {
+  Says find(std::string_view key, uint32_t* value_bytes) {
     const uint32_t hash = memcached::hash_of(key);
-    if (response_.key_hash == 0) return nullptr;
-    first_ = {response_.key_hash, response_.first_bytes};
-    for (size_t i = 0; i < std::min(kMostTries, response_.found.size() + 1); ++i) {
-      const Found& found = at((next_ + i) % (response_.found.size() + 1));
+    if (ordered_) skip_gaps();
+    for (size_t i = 0; i < (ordered_ ? std::min<size_t>(1, size() - next_) : std::min(kMostTries, size())); ++i) {
+      const Found& found = at((next_ + i) % size());
       if (found.key_hash != hash) continue;
-      next_ = (next_ + i + 1) % (response_.found.size() + 1);
-      return &found;
+      next_ = ordered_ ? next_ + 1 : (next_ + i + 1) % size();
+      gap_ = false;
+      *value_bytes = found.value_bytes;
+      return Says::kHit;
     }
-    return nullptr;
+    const bool hidden = ordered_ ? gap_ || (response_.cut && next_ == size()) : torn_;
+    return hidden ? Says::kNothing : Says::kMiss;
   }
 
  private:
   static constexpr size_t kMostTries = 256;
-  const Found& at(size_t index) const { return index == 0 ? first_ : response_.found[index - 1]; }
+
+  size_t size() const { return response_.key_hash == 0 ? 0 : response_.found.size() + 1; }
+  Found at(size_t index) const {
+    return index == 0 ? Found{response_.key_hash, response_.first_bytes} : response_.found[index - 1];
+  }
+  void skip_gaps() {
+    for (; next_ < size() && at(next_).key_hash == 0; ++next_) gap_ = true;
+  }
 
   const Response& response_;
-  Found first_ = {};
+  bool torn_;
+  bool ordered_ = false;
+  bool gap_ = false;  // between the latest that was found and next_
   size_t next_ = 0;
 };
 
@@ -136,16 +160,17 @@ void MemcachedGet::tell(const TupleHeader& header, const Request* request, const
 // One tuple for each key of a text request.
 void MemcachedGet::tell_keys(const TupleHeader& header, const Request& request, const Response& response,
                              const Row& all, Emitter& out) {
-  Finder finder(response);
+  Finder finder(request, response);
   memcached::for_each_key(request.text, [&](std::string_view key) {
     Row row = all;
     row.key = key;
-    const Found* found = finder.find(key);
-    row.hit = found != nullptr;
-    row.value_bytes = found != nullptr ? found->value_bytes : 0;
-    if (found != nullptr) {
+    uint32_t value_bytes = 0;
+    const Says says = finder.find(key, &value_bytes);
+    row.hit = says == Says::kHit;
+    row.value_bytes = value_bytes;
+    if (says == Says::kHit) {
       row.status = "hit";
-    } else if (response.cut) {
+    } else if (says == Says::kNothing) {
       row.status = "";
       row.partial = "request";
       row.first_byte_ns = row.response_time_ns = Value::i64(0);
@@ -174,8 +199,9 @@ const Schema& MemcachedGet::schema() const {
       .layer = Layer::kApplication,
       .fields = {{"command", FieldType::kString, "",
                   "As sent: get, set, mg, ... or the binary opcode's name: getkq, ..."},
-                 {"key", FieldType::kString, "", "Key of the command; of a get with several, one after the other"},
-                 {"hit", FieldType::kU64, "", "1 if the server had a value for the key, else 0", true},
+                 {"key", FieldType::kString, "", "Key of the command; of a get with several, one after the other",
+                  false, TextKind::kKey},
+                 {"hit", FieldType::kU64, "hits", "1 if the server had a value for the key, else 0", true},
                  {"status", FieldType::kString, "",
                   "hit, miss, stored, not_found, ...: the same words in all protocols"},
                  {"value_bytes", FieldType::kU64, "bytes", "Length of the value that was found or sent", true},
@@ -185,7 +211,7 @@ const Schema& MemcachedGet::schema() const {
       .main_fields = {"key"},
       .value_field = "value_bytes",
       .duration = {.field = "response_time_ns"},
-      .example = {"get", "user:48:profile", "1", "hit", "900", "151000", "163000", ""},
+      .example = {"get", "user:99:profile", "1", "hit", "40", "59000", "59000", ""},
   };
   return schema;
 }

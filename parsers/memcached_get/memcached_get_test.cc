@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "parsers/testing/conversation.h"
+#include "parsers/testing/dialogue.h"
 #include "parsers/testing/harness.h"
 
 namespace tapline {
@@ -9,7 +9,7 @@ namespace {
 using testing::Conversation;
 using testing::Frame;
 using testing::Harness;
-using Lines = std::vector<std::string>;
+using testing::Lines;
 
 const std::vector<std::string> kWhat = {"command", "key", "hit", "status", "value_bytes", "partial"};
 
@@ -19,22 +19,8 @@ std::vector<Frame> one_connection(std::string_view requests, std::string_view an
   return Conversation().handshake().client(requests).server(answers).client_ack().close().frames();
 }
 
-// What a stream means doesn't depend on where it is cut: both sides cut in two at each place, and into single bytes.
 void expect_at_every_cut(std::string_view requests, std::string_view answers, const Lines& expected) {
-  ASSERT_EQ(parse(one_connection(requests, answers)), expected);
-  for (size_t cut = 1; cut < requests.size(); ++cut) {
-    Conversation conversation;
-    conversation.handshake().client(requests.substr(0, cut)).client(requests.substr(cut)).server(answers).close();
-    EXPECT_EQ(parse(conversation.frames()), expected) << "requests cut at " << cut;
-  }
-  for (size_t cut = 1; cut < answers.size(); ++cut) {
-    Conversation conversation;
-    conversation.handshake().client(requests).server(answers.substr(0, cut)).server(answers.substr(cut)).close();
-    EXPECT_EQ(parse(conversation.frames()), expected) << "answers cut at " << cut;
-  }
-  Conversation bytes;
-  bytes.handshake().client_cut(requests, 1).server_cut(answers, 1).close();
-  EXPECT_EQ(parse(bytes.frames()), expected) << "cut into bytes";
+  testing::expect_at_every_cut([](const auto& frames) { return parse(frames); }, requests, answers, expected);
 }
 
 std::string big_endian(uint64_t value, int bytes) {
@@ -151,6 +137,58 @@ TEST(MemcachedGet, Times) {
   ASSERT_EQ(run.tuples().size(), 1u);
   EXPECT_EQ(run.tuples()[0]["first_byte_ns"], "52000000");
   EXPECT_EQ(run.tuples()[0]["response_time_ns"], "73000000");
+}
+
+// Ten keys, of which two are missed, answered in segments of 100 bytes; then another get.
+std::vector<Frame> long_multi_get() {
+  std::string request = "get", answer;
+  for (int i = 0; i < 10; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    request += " " + key;
+    if (i == 3 || i == 6) continue;
+    answer += "VALUE " + key + " 0 " + std::to_string(60 + i) + "\r\n" + std::string(static_cast<size_t>(60 + i), 'v') +
+              "\r\n";
+  }
+  Conversation conversation;
+  conversation.handshake()
+      .client(request + "\r\n")
+      .server_cut(answer + "END\r\n", 100)
+      .client("get z\r\n")
+      .server("END\r\n");
+  return conversation.client_ack().close().frames();
+}
+
+TEST(MemcachedGet, AGapInAMultiGetHidesOnlyWhatWasInIt) {
+  const std::vector<Frame> frames = long_multi_get();
+  const size_t first_answer = 4, behind = frames.size() - 6;
+  for (size_t lost = first_answer; lost < behind; ++lost) {
+    for (size_t again = lost; again < behind; ++again) {
+      std::vector<Frame> left;
+      for (size_t i = 0; i < frames.size(); ++i) {
+        if (i != lost && i != again) left.push_back(frames[i]);
+      }
+      Harness run({"memcached_get"});
+      run.all(left);
+      size_t unknown = 0, last = 0;
+      for (const testing::Tuple& tuple : run.tuples()) {
+        const std::string& key = tuple["key"];
+        if (key == "z" || key.empty()) {
+          last += tuple["status"] == "miss" && tuple["partial"].empty();
+          continue;
+        }
+        unknown += !tuple["partial"].empty();
+        if (!tuple["partial"].empty()) continue;
+        const bool missed = key == "k3" || key == "k6";
+        EXPECT_EQ(tuple["status"], missed ? "miss" : "hit") << key << ", " << lost << " and " << again << " lost";
+        EXPECT_EQ(tuple["value_bytes"], missed ? "0" : std::to_string(60 + key[1] - '0')) << key;
+      }
+      EXPECT_EQ(last, 1u) << lost << " and " << again << " lost";
+      // Without its head an answer is nobody's. A segment holds the heads of two values at most, between which one was
+      // missed.
+      if (lost == first_answer) continue;
+      EXPECT_LE(unknown, lost == again ? 3u : 6u) << lost << " and " << again << " lost";
+    }
+  }
 }
 
 TEST(MemcachedGet, OneWayCaptures) {

@@ -21,8 +21,7 @@ import oracle  # noqa: E402
 
 DAMAGED_FRAMES = 12_000
 DAMAGES = ("drop", "dup", "reorder", "flip", "midstream", "oneway", "snap96", "cut")
-ALLOWED = {"flip": 0.02}  # a changed length or sequence number takes what surrounds it along
-DEFAULT_ALLOWED = 0.001
+ALLOWED = 0.001
 TEXT_COMMANDS = {3: "query", 22: "prepare"}
 UNANSWERED = {1: "quit", 24: "long_data", 25: "close"}
 KINDS = {**TEXT_COMMANDS, **UNANSWERED, 2: "init_db", 14: "ping", 23: "execute"}
@@ -171,7 +170,7 @@ def check(damage, monitor, folder, frames, truth):
     for title, keys in (("wrong", wrong), ("missing", missing)):
         for key in list(keys)[:5 if "-v" in sys.argv else 0]:
             print(f"    {title} {key}")
-    return not wrong and lost <= eligible * ALLOWED.get(damage, DEFAULT_ALLOWED)
+    return not wrong and lost <= eligible * ALLOWED
 
 
 def main():

@@ -69,14 +69,15 @@ const Schema& MysqlQuery::schema() const {
       .fields = {{"kind", FieldType::kString, "",
                   "connect, query, prepare, execute, fetch, close, ping, …; empty if no command was seen"},
                  {"statement", FieldType::kString, "",
-                  "SQL text as sent, of a prepared statement the text it was prepared with; without passwords"},
+                  "SQL text as sent, of a prepared statement the text it was prepared with; without passwords", false,
+                  TextKind::kSql},
                  {"status", FieldType::kString, "",
                   "ok, error; tls, compressed: what follows can't be read; empty if no response was seen"},
                  {"error_code", FieldType::kU64, "", "The server's, 0 without an error"},
                  {"rows", FieldType::kU64, "rows", "Rows of all results", true},
                  {"affected_rows", FieldType::kU64, "rows", "Changed, as the server says", true},
-                 {"results", FieldType::kU64, "", "Result sets and counts of affected rows: several statements at once",
-                  true},
+                 {"results", FieldType::kU64, "results",
+                  "Result sets and counts of affected rows: several statements at once", true},
                  {"first_byte_ns", FieldType::kI64, "ns", "First byte of the command to first byte of the response"},
                  {"first_row_ns", FieldType::kI64, "ns", "First byte of the command to first byte of the first row"},
                  {"last_row_ns", FieldType::kI64, "ns", "First byte of the command to last byte of the last row"},
@@ -89,6 +90,8 @@ const Schema& MysqlQuery::schema() const {
       .main_fields = {"statement"},
       .value_field = "response_time_ns",
       .duration = {.field = "response_time_ns"},
+      .example = {"query", "SELECT * FROM item WHERE name = 'item-1'", "ok", "0", "1", "0", "1", "77000", "77000",
+                  "77000", "77000", "45", "353", "false", ""},
   };
   return schema;
 }

@@ -4,16 +4,17 @@
 
 #include "parsers/mysql_query/statement_table.h"
 #include "parsers/sql/hide_secrets.h"
-#include "parsers/testing/conversation.h"
+#include "parsers/testing/dialogue.h"
 #include "parsers/testing/harness.h"
 
 namespace tapline {
 namespace {
 
 using testing::Conversation;
+using testing::Dialogue;
 using testing::Frame;
 using testing::Harness;
-using Lines = std::vector<std::string>;
+using testing::Lines;
 
 const std::vector<std::string> kWhat = {"kind", "statement", "status", "error_code", "rows", "results", "partial"};
 
@@ -94,40 +95,13 @@ std::string prepared(uint32_t id, int parameters, int columns, bool eof_packets 
   return result;
 }
 
-struct Message {
-  bool from_client;
-  std::string bytes;
-};
-using Dialogue = std::vector<Message>;
-
-Dialogue operator+(Dialogue a, const Dialogue& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 Dialogue logged_in(uint32_t server = kServerCapabilities, uint32_t client = kClientCapabilities) {
   return {{false, greeting(server)}, {true, login(client)}, {false, ok(2)}};
 }
 const std::string kConnected = "connect  ok 0 0 0 ";
 
-// Each message in segments: its first `cut` bytes and the rest, or of `cut` bytes each.
 Conversation spoken(const Dialogue& dialogue, size_t cut = SIZE_MAX, bool repeatedly = false, bool handshake = true) {
-  Conversation::Options options;
-  options.server_port = 3306;
-  Conversation conversation(options);
-  if (handshake) conversation.handshake();
-  const auto send = [&](const Message& message, std::string_view bytes) {
-    message.from_client ? conversation.client(bytes) : conversation.server(bytes);
-  };
-  for (const Message& message : dialogue) {
-    std::string_view rest = message.bytes;
-    while (rest.size() > cut) {
-      send(message, rest.substr(0, cut));
-      rest.remove_prefix(cut);
-      if (!repeatedly) break;
-    }
-    send(message, rest);
-  }
-  return conversation;
+  return testing::spoken(dialogue, 3306, cut, repeatedly, handshake);
 }
 
 Lines parse(const std::vector<Frame>& frames, const std::vector<std::string>& what = kWhat) {
@@ -137,15 +111,8 @@ Lines parse(const Dialogue& dialogue, const std::vector<std::string>& what = kWh
   return parse(spoken(dialogue).close().frames(), what);
 }
 
-// What a stream means doesn't depend on where it is cut.
 void expect_at_every_cut(const Dialogue& dialogue, const Lines& expected) {
-  ASSERT_EQ(parse(dialogue), expected);
-  size_t longest = 0;
-  for (const Message& message : dialogue) longest = std::max(longest, message.bytes.size());
-  for (size_t cut = 1; cut < longest; ++cut) {
-    EXPECT_EQ(parse(spoken(dialogue, cut).close().frames()), expected) << "cut at " << cut;
-  }
-  EXPECT_EQ(parse(spoken(dialogue, 1, true).close().frames()), expected) << "cut into bytes";
+  testing::expect_at_every_cut([](const auto& frames) { return parse(frames); }, dialogue, 3306, expected);
 }
 
 TEST(MysqlQuery, TextStatements) {

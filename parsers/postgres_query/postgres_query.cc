@@ -103,14 +103,15 @@ const Schema& PostgresQuery::schema() const {
       .fields = {{"kind", FieldType::kString, "",
                   "connect, query, prepare, bind, execute, function, cancel, terminate; empty if no request was seen"},
                  {"statement", FieldType::kString, "",
-                  "SQL text as sent, of a prepared statement the text it was prepared with; without passwords"},
+                  "SQL text as sent, of a prepared statement the text it was prepared with; without passwords", false,
+                  TextKind::kSql},
                  {"status", FieldType::kString, "",
                   "ok, error, skipped: after an error; suspended: more rows may be fetched; tls, gss: what follows "
                   "can't be read; empty if no response was seen"},
                  {"sqlstate", FieldType::kString, "", "Code of the error, empty without one"},
                  {"rows", FieldType::kU64, "rows", "Rows of all results, and those copied to the client", true},
                  {"affected_rows", FieldType::kU64, "rows", "Changed or copied, as the server says", true},
-                 {"results", FieldType::kU64, "", "Statements that were completed", true},
+                 {"results", FieldType::kU64, "results", "Statements that were completed", true},
                  {"first_byte_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the response"},
                  {"first_row_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the first row"},
                  {"last_row_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the last row"},
@@ -122,6 +123,8 @@ const Schema& PostgresQuery::schema() const {
       .main_fields = {"statement"},
       .value_field = "response_time_ns",
       .duration = {.field = "response_time_ns"},
+      .example = {"query", "select * from item where id = 17;", "ok", "", "1", "0", "1", "1303000", "1303000",
+                  "1303000", "1303000", "39", "125", "false", ""},
   };
   return schema;
 }

@@ -3,16 +3,17 @@
 #include <algorithm>
 
 #include "parsers/postgres_query/named_texts.h"
-#include "parsers/testing/conversation.h"
+#include "parsers/testing/dialogue.h"
 #include "parsers/testing/harness.h"
 
 namespace tapline {
 namespace {
 
 using testing::Conversation;
+using testing::Dialogue;
 using testing::Frame;
 using testing::Harness;
-using Lines = std::vector<std::string>;
+using testing::Lines;
 
 const std::vector<std::string> kWhat = {"kind", "statement", "status", "sqlstate", "rows", "affected_rows", "partial"};
 
@@ -60,16 +61,6 @@ std::string error(const std::string& code) {
 std::string notice() { return message('N', text("SNOTICE") + text("C00000") + '\0'); }
 std::string parameter() { return message('S', text("TimeZone") + text("UTC")); }
 
-struct Message {
-  bool from_client;
-  std::string bytes;
-};
-using Dialogue = std::vector<Message>;
-
-Dialogue operator+(Dialogue a, const Dialogue& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 Dialogue logged_in() {
   return {{true, startup()},
           {false, message('R', number(5, 4) + "salt")},
@@ -78,25 +69,8 @@ Dialogue logged_in() {
 }
 const std::string kConnected = "connect  ok  0 0 ";
 
-// Each message in segments: its first `cut` bytes and the rest, or of `cut` bytes each.
 Conversation spoken(const Dialogue& dialogue, size_t cut = SIZE_MAX, bool repeatedly = false, bool handshake = true) {
-  Conversation::Options options;
-  options.server_port = 5432;
-  Conversation conversation(options);
-  if (handshake) conversation.handshake();
-  const auto send = [&](const Message& each, std::string_view bytes) {
-    each.from_client ? conversation.client(bytes) : conversation.server(bytes);
-  };
-  for (const Message& each : dialogue) {
-    std::string_view rest = each.bytes;
-    while (rest.size() > cut) {
-      send(each, rest.substr(0, cut));
-      rest.remove_prefix(cut);
-      if (!repeatedly) break;
-    }
-    send(each, rest);
-  }
-  return conversation;
+  return testing::spoken(dialogue, 5432, cut, repeatedly, handshake);
 }
 
 Lines parsed(const std::vector<Frame>& frames, const std::vector<std::string>& what = kWhat) {
@@ -106,15 +80,8 @@ Lines parsed(const Dialogue& dialogue, const std::vector<std::string>& what = kW
   return parsed(spoken(dialogue).close().frames(), what);
 }
 
-// What a stream means doesn't depend on where it is cut.
 void expect_at_every_cut(const Dialogue& dialogue, const Lines& expected) {
-  ASSERT_EQ(parsed(dialogue), expected);
-  size_t longest = 0;
-  for (const Message& each : dialogue) longest = std::max(longest, each.bytes.size());
-  for (size_t cut = 1; cut < longest; ++cut) {
-    EXPECT_EQ(parsed(spoken(dialogue, cut).close().frames()), expected) << "cut at " << cut;
-  }
-  EXPECT_EQ(parsed(spoken(dialogue, 1, true).close().frames()), expected) << "cut into bytes";
+  testing::expect_at_every_cut([](const auto& frames) { return parsed(frames); }, dialogue, 5432, expected);
 }
 
 TEST(PostgresQuery, SimpleQueries) {

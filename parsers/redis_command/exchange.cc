@@ -9,8 +9,6 @@
 namespace tapline::redis {
 namespace {
 
-constexpr uint64_t kMaxSeekBytes = 1 << 20;
-constexpr uint32_t kCertainUnits = 3;
 constexpr size_t kMaxNameBytes = 64;
 constexpr size_t kMaxWordBytes = 32;
 constexpr uint64_t kMaxElements = 1 << 20;
@@ -68,6 +66,14 @@ void append_upper(std::string* text, std::string_view word) {
 
 std::string_view first_word(std::string_view text) { return text.substr(0, text.find_first_of(" \r\n")); }
 
+// A line that is hardly anything else.
+bool is_inline_command(std::string_view line) {
+  const std::string_view word = first_word(line);
+  std::string name;
+  if (word.size() <= kMaxNameBytes) append_upper(&name, word);
+  return is_text(line) && is_common(name);
+}
+
 Response response_of(std::string_view line, int64_t count) {
   Response response;
   response.type = line.front();
@@ -90,108 +96,31 @@ bool Request::contradicts(const Response& response) const {
   return !(response.null && types.find('_') != std::string_view::npos) && !(response.null && response.type == '*');
 }
 
-// Lets through what is known to be of this protocol.
-class Exchange::Filter final : public Sink {
- public:
-  Filter(const Exchange& exchange, Sink& sink) : exchange_(exchange), sink_(sink) {}
-  void on_transaction(const Request* request, const Response* response) override {
-    if (exchange_.confirmed_ || (request != nullptr && response != nullptr)) sink_.on_transaction(request, response);
-  }
-  void on_silence(const Request& request, const Response& later) override { sink_.on_silence(request, later); }
-  void on_client(Side side) override { sink_.on_client(side); }
-  void on_loss(LossReason reason) override { sink_.on_loss(reason); }
-
- private:
-  const Exchange& exchange_;
-  Sink& sink_;
-};
-
-void Exchange::start_in_middle(Side side) {
-  readers_[side].start_in_middle();
-  middle_[side] = true;
-}
-
-void Exchange::set_client(Side side) {
-  client_ = side;
-  if (middle_[side]) pairing_.hide_requests();
-  if (middle_[other_side(side)]) pairing_.hide_responses();
-}
-
 ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink) {
-  Filter filter(*this, sink);
-  sink_ = &filter;
   segment_ = segment;
   if (side == client_ && segment.peer_offset_known && !is_boundary(segment.peer_offset)) {
     boundaries_[boundary_++ % boundaries_.size()] = segment.peer_offset;
   }
-  if (readers_[side].read(bytes, segment, *this) == UnitReader::Verdict::kNotMine) return ExchangeVerdict::kNotMine;
-  if (side == client_) pairing_.requests_settled(settled_offset(), filter);
-  if (!over_) return ExchangeVerdict::kFine;
-  pairing_.tell_all(filter);
-  return ExchangeVerdict::kOver;
-}
-
-ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink) {
-  Filter filter(*this, sink);
-  sink_ = &filter;
-  readers_[side].gap(bytes, segment, *this);
-  if (side == client_) pairing_.requests_settled(settled_offset(), filter);
-  return ExchangeVerdict::kFine;
-}
-
-void Exchange::end(Side side, Sink& sink) {
-  Filter filter(*this, sink);
-  sink_ = &filter;
-  ended_[side] = true;
-  if (ended_[0] && ended_[1]) return pairing_.tell_all(filter);
-  if (client_ >= 0 && side != client_) pairing_.server_ended(filter);
-}
-
-void Exchange::visit_pending(Sink& sink) const {
-  Filter filter(*this, sink);
-  pairing_.visit_pending(filter);
-}
-
-bool Exchange::hopeless() const {
-  return !confirmed_ && readers_[0].seek_bytes() + readers_[1].seek_bytes() > kMaxSeekBytes;
-}
-
-size_t Exchange::memory_bytes() const {
-  return pairing_.memory_bytes() + readers_[0].memory_bytes() + readers_[1].memory_bytes();
+  return OrderedExchange::data(side, bytes, segment, sink);
 }
 
 void Exchange::recycle() {
+  OrderedExchange::recycle();
   Exchange fresh;
-  pairing_.recycle();
-  fresh.pairing_ = std::move(pairing_);
+  static_cast<OrderedExchange&>(fresh) = std::move(static_cast<OrderedExchange&>(*this));
   request_.trim();
   fresh.request_ = std::move(request_);
-  for (const Side side : {Side{0}, Side{1}}) {
-    readers_[side].recycle();
-    fresh.readers_[side] = std::move(readers_[side]);
-  }
   *this = std::move(fresh);
 }
 
 // A command whose name is still to come is none yet.
 uint64_t Exchange::settled_offset() const {
   const bool unnamed = asking_ == Asking::kName || asking_ == Asking::kSubcommand;
-  return unnamed ? request_first_.offset : readers_[client_].settled_offset();
+  return unnamed ? request_first_.offset : OrderedExchange::settled_offset();
 }
 
 bool Exchange::is_boundary(uint64_t offset) const {
   return std::find(boundaries_.begin(), boundaries_.end(), offset) != boundaries_.end();
-}
-
-void Exchange::recognise(Side asking, Side speaking, bool certain) {
-  if (client_ < 0) {
-    set_client(asking);
-    sink_->on_client(asking);
-  }
-  ++units_[speaking];
-  if (confirmed_) return;
-  const bool both = units_[0] > 0 && units_[1] > 0;
-  confirmed_ = both || (certain && (!middle_[speaking] || units_[speaking] >= kCertainUnits));
 }
 
 Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) {
@@ -209,11 +138,6 @@ Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) 
 }
 
 Unit Exchange::request_unit(Side side, std::string_view bytes, const Segment& first) {
-  // A server never speaks first.
-  if (units_[side] == 0 && units_[other_side(side)] > 0 && !middle_[side] && first.peer_offset_known &&
-      first.peer_offset > 0 && first.offset == 0) {
-    return Unit::none();
-  }
   asking_side_ = side;
   const size_t line_bytes = readers_[side].line_end(bytes);
   const bool starts = asking_ == Asking::kStart;
@@ -263,14 +187,11 @@ Unit Exchange::inline_command(Side side, std::string_view line, const Segment& f
     if (!subcommand.empty() && subcommand.size() <= kMaxNameBytes) append_upper(&(name_ += ' '), subcommand);
   }
   elements_ = 0;
-  begin_request(false);
-  const std::string_view key = wants_key_ ? next_word() : std::string_view();
-  if (!key.empty()) {
-    Request* request = answered_ ? pairing_.reading() : &request_;
-    if (request != nullptr && answered_) pairing_.keep_text(*request, key.substr(0, kMaxKeyBytes));
-    if (request != nullptr && !answered_) request->text.append(key.substr(0, kMaxKeyBytes));
-    arguments_ = 1;
-  }
+  const std::string_view argument = next_word();
+  arguments_ = argument.empty() ? 0 : 1;
+  while (!next_word().empty()) ++arguments_;
+  name_ == "CLIENT REPLY" ? begin_reply_mode(argument) : begin_request(false);
+  if (wants_key_ && !argument.empty()) keep_key(argument.substr(0, kMaxKeyBytes));
   element_read(first.offset + line.size());
   return Unit::taken(line.size());
 }
@@ -298,17 +219,9 @@ Unit Exchange::element(std::string_view bytes, size_t line_bytes, uint64_t lengt
     asking_ = more ? Asking::kSubcommand : Asking::kArgument;
     if (!more && !(name_ == "CLIENT REPLY" && elements_ > 0)) begin_request(true);
   } else if (reply) {
-    std::string mode;
-    append_upper(&mode, text);
-    if (mode == "ON") silent_ = false;
-    if (mode == "OFF") silent_ = true;
-    skips_ = mode == "SKIP";  // this one and the next
-    begin_request(true);
-    skips_ = mode == "SKIP";
+    begin_reply_mode(text);
   } else if (is_key) {
-    wants_key_ = false;
-    if (Request* request = answered_ ? pairing_.reading() : nullptr) pairing_.keep_text(*request, text);
-    if (!answered_) request_.text.append(text);
+    keep_key(text);
   }
   if (wanted < whole) return Unit::taken(wanted, whole - wanted);
   if (elements_ == 0) element_read(begin + whole);
@@ -317,7 +230,7 @@ Unit Exchange::element(std::string_view bytes, size_t line_bytes, uint64_t lengt
 
 // The command's name is known, and whether it will be answered.
 void Exchange::begin_request(bool certain) {
-  recognise(asking_side_, asking_side_, certain);
+  recognise(asking_side_, asking_side_, certain, certain);
   begun_ = true;
   wants_key_ = has_key(name_);
   answered_ = !silent_ && !std::exchange(skips_, false);
@@ -330,6 +243,27 @@ void Exchange::begin_request(bool certain) {
   request.first_ns = request_first_.time_ns;
   request.begin = request_first_.offset;
   request.text = name_;
+}
+
+void Exchange::keep_key(std::string_view key) {
+  wants_key_ = false;
+  if (!answered_) {
+    request_.text.append(key);
+  } else if (Request* request = pairing_.reading()) {
+    pairing_.keep_text(*request, key);
+  }
+}
+
+// CLIENT REPLY ON is answered, OFF and SKIP are not; SKIP says nothing while it is off.
+// No other protocol has such a line.
+void Exchange::begin_reply_mode(std::string_view word) {
+  std::string mode;
+  append_upper(&mode, word);
+  if (mode == "ON") silent_ = false;
+  if (mode == "OFF") silent_ = true;
+  skips_ = mode == "SKIP";  // this one and the next
+  begin_request(true);
+  skips_ = mode == "SKIP" && !silent_;
 }
 
 // All of the command was read.
@@ -345,6 +279,9 @@ void Exchange::element_read(uint64_t end) {
 Unit Exchange::response_unit(Side side, std::string_view bytes, const Segment& first) {
   if (answering_ == Answering::kFirstElement) return first_element(side, bytes, first);
   if (kTypes.find(bytes.front()) == std::string_view::npos) return Unit::none();
+  // A server never speaks first. (What it answers may be seen first.)
+  const bool unasked = first.peer_offset_known && first.peer_offset == 0;
+  if (unasked && first.offset == 0 && !middle_[side]) return Unit::none();
   const size_t line_bytes = readers_[side].line_end(bytes);
   if (line_bytes == std::string_view::npos) return Unit::more();
   const std::string_view line = bytes.substr(0, line_bytes);
@@ -353,7 +290,8 @@ Unit Exchange::response_unit(Side side, std::string_view bytes, const Segment& f
   const char type = line.front();
   const bool collection = kCollections.find(type) != std::string_view::npos;
   if (answering_ == Answering::kStart) {
-    recognise(other_side(side), side, type == '$' || type == '*');
+    const bool certain = type == '$' || type == '*';
+    recognise(other_side(side), side, certain, certain);
     value_first_ = first;
     response_ = response_of(line, count);
     values_ = 1;
@@ -425,16 +363,14 @@ void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t /*time_ns*/) {
   }
 }
 
-Unit Exchange::on_cut(Side /*side*/, std::string_view /*bytes*/, const Segment& /*first*/, bool /*in_packet*/) {
-  return Unit::none();
-}
-
-// Commands are arrays of bulk strings. Values are like much else, so an answer is resumed where one has to begin.
+// Commands are arrays of bulk strings, or a line that is a whole segment. Values are like much else, so an answer is
+// resumed where one has to begin.
 bool Exchange::may_resume(Side side, std::string_view bytes) const {
   const size_t line_bytes = bytes.substr(0, 512).find('\n') + 1;
   if (line_bytes == 0) return false;
   int64_t count = 0;
   const std::string_view line = bytes.substr(0, line_bytes);
+  if (side == client_ && line_bytes == bytes.size() && is_inline_command(line)) return true;
   if (!is_value_line(line, &count)) return false;
   const bool command = bytes.front() == '*' && count > 0 && bytes.size() > line_bytes && bytes[line_bytes] == '$';
   if (side == client_ || (client_ < 0 && command)) return command;
@@ -446,8 +382,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
 
 void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
   const uint64_t offset = readers_[side].seen_end();
-  middle_[side] = true;
-  if (!confirmed_) units_[side] = 0;
+  lose_step(side);
   if (client_ < 0) {
     asking_ = Asking::kStart;
     answering_ = Answering::kStart;
@@ -468,7 +403,5 @@ void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
   answering_ = Answering::kStart;
   pairing_.hide_responses();
 }
-
-void Exchange::on_too_long(Side /*side*/) { sink_->on_loss(LossReason::kHeadTooLong); }
 
 }  // namespace tapline::redis

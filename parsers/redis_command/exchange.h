@@ -7,13 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "parsers/transactions/ordered_pairing.h"
-#include "parsers/transactions/transaction_parser.h"
-#include "parsers/transactions/unit_reader.h"
+#include "parsers/transactions/ordered_exchange.h"
 
 namespace tapline::redis {
 
-// Its text is the command's name in upper case, then its key.
 struct Response;
 
 // Its text is the command's name in upper case, with its subcommand, then its key.
@@ -45,35 +42,22 @@ struct Response : ResponseHalf {
 // answer nothing. SUBSCRIBE and its like are answered once for each channel; the first answer is taken.
 //
 // Nothing is told before the bytes were recognised for certain: an array of bulk strings, or both sides.
-class Exchange {
+class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096> {
  public:
-  using Request = redis::Request;
-  using Response = redis::Response;
-  using Sink = TransactionSink<Request, Response>;
-  static constexpr size_t kMaxPending = 4096;
   static constexpr size_t kMaxKeyBytes = 1024;
 
-  void start_in_middle(Side side);
-  void set_client(Side side);
+  void set_client(Side side) { take_client(side); }
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
-  ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
-  void end(Side side, Sink& sink);
-  void visit_pending(Sink& sink) const;
-  bool hopeless() const;
-  size_t memory_bytes() const;
   void recycle();
 
-  // For the UnitReader.
+  // For the UnitReader, and OrderedExchange.
   Unit on_unit(Side side, std::string_view bytes, const Segment& first);
   void on_skipped(Side side, uint64_t end_offset, int64_t time_ns);
-  Unit on_cut(Side side, std::string_view bytes, const Segment& first, bool in_packet);
   bool may_resume(Side side, std::string_view bytes) const;
   void on_hidden(Side side, uint64_t offset);
-  void on_too_long(Side side);
+  uint64_t settled_offset() const;
 
  private:
-  class Filter;
-
   // Which element of a command is next.
   enum class Asking : uint8_t { kStart, kName, kSubcommand, kArgument };
   // What the value being read is.
@@ -83,25 +67,16 @@ class Exchange {
   Unit inline_command(Side side, std::string_view line, const Segment& first);
   Unit element(std::string_view bytes, size_t line_bytes, uint64_t length, uint64_t begin);
   void begin_request(bool certain);
+  void begin_reply_mode(std::string_view word);
+  void keep_key(std::string_view key);
   void element_read(uint64_t end);
   Unit response_unit(Side side, std::string_view bytes, const Segment& first);
   Unit first_element(Side side, std::string_view bytes, const Segment& first);
   bool answers(std::string_view word);
   void begin_response();
   void value_read(Side side, uint64_t end);
-  void recognise(Side asking, Side speaking, bool certain);
-  uint64_t settled_offset() const;
   bool is_boundary(uint64_t offset) const;
 
-  UnitReader readers_[2] = {UnitReader(0), UnitReader(1)};
-  OrderedPairing<Request, Response, kMaxPending> pairing_;
-  Sink* sink_ = nullptr;  // during a call
-  int client_ = -1;       // side, once known
-  uint32_t units_[2] = {0, 0};
-  bool middle_[2] = {false, false};  // not from the stream's beginning
-  bool ended_[2] = {false, false};
-  bool confirmed_ = false;
-  bool over_ = false;    // MONITOR, SYNC: what comes is no answer any more
   bool silent_ = false;  // CLIENT REPLY OFF
   bool skips_ = false;   // CLIENT REPLY SKIP: the next command is not answered
   bool subscribed_ = false;

@@ -42,7 +42,7 @@ const Schema& RedisCommand::schema() const {
       .layer = Layer::kApplication,
       .fields = {{"command", FieldType::kString, "", "In upper case, with its subcommand: GET, CONFIG SET"},
                  {"key", FieldType::kString, "",
-                  "First key or channel, at most 1,024 bytes; never a password or a script"},
+                  "First key or channel, at most 1,024 bytes; never a password or a script", false, TextKind::kKey},
                  {"status", FieldType::kString, "", "ok, nil, error, queued (within MULTI), unanswered (CLIENT REPLY)"},
                  {"error", FieldType::kString, "", "Code of an error: ERR, WRONGTYPE, MOVED, ..., without its message"},
                  {"first_byte_ns", FieldType::kI64, "ns", "First byte of the command to first byte of the answer"},
@@ -53,7 +53,7 @@ const Schema& RedisCommand::schema() const {
       .main_fields = {"key"},
       .value_field = "response_bytes",
       .duration = {.field = "response_time_ns"},
-      .example = {"LRANGE", "mylist", "ok", "", "122000", "480000", "45", "8557", ""},
+      .example = {"GET", "key:000000000410", "ok", "", "31000", "31000", "36", "9", ""},
   };
   return schema;
 }

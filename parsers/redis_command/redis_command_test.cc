@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "parsers/testing/conversation.h"
+#include <algorithm>
+
+#include "parsers/testing/dialogue.h"
 #include "parsers/testing/harness.h"
 
 namespace tapline {
@@ -9,7 +11,7 @@ namespace {
 using testing::Conversation;
 using testing::Frame;
 using testing::Harness;
-using Lines = std::vector<std::string>;
+using testing::Lines;
 
 const std::vector<std::string> kWhat = {"command", "key", "status", "error", "partial"};
 
@@ -19,22 +21,8 @@ std::vector<Frame> one_connection(std::string_view commands, std::string_view an
   return Conversation().handshake().client(commands).server(answers).client_ack().close().frames();
 }
 
-// What a stream means doesn't depend on where it is cut: both sides cut in two at each place, and into single bytes.
 void expect_at_every_cut(std::string_view commands, std::string_view answers, const Lines& expected) {
-  ASSERT_EQ(parse(one_connection(commands, answers)), expected);
-  for (size_t cut = 1; cut < commands.size(); ++cut) {
-    Conversation conversation;
-    conversation.handshake().client(commands.substr(0, cut)).client(commands.substr(cut)).server(answers).close();
-    EXPECT_EQ(parse(conversation.frames()), expected) << "commands cut at " << cut;
-  }
-  for (size_t cut = 1; cut < answers.size(); ++cut) {
-    Conversation conversation;
-    conversation.handshake().client(commands).server(answers.substr(0, cut)).server(answers.substr(cut)).close();
-    EXPECT_EQ(parse(conversation.frames()), expected) << "answers cut at " << cut;
-  }
-  Conversation bytes;
-  bytes.handshake().client_cut(commands, 1).server_cut(answers, 1).close();
-  EXPECT_EQ(parse(bytes.frames()), expected) << "cut into bytes";
+  testing::expect_at_every_cut([](const auto& frames) { return parse(frames); }, commands, answers, expected);
 }
 
 // "SET a b" as an array of bulk strings.
@@ -104,6 +92,23 @@ TEST(RedisCommand, RepliesTurnedOff) {
                       "$1\r\n1\r\n+OK\r\n$1\r\n2\r\n",
                       {"CLIENT REPLY  unanswered  ", "SET a unanswered  ", "CLIENT REPLY  unanswered  ",
                        "SET b unanswered  ", "GET a ok  ", "CLIENT REPLY  ok  ", "GET b ok  "});
+}
+
+// The same as inline commands; SKIP says nothing while answers are off, and ON is answered whatever came before.
+TEST(RedisCommand, RepliesTurnedOffInline) {
+  expect_at_every_cut(
+      "PING\r\nCLIENT REPLY OFF\r\nPING\r\nclient reply skip\r\nPING\r\nCLIENT REPLY ON\r\nPING x\r\n"
+      "CLIENT REPLY SKIP\r\nCLIENT REPLY ON\r\n",
+      "+PONG\r\n+OK\r\n$1\r\nx\r\n+OK\r\n",
+      {"CLIENT REPLY  unanswered  ", "PING  unanswered  ", "CLIENT REPLY  unanswered  ", "PING  unanswered  ",
+       "CLIENT REPLY  unanswered  ", "PING  ok  ", "CLIENT REPLY  ok  ", "PING  ok  ", "CLIENT REPLY  ok  "});
+}
+
+TEST(RedisCommand, InlineSubscriptions) {
+  expect_at_every_cut("PING\r\nSUBSCRIBE c d\r\nPING\r\n",
+                      "+PONG\r\n*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n*3\r\n$9\r\nsubscribe\r\n$1\r\nd\r\n:2\r\n"
+                      "*2\r\n$4\r\npong\r\n$0\r\n\r\n",
+                      {"PING  ok  ", "SUBSCRIBE c ok  ", "PING  ok  "});
 }
 
 TEST(RedisCommand, MonitorEndsAnswers) {
@@ -197,8 +202,39 @@ TEST(RedisCommand, NeverPairsWrongWhicheverFramesAreLost) {
           EXPECT_LE(std::stoi(tuple["response_bytes"]), std::stoi(tuple["key"].substr(1)) + 7)
               << first << " and " << second << " lost, batches of " << batch;
         }
-        if (batch == 1) EXPECT_GE(pairs, 9u) << first << " and " << second << " lost, batches of " << batch;
+        if (batch == 1) {
+          EXPECT_GE(pairs, 9u) << first << " and " << second << " lost, batches of " << batch;
+        }
       }
+    }
+  }
+}
+
+// Inline commands, whichever frame is lost, and with answers that are seen before what they answer.
+TEST(RedisCommand, InlineCommandsAfterAGap) {
+  Conversation conversation;
+  conversation.handshake();
+  for (int i = 0; i < 6; ++i) conversation.client("PING\r\n").server("+PONG\r\n");
+  const std::vector<Frame> frames = conversation.client_ack().close().frames();
+  for (size_t lost = 3; lost < 15; ++lost) {
+    std::vector<Frame> left = frames;
+    left.erase(left.begin() + static_cast<ptrdiff_t>(lost));
+    const Lines lines = parse(left);
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), "PING  ok  "), 5) << lost << " lost";
+  }
+}
+
+TEST(RedisCommand, AnswersSeenBeforeTheirCommands) {
+  Conversation conversation;
+  conversation.handshake();
+  for (int i = 0; i < 4; ++i) conversation.client(command("LPUSH l x")).server(":1\r\n");
+  const std::vector<Frame> frames = conversation.client_ack().close().frames();
+  for (size_t late = 3; late < 11; ++late) {
+    for (size_t places = 1; places <= 3; ++places) {
+      std::vector<Frame> moved = frames;
+      const auto from = moved.begin() + static_cast<ptrdiff_t>(late);
+      std::rotate(from, from + 1, from + 1 + static_cast<ptrdiff_t>(places));
+      EXPECT_EQ(parse(moved), Lines(4, "LPUSH l ok  ")) << late << " late by " << places;
     }
   }
 }

@@ -22,6 +22,7 @@ class TcpConnTime final : public Parser {
               "capture and packets captured late"}},
         .main_fields = {"dst_ip", "dst_port"},
         .duration = {.event_field = "event", .start = {"syn"}, .end = {"fin", "rst"}},
+        .example = {"fin", "closed", "0"},
     };
     return schema;
   }

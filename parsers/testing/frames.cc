@@ -80,6 +80,16 @@ Bytes ip_v4(const std::string& src, const std::string& dst, uint8_t protocol, co
   return out;
 }
 
+Bytes with_checksum(Bytes ip) {
+  ip[10] = ip[11] = 0;
+  uint32_t sum = 0;
+  for (size_t at = 0; at < (ip[0] & 0x0fu) * 4; at += 2) sum += static_cast<uint32_t>(ip[at]) << 8 | ip[at + 1];
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
+  ip[10] = static_cast<uint8_t>(~sum >> 8);
+  ip[11] = static_cast<uint8_t>(~sum);
+  return ip;
+}
+
 Bytes ip_v6(const std::string& src, const std::string& dst, uint8_t next_header, const Bytes& payload) {
   Bytes out = {0x60, 0, 0, 0};
   put_16(&out, payload.size());

@@ -42,6 +42,8 @@ struct TcpSpec {
 Bytes tcp_segment(const TcpSpec& spec);
 Bytes udp_datagram(uint16_t src_port, uint16_t dst_port, std::string_view payload);
 Bytes ip_v4(const std::string& src, const std::string& dst, uint8_t protocol, const Bytes& payload);
+// An IPv4 datagram as it is, but with the right checksum in its header.
+Bytes with_checksum(Bytes ip);
 Bytes ip_v6(const std::string& src, const std::string& dst, uint8_t next_header, const Bytes& payload);
 Bytes ethernet(uint16_t type, const Bytes& payload, const std::vector<uint16_t>& vlans = {});
 

@@ -1,10 +1,11 @@
 // Runs a fuzz target without libFuzzer: over each file of the corpus, each prefix of it, and mutations with a fixed
-// seed.
+// seed; over each file that libFuzzer found, as it is, for there are hundreds.
 //
-// usage: TARGET CORPUS…    (folders or files)
+// usage: TARGET CORPUS… [--found CORPUS…]    (folders or files)
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -51,33 +52,51 @@ Input mutated(Input input, std::mt19937& random) {
   return input;
 }
 
-size_t replay(const std::filesystem::path& path, std::mt19937& random) {
+Input read(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  const Input input{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void run_with_variants(const Input& input, std::mt19937& random) {
   run(input);
   const size_t step = input.size() / kMaxPrefixes + 1;
   for (size_t length = 0; length < input.size(); length += step) {
     run(Input(input.begin(), input.begin() + static_cast<ptrdiff_t>(length)));
   }
   for (int i = 0; i < kMutationsPerFile; ++i) run(mutated(input, random));
-  return 1;
+}
+
+// The file itself, or the files of the folder in the order of their names; none where there is no such path.
+std::vector<std::filesystem::path> files_of(const std::filesystem::path& path) {
+  if (std::filesystem::is_regular_file(path)) return {path};
+  if (!std::filesystem::is_directory(path)) return {};
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   std::mt19937 random(20160101);
-  size_t files = 0;
+  size_t varied = 0, plain = 0;
+  bool found = false;
   for (int i = 1; i < argc; ++i) {
-    const std::filesystem::path path = argv[i];
-    if (std::filesystem::is_regular_file(path)) files += replay(path, random);
-    if (!std::filesystem::is_directory(path)) continue;
-    std::vector<std::filesystem::path> inputs;
-    for (const auto& entry : std::filesystem::directory_iterator(path)) inputs.push_back(entry.path());
-    std::sort(inputs.begin(), inputs.end());
-    for (const auto& input : inputs) files += replay(input, random);
+    if (std::strcmp(argv[i], "--found") == 0) {
+      found = true;
+      continue;
+    }
+    for (const auto& path : files_of(argv[i])) {
+      found ? run(read(path)) : run_with_variants(read(path), random);
+      ++(found ? plain : varied);
+    }
   }
-  std::printf("%zu corpus files replayed, %d mutations of each\n", files, kMutationsPerFile);
-  if (files == 0) std::fprintf(stderr, "no corpus files found\n");
-  return files == 0 ? 1 : 0;
+  std::printf("%zu corpus files replayed, %d mutations of each, and %zu as they are\n", varied, kMutationsPerFile,
+              plain);
+  if (varied == 0 || (found && plain == 0)) {
+    std::fprintf(stderr, "no corpus files found\n");
+    return 1;
+  }
+  return 0;
 }

@@ -1,5 +1,6 @@
 """What the comparisons with recorded truth share: the reference captures, the monitor, the table of known differences."""
 
+import fnmatch
 import json
 import os
 import pathlib
@@ -7,6 +8,10 @@ import subprocess
 import sys
 
 SKIPPED = 77
+# What tshark calls the protocol of a parser.
+PROTOCOLS = {"dns_query": {"dns"}, "http2_request": {"http2"}, "http_get": {"http"}, "icmp": {"icmp", "icmpv6"},
+             "kafka_request": {"kafka"}, "memcached_get": {"memcache"}, "mysql_query": {"mysql"}, "postgres_query": {"pgsql"},
+             "redis_command": {"redis", "resp"}, "sample": {"http"}, "tls_hello": {"tls"}, "udp_flow": {"udp", "udplite"}}
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -51,9 +56,23 @@ def captures_with_truth(folder, areas=None):
     """(name, path, records of the truth) of each capture that has some and that the monitor can read."""
     for area in areas or sorted(p.name for p in (folder / "truth").iterdir()):
         for capture in sorted((folder / area).iterdir()):
-            truth = folder / "truth" / area / (capture.name + ".jsonl")
+            truth = folder / "truth" / area / (capture.name.removesuffix(".zst") + ".jsonl")
             if truth.exists() or truth.with_name(truth.name + ".zst").exists():
                 yield f"{area}/{capture.name}", capture, json_lines(truth)
+
+
+def speaks(parser, records):
+    """Whether tshark saw the parser's protocol in a capture with this truth; where it did not look, it may be there."""
+    summary = next((r for r in records if r["kind"] == "summary"), None)
+    return summary is None or bool(PROTOCOLS[parser] & summary["protocols"].keys())
+
+
+def captures_to_compare(folder, parser, table=()):
+    """As captures_with_truth(), of captures with the parser's protocol and of those that the rows of a table name. That parsers are
+    silent in all others is silence_test.py's matter."""
+    for name, capture, records in captures_with_truth(folder):
+        if speaks(parser, records) or any(fnmatch.fnmatchcase(name, row[0]) for row in table):
+            yield name, capture, records
 
 
 def tuples_if_readable(monitor, parser, capture):

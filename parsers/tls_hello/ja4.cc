@@ -1,9 +1,9 @@
 #include "parsers/tls_hello/ja4.h"
 
+#include <openssl/sha.h>
+
 #include <algorithm>
 #include <utility>
-
-#include "parsers/tls_hello/sha256.h"
 
 namespace tapline::tls {
 namespace {
@@ -103,7 +103,8 @@ void Ja4::add_hash_of_list() {
     fingerprint_.append(kHashCharacters, '0');
     return;
   }
-  const auto digest = sha256({reinterpret_cast<const uint8_t*>(list_.data()), list_.size()});
+  uint8_t digest[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const uint8_t*>(list_.data()), list_.size(), digest);
   for (size_t i = 0; i < kHashCharacters / 2; ++i) {
     fingerprint_.push_back(kHex[digest[i] >> 4]);
     fingerprint_.push_back(kHex[digest[i] & 0xf]);

@@ -173,8 +173,8 @@ const Schema& TlsHello::schema() const {
       .main_fields = {"sni"},
       .value_field = "handshake_ns",
       .duration = {.field = "handshake_ns"},
-      .example = {"www.example.org", "1.3", "", "h2,http/1.1", "t13d1516h2_8daaf6152771_e5627efa2ab1", "4865",
-                  "4407000", "9120000", "complete", "0", ""},
+      .example = {"alpha.test", "1.2", "h2", "h2,http/1.1", "t12d2808h2_d943125447b4_e7e480e5a997", "49196", "792000",
+                  "2404000", "complete", "0", ""},
   };
   return schema;
 }

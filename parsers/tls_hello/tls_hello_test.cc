@@ -6,7 +6,6 @@
 #include "parsers/testing/conversation.h"
 #include "parsers/testing/harness.h"
 #include "parsers/tls_hello/ja4.h"
-#include "parsers/tls_hello/sha256.h"
 
 namespace tapline {
 namespace {
@@ -167,23 +166,6 @@ TEST(Ja4, FirstAndLastOfTheProtocol) {
   for (const auto& [protocol, expected] : examples) {
     EXPECT_EQ(ja4({.protocols = {protocol}}).substr(8, 2), expected) << protocol;
   }
-}
-
-// FIPS 180-4, the examples that NIST publishes for it, and a length around a block's end.
-TEST(Ja4, Sha256) {
-  const auto hex = [](const std::string& text) {
-    std::string out;
-    for (const uint8_t byte : tls::sha256({reinterpret_cast<const uint8_t*>(text.data()), text.size()})) {
-      out += "0123456789abcdef"[byte >> 4];
-      out += "0123456789abcdef"[byte & 0xf];
-    }
-    return out;
-  };
-  EXPECT_EQ(hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
-            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  EXPECT_EQ(hex(std::string(1'000'000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 // ---- handshakes ----

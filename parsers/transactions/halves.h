@@ -9,19 +9,16 @@
 
 namespace tapline {
 
-// What pairing knows of a request. A protocol's own request derives from it and adds what it tells of; objects are used
-// again, so it sets all its own fields after begin_request().
-struct RequestHalf {
-  static constexpr size_t kKeptTextBytes = 256;
-
-  uint32_t number = 0;  // in its connection, from 1
+// What pairing knows of a request, however its text is kept. A protocol's own request derives from it, or from
+// RequestHalf, and adds what it tells of; objects are used again, so it sets all its own fields after begin_request().
+struct BareRequestHalf {
   int64_t first_ns = 0;
   uint64_t begin = 0;         // offsets are of the requests' stream
   uint64_t end = 0;           // of what was read so far
   uint64_t peer_offset = 0;   // how much of the responses the client had received when it sent it; 0 = unknown
+  uint32_t number = 0;        // in its connection, from 1
   bool complete = false;      // end is where it ends
   bool after_hidden = false;  // requests may lie unseen between it and the one before
-  std::string text = {};      // what is kept of it, one piece after the other; grows by keep_text() alone
 
   // What a protocol may know better, by hiding these in its own request:
   //
@@ -32,7 +29,16 @@ struct RequestHalf {
   }
   // Its server may leave it unanswered, and answers what comes after it: a quiet command.
   bool may_be_silent() const { return false; }
+};
 
+// The same with a text. One that keeps its text otherwise has the same three functions.
+struct RequestHalf : BareRequestHalf {
+  static constexpr size_t kKeptTextBytes = 256;
+
+  std::string text = {};  // what is kept of it, one piece after the other; grows by keep_text() alone
+
+  size_t text_bytes() const { return text.size(); }  // that count as memory
+  void clear_text() { text.clear(); }
   // As new, with the memory of a short text.
   void trim() {
     text.clear();

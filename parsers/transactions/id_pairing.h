@@ -17,9 +17,10 @@ namespace tapline {
 //   there
 //
 // A response whose request is not there (late, or lost) waits while the bytes that it acknowledges are still to come:
-// requests_settled() after each piece of the requests' stream. Where there are no acknowledgements (datagrams), it
-// waits for settle_all() or its request. Beyond kMaxPending open transactions the oldest is told as it is.
-template <typename Id, typename Request, typename Response, size_t kMaxPending = 128>
+// requests_settled() after each piece of the requests' stream. Where there are no acknowledgements (datagrams), it is
+// told at once, or with kAnswersWait waits for settle_answers() or its request. Beyond kMaxPending open transactions
+// the oldest is told as it is.
+template <typename Id, typename Request, typename Response, size_t kMaxPending = 128, bool kAnswersWait = false>
 class IdPairing {
  public:
   using Sink = TransactionSink<Request, Response>;
@@ -90,7 +91,7 @@ class IdPairing {
     place->response.end = end;
     place->response.last_ns = time_ns;
     place->answered = true;
-    const bool may_come = place->response.acked_known && place->response.acked > settled_offset_;
+    const bool may_come = place->response.acked_known ? place->response.acked > settled_offset_ : kAnswersWait;
     if (place->asked || !may_come) return tell(*place, sink);
     place->waits = true;
     ++waiting_;
@@ -103,6 +104,17 @@ class IdPairing {
     for (size_t i = 0; i < places_.size(); ++i) {
       Place& place = places_[i];
       if (place.open && place.waits && place.response.acked <= offset) tell(place, sink, false);
+    }
+    trim_front();
+  }
+
+  // Answers that wait since before this time are told as they are, and the oldest of more than `most`.
+  void settle_answers(int64_t time_ns, size_t most, Sink& sink) {
+    for (size_t i = 0; waiting_ > 0 && i < places_.size(); ++i) {
+      Place& place = places_[i];
+      if (!place.open || !place.waits) continue;
+      if (place.response.last_ns >= time_ns && waiting_ <= most) break;
+      tell(place, sink, false);
     }
     trim_front();
   }
@@ -136,6 +148,7 @@ class IdPairing {
   }
 
   size_t pending() const { return open_; }
+  size_t waiting() const { return waiting_; }  // answers whose requests may still come
   size_t memory_bytes() const { return text_bytes_ + places_.size() * sizeof(Place); }
 
   // As new, with the memory of a few short requests.

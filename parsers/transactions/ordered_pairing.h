@@ -24,18 +24,19 @@ namespace tapline {
 //                                  after each piece of it:  requests_settled
 //                   and for the side that answers:          begin_response, end_response, hide_responses, server_ended
 //
-// Request derives from RequestHalf, Response from ResponseHalf. Beyond kMaxPending unanswered requests the oldest is
-// told as a half.
+// Request derives from RequestHalf or BareRequestHalf, Response from ResponseHalf. Beyond kMaxPending unanswered
+// requests the oldest is told as a half.
 template <typename Request, typename Response, size_t kMaxPending = 128>
 class OrderedPairing {
  public:
   using Sink = TransactionSink<Request, Response>;
   static constexpr size_t kMaxWaiting = 32;
 
-  // A request whose first byte is that of `first`. Its own fields are as some earlier request left them.
-  Request& begin_request(const Segment& first, Sink& sink) {
+  // A request whose first byte is that of `first`. Its own fields are as some earlier request left them. `max_pending`:
+  // fewer than kMaxPending, where the protocol knows why.
+  Request& begin_request(const Segment& first, Sink& sink, size_t max_pending = kMaxPending) {
     note_overlap(first);
-    if (requests_.size() == kMaxPending) [[unlikely]] {
+    if (requests_.size() >= max_pending) [[unlikely]] {
       sink.on_loss(LossReason::kTooManyPending);
       tell_first_requests(1, sink);
       response_gap_ = true;
@@ -48,7 +49,7 @@ class OrderedPairing {
     request.complete = false;
     request.after_hidden = std::exchange(requests_hidden_, false);
     hidden_requests_ += request.after_hidden;
-    request.text.clear();
+    request.clear_text();
     return request;
   }
 
@@ -57,6 +58,9 @@ class OrderedPairing {
     request.text.append(text);
     text_bytes_ += text.size();
   }
+
+  // The same for a text that the protocol set itself, at once.
+  void text_kept(const Request& request) { text_bytes_ += request.text_bytes(); }
 
   // The request being read, or null: there is none, or it has been told of.
   Request* reading() {
@@ -277,7 +281,7 @@ class OrderedPairing {
     previous_acked_ = response.acked_known ? response.acked : 0;
   }
 
-  void forget(const Request& request) { text_bytes_ -= request.text.size(); }
+  void forget(const Request& request) { text_bytes_ -= request.text_bytes(); }
 
   void pop_request() {
     hidden_requests_ -= requests_.front().after_hidden;

@@ -19,7 +19,8 @@ inline std::string_view partial_of(const void* request, const void* response) {
 }
 
 // From a request's first byte to a moment of its response, first_ns or last_ns; 0 where either is missing.
-inline Value since_request(const RequestHalf* request, const ResponseHalf* response, int64_t ResponseHalf::*moment_ns) {
+inline Value since_request(const BareRequestHalf* request, const ResponseHalf* response,
+                           int64_t ResponseHalf::*moment_ns) {
   if (request == nullptr || response == nullptr) return Value::i64(0);
   return Value::i64(std::max<int64_t>(response->*moment_ns - request->first_ns, 0));
 }
@@ -46,6 +47,7 @@ enum class ExchangeVerdict : uint8_t {
 //     void visit_pending(TransactionSink<Request, Response>&) const;  // changes nothing
 //     bool hopeless() const;           // so much was looked at, and nothing of the protocol was in it
 //     size_t memory_bytes() const;     // beyond the object itself
+//     static constexpr size_t kMaxMemoryBytes;  // optional: of all exchanges together
 //     void recycle();                  // as new, with little memory
 //   };
 template <typename Exchange>
@@ -53,7 +55,10 @@ class TransactionParser : public StreamParser {
  public:
   using Request = typename Exchange::Request;
   using Response = typename Exchange::Response;
-  static constexpr size_t kMaxMemoryBytes = size_t{256} << 20;
+  static constexpr size_t kMaxMemoryBytes = [] {
+    if constexpr (requires { Exchange::kMaxMemoryBytes; }) return Exchange::kMaxMemoryBytes;
+    return size_t{256} << 20;
+  }();
   static constexpr size_t kMaxIdleExchanges = 4096;
 
   Needs needs() const override { return {.packets = false, .streams = true, .connection_state_bytes = sizeof(State)}; }
@@ -110,6 +115,11 @@ class TransactionParser : public StreamParser {
   }
 
   bool has_exchange(const Connection& connection) const { return this->template state_of<State>(connection).slot != 0; }
+
+  // REQUIRES: has_exchange().
+  Exchange& known_exchange(const Connection& connection) {
+    return *exchanges_[this->template state_of<State>(connection).slot - 1];
+  }
 
   // Calls `use(exchange, sink)` with the connection's exchange, made now if need be, and keeps account of its memory.
   template <typename Use>

@@ -45,6 +45,9 @@ struct Unit {
 //                           the unit still has makes something of them.
 //   bool may_resume(Side, std::string_view bytes)
 //                           Out of step: whether a segment that begins so begins with a unit. A false start is dear.
+//   size_t resume_within(Side, std::string_view bytes)
+//                           Optional. Out of step, and not so: where within the segment a unit certainly begins, or
+//                           npos.
 //   void on_hidden(Side, uint64_t offset)
 //                           Out of step: what was being read is cut off here, and units may lie unseen.
 //   void on_too_long(Side)
@@ -71,10 +74,7 @@ class UnitReader {
       join(segment, handler);
     segment_ = segment;
     std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (mode_ == Mode::kSeek && handler.may_resume(side_, text)) {
-      mode_ = Mode::kUnit;
-      resumed_ = true;
-    }
+    if (mode_ == Mode::kSeek) seek(text, handler);
     while (!text.empty()) {
       switch (mode_) {
         case Mode::kUnit:
@@ -148,6 +148,18 @@ class UnitReader {
   void consume(std::string_view& text, uint64_t bytes) {
     text.remove_prefix(bytes);
     offset_ += bytes;
+  }
+
+  template <typename Handler>
+  void seek(std::string_view& text, Handler& handler) {
+    size_t begin = handler.may_resume(side_, text) ? 0 : std::string_view::npos;
+    if constexpr (requires { handler.resume_within(side_, text); }) {
+      if (begin != 0) begin = handler.resume_within(side_, text);
+    }
+    if (begin == std::string_view::npos) return;
+    consume(text, begin);
+    mode_ = Mode::kUnit;
+    resumed_ = true;
   }
 
   // False: not this protocol.

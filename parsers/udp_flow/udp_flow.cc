@@ -119,7 +119,7 @@ const Schema& UdpFlow::schema() const {
                  {"age_ns", FieldType::kI64, "ns", "time_ns - time of the flow's first packet"}},
       .main_fields = {"dst_ip", "dst_port"},
       .value_field = "bytes",
-      .example = {"1", "12", "10", "1184", "8210", "9394", "840000000"},
+      .example = {"1", "1", "1", "78", "106", "184", "115376999"},
   };
   return schema;
 }

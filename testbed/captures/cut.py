@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Cuts http_small.pcap.zst and tcp_small.pcap.zst, with their truth, out of the project's larger generated captures.
+"""Cuts http_small.pcap.zst and tcp_small.pcap.zst, with their truth, and protocols_small.pcap.zst out of the project's larger generated
+captures.
 
-  cut.py [FOLDER]    FOLDER holds http_zipf.pcap.zst, tcp_clean.pcap.zst and their logs
+  cut.py [FOLDER]    FOLDER holds http_zipf.pcap.zst, tcp_clean.pcap.zst, their logs, and the captures of the other protocols
                      (default: generated/ under TAPLINE_CAPTURES, or under ../shared/traces beside the repository)
 
 Whole connections are taken, one or more of each kind. Needs tshark and zstd. README.md says what the truth files hold.
@@ -25,6 +26,8 @@ HTTP_STREAMS = {
 TCP_STREAMS = {
     "echo": [0, 1, 3], "bulk": [27], "onebyte": [65], "rst": [22, 16], "halfclose": [86], "zerowin": [2],
     "keepalive": [18], "refused": [10, 53], "dropped": [7, 25]}
+# Capture -> numbers of one or two ordinary connections.
+PROTOCOL_STREAMS = {"memcached_mix": [89], "mysql_mix": [59, 87], "redis_mix": [107], "h2c": [4]}
 FIELDS = ("tcp.stream", "frame.time_epoch", "ip.src", "tcp.srcport", "ip.dst", "tcp.dstport", "tcp.flags", "frame.len")
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 
@@ -125,6 +128,16 @@ def cut_tcp(folder, scratch):
   write_truth("tcp_small", records)
 
 
+def cut_protocols(folder, scratch):
+  large, parts, small = scratch / "large.pcap", [], scratch / "small.pcap"
+  for source, streams in PROTOCOL_STREAMS.items():
+    unpack(folder / f"{source}.pcap.zst", large)
+    parts.append(scratch / f"part_{source}.pcap")
+    tshark("-r", large, "-Y", "tcp.stream in {" + ", ".join(map(str, streams)) + "}", "-F", "pcap", "-w", parts[-1])
+  subprocess.run(["mergecap", "-F", "pcap", "-w", small, *parts], check=True)
+  subprocess.run(["zstd", "-qf", "-19", small, "-o", HERE / "protocols_small.pcap.zst"], check=True)
+
+
 def main():
   if len(sys.argv) > 2 or sys.argv[1:2] in (["-h"], ["--help"]):
     print(__doc__)
@@ -137,6 +150,7 @@ def main():
   with tempfile.TemporaryDirectory() as scratch:
     cut_http(folder, pathlib.Path(scratch))
     cut_tcp(folder, pathlib.Path(scratch))
+    cut_protocols(folder, pathlib.Path(scratch))
   return 0
 
 

@@ -11,7 +11,6 @@
 namespace tapline::http {
 namespace {
 
-constexpr uint16_t kServerPort = 80;
 // Enough to tell frames apart: IP identification, sequence numbers and timestamps. The shortest snap length in use.
 constexpr size_t kRecognisedBytes = 96;
 
@@ -52,13 +51,14 @@ Items twice(const Items& items, std::mt19937& random, bool adjacent) {
   return result;
 }
 
-Items one_way(const std::vector<testing::Frame>& frames, const Items& items, Degradation degradation, uint32_t seed) {
+Items one_way(const std::vector<testing::Frame>& frames, const Items& items, Degradation degradation, uint32_t seed,
+              ServerPorts servers) {
   const FlowHasher hasher(testing::kTestKey);
   Items result;
   for (const Degraded::Item& item : items) {
     Packet packet;
     if (decode(frames[item.original].raw(), hasher, &packet) != DecodeOutcome::kOk) continue;
-    const bool to_server = packet.dst_port == kServerPort;
+    const bool to_server = packet.dst_port >= servers.first && packet.dst_port <= servers.last;
     const std::string client = testing::to_string(to_server ? packet.src_ip : packet.dst_ip) + ":" +
                                std::to_string(to_server ? packet.src_port : packet.dst_port);
     const bool lost_way = to_server == (degradation == Degradation::kResponsesOnly);
@@ -74,7 +74,8 @@ bool is_one_way(const std::string& client, Degradation degradation, uint32_t see
   return seed == 0 || std::hash<std::string>()(client + std::to_string(seed)) % 2 == 0;
 }
 
-Degraded degrade(const std::vector<testing::Frame>& frames, Degradation degradation, uint32_t seed) {
+Degraded degrade(const std::vector<testing::Frame>& frames, Degradation degradation, uint32_t seed,
+                 ServerPorts servers) {
   std::mt19937 random(seed);
   Items items = all_items(frames);
   switch (degradation) {
@@ -94,7 +95,7 @@ Degraded degrade(const std::vector<testing::Frame>& frames, Degradation degradat
       break;
     case Degradation::kRequestsOnly:
     case Degradation::kResponsesOnly:
-      items = one_way(frames, items, degradation, seed);
+      items = one_way(frames, items, degradation, seed, servers);
       break;
   }
   return {std::move(items), {}};

@@ -32,7 +32,12 @@ enum class Degradation : uint8_t {
   kRequestsOnly,  // only what clients send; other seeds than 0: of about half of the connections, the others whole
   kResponsesOnly,
 };
-Degraded degrade(const std::vector<testing::Frame>& frames, Degradation degradation, uint32_t seed);
+// The last two need to know the ports that servers listen at.
+struct ServerPorts {
+  uint16_t first, last;
+};
+Degraded degrade(const std::vector<testing::Frame>& frames, Degradation degradation, uint32_t seed,
+                 ServerPorts servers = {80, 80});
 
 // A damaged file as a degraded capture of `frames`, each frame recognised by its first bytes, or in a file of as many
 // frames by its place.

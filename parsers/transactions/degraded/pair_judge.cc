@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "parsers/decode/decoder.h"
+#include "parsers/decode/duplicate_filter.h"
+
 namespace tapline::testing {
 namespace {
 
@@ -30,12 +33,14 @@ EngineOptions options() { return {.max_connections = 1 << 16}; }
 PairScore& PairScore::operator+=(const PairScore& other) {
   eligible += other.eligible;
   right += other.right;
+  partly += other.partly;
   batched += other.batched;
   batched_right += other.batched_right;
   wrong += other.wrong;
   again += other.again;
   half_requests += other.half_requests;
   half_responses += other.half_responses;
+  alone += other.alone;
   for (const std::string& example : other.missed) {
     if (missed.size() < kMostExamples) missed.push_back(example);
   }
@@ -45,8 +50,8 @@ PairScore& PairScore::operator+=(const PairScore& other) {
   return *this;
 }
 
-PairJudge::PairJudge(std::string parser, std::vector<std::string> fields, std::vector<Frame> frames)
-    : parser_(std::move(parser)), fields_(std::move(fields)), frames_(std::move(frames)) {
+PairJudge::PairJudge(JudgedTuple judged, std::vector<Frame> frames)
+    : judged_(std::move(judged)), frames_(std::move(frames)) {
   for (size_t i = 0; i < frames_.size(); ++i) frames_[i].time_ns = time_of(static_cast<int64_t>(i));
   PairScore unused;
   truth_ = told_of(frames_, &unused);
@@ -76,23 +81,79 @@ bool PairJudge::frames_of(int64_t distance_ns, Pair* pair) const {
 }
 
 PairJudge::Told PairJudge::told_of(const std::vector<Frame>& frames, PairScore* score) const {
-  Harness run({parser_}, options());
+  Harness run({judged_.parser}, options());
   run.all(frames);
   Told told;
   for (const Tuple& tuple : run.tuples()) {
     score->half_requests += tuple["partial"] == "request";
     score->half_responses += tuple["partial"] == "response";
     Pair pair;
-    if (!tuple["partial"].empty() || tuple["first_byte_ns"] == "0") continue;
-    if (!frames_of(std::stoll(tuple["first_byte_ns"]), &pair)) pair = {UINT32_MAX, UINT32_MAX};
-    std::string text;
-    for (const std::string& field : fields_) text += tuple[field] + " ";
-    ++told[pair][text];
+    if (!tuple["partial"].empty() || tuple[judged_.since] == "0") continue;
+    if (!frames_of(std::stoll(tuple[judged_.since]), &pair)) pair = {UINT32_MAX, UINT32_MAX};
+    Values values;
+    for (const std::string& field : judged_.fields) values.push_back(tuple[field]);
+    ++told[pair][values];
   }
   return told;
 }
 
+bool PairJudge::is_part_of(const Values& told, const Values& truth) const {
+  if (!judged_.may_forget) return false;
+  for (size_t i = 0; i < told.size(); ++i) {
+    if (told[i] != truth[i] && !told[i].empty() && told[i] != "0") return false;
+  }
+  return true;
+}
+
+namespace {
+
+std::string shown(const std::vector<std::string>& values, uint32_t request, uint32_t response) {
+  std::string text;
+  for (const std::string& value : values) text += value + " ";
+  return text + "of frames " + std::to_string(request) + " and " + std::to_string(response);
+}
+
+}  // namespace
+
+void PairJudge::count_right(const Pair& pair, const std::map<Values, uint64_t>& truth, const Told& told, bool batched,
+                            PairScore* score) const {
+  const auto found = told.find(pair);
+  for (const auto& [values, times] : truth) {
+    uint64_t same = 0, part = 0;
+    if (found != told.end()) {
+      for (const auto& [others, seen] : found->second) {
+        if (others == values) same = seen;
+        if (others != values && is_part_of(others, values)) part += seen;
+      }
+    }
+    const uint64_t right = std::min(times, same);
+    (batched ? score->batched : score->eligible) += times;
+    (batched ? score->batched_right : score->right) += right;
+    if (!batched) score->partly += std::min(times - right, part);
+    score->again += same - right;
+    if (!batched && right + part < times && score->missed.size() < kMostExamples) {
+      score->missed.push_back(shown(values, pair.first, pair.second));
+    }
+  }
+}
+
+void PairJudge::count_wrong(const Pair& pair, const std::map<Values, uint64_t>& told, bool readable,
+                            PairScore* score) const {
+  const auto truth = truth_.find(pair);
+  for (const auto& [values, times] : told) {
+    bool right = truth != truth_.end() && (!readable || truth->second.contains(values));
+    for (const auto& known : truth != truth_.end() ? truth->second : std::map<Values, uint64_t>()) {
+      right = right || is_part_of(values, known.first);
+    }
+    if (right) continue;
+    score->wrong += times;
+    if (score->examples.size() < kMostExamples) score->examples.push_back(shown(values, pair.first, pair.second));
+  }
+}
+
 PairScore PairJudge::judge(const http::Degraded& degraded) const {
+  const FlowHasher hasher(kTestKey);
+  DuplicateFilter copies({}, kTestKey);
   std::vector<Frame> frames;
   std::set<uint32_t> whole, altered;
   for (const auto& item : degraded.items) {
@@ -101,41 +162,26 @@ PairScore PairJudge::judge(const http::Degraded& degraded) const {
     frame.time_ns = time_of(item.original);
     const bool unaltered = !item.altered && frame.bytes.size() == frames_[item.original].bytes.size();
     (unaltered ? whole : altered).insert(item.original);
+    Packet packet;
+    if (judged_.drop_copies && decode(frame.raw(), hasher, &packet) == DecodeOutcome::kOk && copies.is_copy(packet)) {
+      continue;
+    }
     frames.push_back(std::move(frame));
   }
   PairScore score;
   const Told told = told_of(frames, &score);
   std::map<uint32_t, uint64_t> asked_in;
   for (const auto& [pair, texts] : truth_) {
-    for (const auto& [text, times] : texts) asked_in[pair.first] += times;
+    for (const auto& [values, times] : texts) asked_in[pair.first] += times;
   }
   for (const auto& [pair, texts] : truth_) {
-    if (!whole.contains(pair.first) || !whole.contains(pair.second)) continue;
-    const auto found = told.find(pair);
-    for (const auto& [text, times] : texts) {
-      const auto same =
-          found != told.end() ? found->second.find(text) : std::map<std::string, uint64_t>::const_iterator();
-      const uint64_t seen = found != told.end() && same != found->second.end() ? same->second : 0;
-      const bool batched = asked_in[pair.first] > 1;
-      (batched ? score.batched : score.eligible) += times;
-      (batched ? score.batched_right : score.right) += std::min(times, seen);
-      if (!batched && seen < times && score.missed.size() < kMostExamples) {
-        score.missed.push_back(text + "of frames " + std::to_string(pair.first) + " and " +
-                               std::to_string(pair.second));
-      }
-      score.again += seen - std::min(times, seen);
-    }
+    const bool asked = whole.contains(pair.first), answered = whole.contains(pair.second);
+    if (asked && answered) count_right(pair, texts, told, asked_in[pair.first] > 1, &score);
+    if (asked == answered) continue;
+    for (const auto& [values, times] : texts) score.alone += times;
   }
   for (const auto& [pair, texts] : told) {
-    const auto found = truth_.find(pair);
-    const bool readable = whole.contains(pair.first) && whole.contains(pair.second);
-    for (const auto& [text, times] : texts) {
-      if (found != truth_.end() && (!readable || found->second.contains(text))) continue;
-      score.wrong += times;
-      if (score.examples.size() >= kMostExamples) continue;
-      score.examples.push_back(text + "of frames " + std::to_string(pair.first) + " and " +
-                               std::to_string(pair.second));
-    }
+    count_wrong(pair, texts, whole.contains(pair.first) && whole.contains(pair.second), &score);
   }
   return score;
 }

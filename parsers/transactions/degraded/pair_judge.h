@@ -14,9 +14,10 @@ namespace tapline::testing {
 
 // What a parser of transactions made of a degraded capture.
 struct PairScore {
-  uint64_t eligible =
-      0;               // pairs told of the whole capture, both of whose first frames are unaltered in the degraded one
-  uint64_t right = 0;  // of these, told again
+  // Pairs told of the whole capture, both of whose first frames are unaltered in the degraded one.
+  uint64_t eligible = 0;
+  uint64_t right = 0;   // of these, told again
+  uint64_t partly = 0;  // of these, told with fields left empty (JudgedTuple::may_forget)
   // The same for those that shared the frame of their request with others: what a gap takes away of several answers in
   // a row, nothing gives back.
   uint64_t batched = 0;
@@ -25,19 +26,32 @@ struct PairScore {
   uint64_t again = 0;  // told more often than there
   uint64_t half_requests = 0;
   uint64_t half_responses = 0;
+  // Requests whose response is not there, and the other way round, of what is told of the whole capture.
+  uint64_t alone = 0;
   std::vector<std::string> examples;  // of what is wrong
   std::vector<std::string> missed;    // eligible, and not right
 
   PairScore& operator+=(const PairScore& other);
 };
 
+// What of a parser's tuples is judged.
+struct JudgedTuple {
+  std::string parser;
+  std::vector<std::string> fields;      // have to be the same in a right pair
+  std::string since = "first_byte_ns";  // from the first byte of the request to that of the response
+  // What refers to bytes that were lost stays empty, or 0: such a pair is told in part, and not wrong.
+  bool may_forget = false;
+  // Copies of datagrams are for the monitor to drop (--duplicates drop), which is done here then.
+  bool drop_copies = false;
+};
+
 // Holds what a parser makes of degraded captures against what it made of the whole one, which other tests compare with
-// logs. Frames get times of which any two have another distance, so a tuple's first_byte_ns names the frame in which
-// its request began and the one in which its response did.
+// logs. Frames get times of which any two have another distance, so the time from request to response names the frame
+// in which its request began and the one in which its response did.
 class PairJudge {
  public:
-  // `fields` are those that have to be the same in a right pair. At most 262,000 frames.
-  PairJudge(std::string parser, std::vector<std::string> fields, std::vector<Frame> frames);
+  // At most 262,000 frames.
+  PairJudge(JudgedTuple judged, std::vector<Frame> frames);
 
   PairScore judge(const http::Degraded& degraded) const;
   const std::vector<Frame>& frames() const { return frames_; }
@@ -45,13 +59,17 @@ class PairJudge {
 
  private:
   using Pair = std::pair<uint32_t, uint32_t>;  // frames of request and response
-  using Told = std::map<Pair, std::map<std::string, uint64_t>>;
+  using Values = std::vector<std::string>;
+  using Told = std::map<Pair, std::map<Values, uint64_t>>;
 
   Told told_of(const std::vector<Frame>& frames, PairScore* score) const;
+  void count_right(const Pair& pair, const std::map<Values, uint64_t>& truth, const Told& told, bool batched,
+                   PairScore* score) const;
+  void count_wrong(const Pair& pair, const std::map<Values, uint64_t>& told, bool readable, PairScore* score) const;
+  bool is_part_of(const Values& told, const Values& truth) const;
   bool frames_of(int64_t distance_ns, Pair* pair) const;
 
-  std::string parser_;
-  std::vector<std::string> fields_;
+  JudgedTuple judged_;
   std::vector<Frame> frames_;
   Told truth_;
 };

@@ -1,0 +1,102 @@
+// What `tapline parsers NAME` shows of every parser: units, descriptions, kinds of texts, and an example that is a
+// tuple which the parser emits for a capture of the repository.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "parsers/registry.h"
+#include "parsers/testing/capture_file.h"
+#include "parsers/testing/harness.h"
+
+namespace tapline {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of these plain numbers are no amounts: codes, identifiers, whatever a metric is.
+const std::set<std::string> kWithoutUnit = {"alert",          "api_version", "cipher_suite", "code",
+                                            "correlation_id", "error_code",  "id",           "sequence",
+                                            "status",         "stream_id",   "type",         "value"};
+
+// testbed/captures and the folder captures/ of each parser.
+std::vector<std::string> committed_captures() {
+  const fs::path root = TAPLINE_SOURCE_DIR;
+  std::vector<std::string> captures;
+  const auto add = [&](const fs::path& folder) {
+    if (!fs::is_directory(folder)) return;
+    for (const auto& file : fs::directory_iterator(folder)) {
+      if (file.path().filename().string().ends_with(".pcap.zst")) captures.push_back(file.path().string());
+    }
+  };
+  add(root / "testbed" / "captures");
+  for (const auto& parser : fs::directory_iterator(root / "parsers")) add(parser.path() / "captures");
+  std::sort(captures.begin(), captures.end());
+  return captures;
+}
+
+class OneFigure final : public StatisticsSource {
+ public:
+  void for_each(const std::function<void(const Statistic&)>& visit) const override {
+    visit({"packets_total", "stage=received", 486});
+  }
+};
+
+using Lines = std::set<std::vector<std::string>>;
+
+// The own values of each tuple, by parser.
+std::map<std::string, Lines> tuples_of_committed_captures() {
+  const OneFigure figure;
+  std::map<std::string, Lines> lines;
+  for (const std::string& capture : committed_captures()) {
+    std::vector<std::unique_ptr<Parser>> parsers = testing::make_parsers(parser_names());
+    for (const auto& parser : parsers) parser->set_statistics(&figure);
+    testing::Harness run(std::move(parsers), {.max_connections = 1024});
+    run.all(testing::read_capture(capture));
+    for (const testing::Tuple& tuple : run.tuples()) {
+      const Schema& schema = run.engine().parser(tuple.parser).schema();
+      std::vector<std::string> values;
+      for (const Field& field : schema.fields) values.push_back(tuple[field.name]);
+      lines[schema.name].insert(values);
+    }
+  }
+  return lines;
+}
+
+TEST(Examples, AreTuplesOfCommittedCaptures) {
+  std::map<std::string, Lines> told = tuples_of_committed_captures();
+  for (const std::string& name : parser_names()) {
+    const Schema schema = make_parser(name)->schema();
+    EXPECT_EQ(schema.example.size(), schema.fields.size()) << name;
+    EXPECT_TRUE(told[name].contains(schema.example)) << name << " tells no such tuple of any committed capture";
+  }
+}
+
+TEST(Examples, FieldsAreDescribedAndAmountsHaveUnits) {
+  for (const std::string& name : parser_names()) {
+    const Schema schema = make_parser(name)->schema();
+    for (const Field& field : schema.fields) {
+      const std::string which = name + "." + field.name;
+      const bool number = field.type != FieldType::kString && field.type != FieldType::kBool;
+      EXPECT_FALSE(field.description.empty()) << which;
+      EXPECT_EQ(field.unit.empty(), !number || kWithoutUnit.contains(field.name)) << which;
+      if (field.additive) EXPECT_FALSE(field.unit.empty()) << which;
+      for (const std::string unit : {"ns", "bytes"}) {
+        if (field.name.ends_with("_" + unit)) EXPECT_EQ(field.unit, unit) << which;
+      }
+    }
+  }
+}
+
+TEST(Examples, TextsSayOfWhichKindTheyAre) {
+  for (const std::string& name : parser_names()) {
+    const Schema schema = make_parser(name)->schema();
+    for (const Field& field : schema.fields) {
+      EXPECT_EQ(field.text, text_kind_of(field)) << name << "." << field.name << ": its name alone says so";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tapline

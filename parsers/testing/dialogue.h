@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parsers/testing/conversation.h"
+
+namespace tapline::testing {
+
+// What two sides of one connection say to each other, one after the other.
+struct Message {
+  bool from_client;
+  std::string bytes;
+};
+using Dialogue = std::vector<Message>;
+
+Dialogue operator+(Dialogue first, const Dialogue& second);
+
+// As a conversation with that port. Each message in segments: its first `cut` bytes and the rest, or, `repeatedly`, of
+// `cut` bytes each.
+Conversation spoken(const Dialogue& dialogue, uint16_t server_port, size_t cut = SIZE_MAX, bool repeatedly = false,
+                    bool handshake = true);
+
+using Lines = std::vector<std::string>;
+using Parse = std::function<Lines(const std::vector<Frame>&)>;
+
+// What a stream means doesn't depend on where it is cut: every message cut in two at each place, and into single bytes.
+void expect_at_every_cut(const Parse& parse, const Dialogue& dialogue, uint16_t server_port, const Lines& expected);
+
+// The same where all requests come before all responses; one side at a time is cut.
+void expect_at_every_cut(const Parse& parse, std::string_view requests, std::string_view responses,
+                         const Lines& expected);
+
+}  // namespace tapline::testing

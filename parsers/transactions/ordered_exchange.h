@@ -1,0 +1,154 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "parsers/transactions/ordered_pairing.h"
+#include "parsers/transactions/transaction_parser.h"
+#include "parsers/transactions/unit_reader.h"
+
+namespace tapline {
+
+// What an Exchange begins with whose protocol is known by its bytes alone, whatever the ports, and is answered in
+// order: a UnitReader for each side, the pairing of the two, and proof. Nothing is told before the bytes were
+// recognised for certain, but whole transactions: both sides were, then.
+//
+// Derived is the protocol's Exchange. It has the UnitReader's on_unit, on_skipped, may_resume and on_hidden, and calls
+// recognise() for each unit that it took. What it hides of the functions here, it calls from its own.
+template <typename Derived, typename RequestType, typename ResponseType, size_t kMaxPendingRequests>
+class OrderedExchange {
+ public:
+  using Request = RequestType;
+  using Response = ResponseType;
+  using Sink = TransactionSink<Request, Response>;
+  static constexpr size_t kMaxPending = kMaxPendingRequests;
+  // Joined in mid-stream and nothing like the protocol within this much: another one.
+  static constexpr uint64_t kMaxSeekBytes = 1 << 20;
+
+  void start_in_middle(Side side) {
+    readers_[side].start_in_middle();
+    middle_[side] = true;
+  }
+
+  ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink) {
+    Filter filter(*this, sink);
+    sink_ = &filter;
+    if (readers_[side].read(bytes, segment, derived()) == UnitReader::Verdict::kNotMine) {
+      return ExchangeVerdict::kNotMine;
+    }
+    settle(side);
+    if (!over_) return ExchangeVerdict::kFine;
+    pairing_.tell_all(filter);
+    return ExchangeVerdict::kOver;
+  }
+
+  ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink) {
+    Filter filter(*this, sink);
+    sink_ = &filter;
+    readers_[side].gap(bytes, segment, derived());
+    settle(side);
+    return ExchangeVerdict::kFine;
+  }
+
+  void end(Side side, Sink& sink) {
+    Filter filter(*this, sink);
+    sink_ = &filter;
+    ended_[side] = true;
+    if (ended_[0] && ended_[1]) return pairing_.tell_all(filter);
+    if (client_ >= 0 && side != client_) pairing_.server_ended(filter);
+  }
+
+  void visit_pending(Sink& sink) const {
+    Filter filter(*this, sink);
+    pairing_.visit_pending(filter);
+  }
+
+  bool hopeless() const { return !confirmed_ && readers_[0].seek_bytes() + readers_[1].seek_bytes() > kMaxSeekBytes; }
+
+  size_t memory_bytes() const {
+    return pairing_.memory_bytes() + readers_[0].memory_bytes() + readers_[1].memory_bytes();
+  }
+
+  void recycle() {
+    pairing_.recycle();
+    for (const Side side : {Side{0}, Side{1}}) {
+      readers_[side].recycle();
+      units_[side] = 0;
+      middle_[side] = ended_[side] = false;
+    }
+    client_ = -1;
+    confirmed_ = over_ = false;
+  }
+
+  // For the UnitReader.
+  Unit on_cut(Side /*side*/, std::string_view /*bytes*/, const Segment& /*first*/, bool /*in_packet*/) {
+    return Unit::none();
+  }
+  void on_too_long(Side /*side*/) { sink_->on_loss(LossReason::kHeadTooLong); }
+
+ protected:
+  // Lets through what is known to be of this protocol.
+  class Filter final : public Sink {
+   public:
+    Filter(const OrderedExchange& exchange, Sink& sink) : exchange_(exchange), sink_(sink) {}
+    void on_transaction(const Request* request, const Response* response) override {
+      if (exchange_.confirmed_ || (request != nullptr && response != nullptr)) sink_.on_transaction(request, response);
+    }
+    void on_silence(const Request& request, const Response& later) override { sink_.on_silence(request, later); }
+    void on_client(Side side) override { sink_.on_client(side); }
+    void on_loss(LossReason reason) override { sink_.on_loss(reason); }
+
+   private:
+    const OrderedExchange& exchange_;
+    Sink& sink_;
+  };
+
+  // It is known who asks.
+  void take_client(Side side) {
+    client_ = side;
+    if (middle_[side]) pairing_.hide_requests();
+    if (middle_[other_side(side)]) pairing_.hide_responses();
+  }
+
+  // A unit of the protocol was seen. `certain`: no other protocol has such at a stream's beginning. `rowed`: nor three
+  // of its like in a row, anywhere.
+  void recognise(Side asking, Side speaking, bool certain, bool rowed) {
+    if (client_ < 0) {
+      take_client(asking);
+      sink_->on_client(asking);
+    }
+    ++units_[speaking];
+    if (confirmed_) return;
+    const bool both = units_[0] > 0 && units_[1] > 0;
+    confirmed_ = both || (certain && !middle_[speaking]) || (rowed && units_[speaking] >= kCertainUnits);
+  }
+
+  // What on_hidden() begins with.
+  void lose_step(Side side) {
+    middle_[side] = true;
+    if (!confirmed_) units_[side] = 0;
+  }
+
+  // No request that begins before this offset is still to be begun.
+  uint64_t settled_offset() const { return readers_[client_].settled_offset(); }
+
+  UnitReader readers_[2] = {UnitReader(0), UnitReader(1)};
+  OrderedPairing<Request, Response, kMaxPending> pairing_;
+  Sink* sink_ = nullptr;             // during a call
+  int client_ = -1;                  // side, once known
+  uint32_t units_[2] = {0, 0};       // in a row
+  bool middle_[2] = {false, false};  // not from the stream's beginning
+  bool ended_[2] = {false, false};
+  bool confirmed_ = false;
+  bool over_ = false;  // what comes is of another protocol, or no answer any more
+
+ private:
+  static constexpr uint32_t kCertainUnits = 3;
+
+  Derived& derived() { return static_cast<Derived&>(*this); }
+  void settle(Side side) {
+    if (side == client_) pairing_.requests_settled(derived().settled_offset(), *sink_);
+  }
+};
+
+}  // namespace tapline
