@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 from testing.monitor_process import Monitor, balanced, tcp_frame
@@ -154,7 +155,10 @@ class LiveTest(unittest.TestCase):
             command(monitor, add=plan("new", "http_got"))
             command(monitor, end="nobody")
             command(monitor, do="something")
-            refusals = 4
+            command(monitor, limit={"query": "stays", "rate": 0.5})
+            command(monitor, limit={"query": "nobody", "rate": 1.5})
+            command(monitor, limit={"query": "nobody", "rate": 0.5})
+            refusals = 6
             while sum(event["event"] == "query_refused" for event in monitor.events) < refusals:
                 self.assertTrue(monitor._take(5))
             # A query that ends by its LIMIT is told of; its place and name are free again.
@@ -169,10 +173,10 @@ class LiveTest(unittest.TestCase):
             code, _ = monitor.finish()
         self.assertEqual(code, 0, monitor.events)
         messages = [event["message"] for event in monitor.events if event["event"] == "query_refused"]
-        for message, words in zip(messages, ("running already", "did you mean", "no query", "a command is")):
+        for message, words in zip(messages, ("running already", "did you mean", "no query", "a command is", "SAMPLE auto", "at most 1")):
             self.assertIn(words, message)
         names = [event["query"] for event in monitor.events if event["event"] == "query_refused"]
-        self.assertEqual(names, ["stays", "new", "nobody", ""])
+        self.assertEqual(names, ["stays", "new", "nobody", "", "stays", "nobody"])
         accounting = monitor.event("end")["accounting"]
         self.assertEqual(accounting["packets_received"], rounds * packets + 40)
         self.assertEqual(accounting["queries"]["stays"]["packets_in"], rounds * packets + 40)
@@ -185,6 +189,35 @@ class LiveTest(unittest.TestCase):
             if event["query"].startswith("goes-"):
                 self.assertGreaterEqual(counts["packets_in"], packets // 3)
             self.assertEqual(counts["packets_in"], counts["packets_out"] + sum(counts["dropped"]["packets"].values()))
+
+    def test_a_limit_lowers_the_rate_of_a_query_that_allows_it(self):
+        def frames(count, first):
+            return (tcp_frame(1024 + first + i) for i in range(count))
+
+        with self.monitor("--control", "--output", "null", stdin=subprocess.PIPE) as monitor:
+            monitor.await_event("ready")
+            plan = {"format": 1, "query": "q", "parsers": ["tcp_flow_key"], "monitors": [{"id": "local-0"}],
+                    "sampling": {"mode": "AUTO"}}
+            monitor.process.stdin.write(json.dumps({"add": plan}).encode() + b"\n")
+            monitor.process.stdin.flush()
+            monitor.await_event("query_added")
+            self.send(frames(100, 0))
+            monitor.await_event("progress", lambda event: event["packets"] == 100)
+            monitor.process.stdin.write(b'{"limit":{"query":"q","rate":0.25}}\n')
+            monitor.process.stdin.flush()
+            # It holds from the first packet of a later second.
+            time.sleep(1.2)
+            self.send(frames(4000, 1000))
+            time.sleep(0.5)
+            monitor.process.stdin.close()
+            code, _ = monitor.finish()
+        self.assertEqual(code, 0, monitor.events)
+        counts = monitor.event("end")["accounting"]["queries"]["q"]
+        kept = counts["packets_out"] - 100
+        # A busy machine may miss some of them.
+        sampled = kept + counts["dropped"]["packets"]["unsampled"]
+        self.assertGreater(sampled, 2000, counts)
+        self.assertTrue(0.2 < kept / sampled < 0.3, counts)
 
     def test_several_lanes_and_workers_see_every_packet_once(self):
         count = 4000

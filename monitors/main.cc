@@ -94,7 +94,7 @@ int Supervise(const CommandLine& line, Reporter* reporter) {
   return status.exit_code();
 }
 
-int Act(const CommandLine& line, Reporter* reporter) {
+int Act(CommandLine line, Reporter* reporter) {
   Status status;
   switch (line.action) {
     case CommandLine::Action::kHelp:
@@ -104,7 +104,7 @@ int Act(const CommandLine& line, Reporter* reporter) {
       status = Print("tapline-monitor " TAPLINE_VERSION "\n");
       break;
     case CommandLine::Action::kDump:
-      status = Print(DumpYaml(line.config));
+      status = Print(DumpYaml(TableOf(&line.config)));
       break;
     case CommandLine::Action::kRun:
       status = Validate(line.config);

@@ -63,7 +63,8 @@ bool ControlChannel::ReadMore() {
 void ControlChannel::Obey(std::string_view line) {
   const json command = json::parse(line, nullptr, false);
   std::string name;
-  Status status = Status::User("a command is {\"add\":PLAN} or {\"end\":\"QUERY\"}");
+  Status status = Status::User(
+      "a command is {\"add\":PLAN}, {\"end\":\"QUERY\"} or {\"limit\":{\"query\":\"QUERY\",\"rate\":RATE}}");
   if (command.is_object() && command.contains("add")) {
     name = NameIn(command["add"]);
     status = control_->AddQuery(command["add"].dump(), &name);
@@ -71,6 +72,11 @@ void ControlChannel::Obey(std::string_view line) {
   } else if (command.is_object() && command.contains("end") && command["end"].is_string()) {
     name = command["end"];
     status = control_->EndQuery(name);
+  } else if (command.is_object() && command.contains("limit")) {
+    const json& limit = command["limit"];
+    name = NameIn(limit);
+    const bool numbered = limit.is_object() && limit.contains("rate") && limit["rate"].is_number();
+    status = control_->LimitQuery(name, numbered ? limit["rate"].get<double>() : 0);
   }
   if (!status.ok()) reporter_->QueryRefused(name, status);
 }

@@ -3,6 +3,7 @@
 //   {"add":{…a plan…}}    →  {"event":"query_added","query":"q"}         each lane now takes packets for it
 //                         or {"event":"query_refused","query":"q","message":…,"kind":…}
 //   {"end":"q"}           →  {"event":"query_ended","query":"q","accounting":{…}}     when all of it is out
+//   {"limit":{"query":"q","rate":0.25}}   (no answer)                    of SAMPLE auto: holds from the next second on
 //
 // A query that ends by itself (LIMIT) is told of in the same way. Other queries notice nothing. The end of the input is
 // the end of the monitor.
@@ -25,6 +26,9 @@ class QueryControl {
   // Takes a plan's JSON. Sets the query's name if that is a plan.
   virtual Status AddQuery(std::string_view plan, std::string* name) = 0;
   virtual Status EndQuery(const std::string& name) = 0;
+  // The pipeline can take this share of the query's flows, above 0 to 1. One that is not there is no error: it may just
+  // have ended.
+  virtual Status LimitQuery(const std::string& name, double rate) = 0;
   // Called at least each tenth of a second: tells of what has ended.
   virtual void Look() = 0;
 };

@@ -60,11 +60,11 @@ Status LiveQueries::Prepare(uint32_t place) {
 }
 
 // Returns whether every lane has done it; those that are over do nothing any more.
-bool LiveQueries::Tell(LaneCommand::Kind kind, uint32_t place) {
+bool LiveQueries::Tell(LaneCommand::Kind kind, uint32_t place, double rate) {
   bool all = true;
   for (const auto& lane : lanes_) {
     // Left to a lane that ends meanwhile: it may yet look at it.
-    auto* command = new LaneCommand{kind, place};
+    auto* command = new LaneCommand{kind, place, rate};
     lane->inbox().Post(command);
     while (!command->answered() && !lane->progress().over.load(std::memory_order_acquire)) usleep(kAnswerPauseUs);
     all &= command->answered();
@@ -95,6 +95,15 @@ Status LiveQueries::EndQuery(const std::string& name) {
   const int place = Find(name);
   if (place < 0) return Status::User("no query '" + name + "' is running");
   Tell(LaneCommand::Kind::kEnd, static_cast<uint32_t>(place));
+  return {};
+}
+
+Status LiveQueries::LimitQuery(const std::string& name, double rate) {
+  if (!(rate > 0 && rate <= 1)) return Status::User("a limit's rate is above 0 and at most 1");
+  const int place = Find(name);
+  if (place < 0) return {};
+  if (!queries_->specs[place].rate_may_fall) return Status::User("query '" + name + "' does not say SAMPLE auto");
+  Tell(LaneCommand::Kind::kLimit, static_cast<uint32_t>(place), rate);
   return {};
 }
 

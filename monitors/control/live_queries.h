@@ -27,12 +27,13 @@ class LiveQueries final : public QueryControl {
 
   Status AddQuery(std::string_view plan, std::string* name) override;
   Status EndQuery(const std::string& name) override;
+  Status LimitQuery(const std::string& name, double rate) override;
   void Look() override;
 
  private:
   Status Check(const QuerySpec& spec) const;
   Status Prepare(uint32_t place);
-  bool Tell(LaneCommand::Kind kind, uint32_t place);
+  bool Tell(LaneCommand::Kind kind, uint32_t place, double rate = 1);
   int Find(const std::string& name) const;
 
   std::string monitor_id_;

@@ -36,16 +36,23 @@ Lane::Lane(const LaneOptions& options, std::span<const QuerySpec> queries, Packe
       pacer_(options.busy),
       page_(options.page == nullptr ? nullptr : &options.page->lanes[options.index]),
       accounting_(page_ == nullptr ? own_accounting_ : page_->accounting) {
+  pipeline_limits_.fill(1);
   if (options.drop_duplicates) duplicates_.emplace(DuplicateOptions(), options.hash_key);
 }
 
 void Lane::Add(uint32_t query) {
   stage_->AddQuery(query);
   gate_.Add(query, WallNs());
+  pipeline_limits_[query] = 1;
   const QuerySpec& spec = queries_[query];
   if (!spec.rate_may_fall || spec.sampling_rate <= applied_limit_) return;
   stage_->SetSamplingRate(query, applied_limit_);
   gate_.SetSamplingRate(query, applied_limit_);
+}
+
+// What the query allows, what this lane gets rid of, what the pipeline can take: the least of them.
+double Lane::SamplingRate(uint32_t query) const {
+  return std::min({queries_[query].sampling_rate, applied_limit_, pipeline_limits_[query]});
 }
 
 bool Lane::MayGoOn() const {
@@ -116,6 +123,9 @@ void Lane::Obey(LaneCommand& command) {
     progress_.done.store(progress_.done.load(std::memory_order_relaxed) & ~bit, std::memory_order_relaxed);
     if (page_ != nullptr) page_->done &= ~bit;
     Add(command.query);
+  } else if (command.kind == LaneCommand::Kind::kLimit) {
+    limits_changed_ |= pipeline_limits_[command.query] != command.rate;
+    pipeline_limits_[command.query] = command.rate;
   } else if ((gate_.active() & bit) != 0) {
     EndQueries(bit);
   }
@@ -251,14 +261,14 @@ void Lane::CloseSecond(int64_t time_ns) {
 // Only between two seconds: parsers that count per flow and second have then handed on what they had counted at the old
 // rate, and no window is cut. A query with a fixed rate keeps it.
 void Lane::ApplySamplingLimit() {
-  if (sampling_limit_.rate() == applied_limit_) return;
+  if (sampling_limit_.rate() == applied_limit_ && !limits_changed_) return;
   applied_limit_ = sampling_limit_.rate();
+  limits_changed_ = false;
   for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
     auto query = static_cast<uint32_t>(std::countr_zero(bits));
     if (!queries_[query].rate_may_fall) continue;
-    double rate = std::min(queries_[query].sampling_rate, applied_limit_);
-    stage_->SetSamplingRate(query, rate);
-    gate_.SetSamplingRate(query, rate);
+    stage_->SetSamplingRate(query, SamplingRate(query));
+    gate_.SetSamplingRate(query, SamplingRate(query));
   }
 }
 

@@ -86,6 +86,7 @@ class Lane {
   void CountLostFragments();
   void CloseSecond(int64_t time_ns);
   void ApplySamplingLimit();
+  double SamplingRate(uint32_t query) const;
   void RunParsers();
   void Obey(LaneCommand& command);
   void EndQueries(uint64_t queries);
@@ -111,6 +112,8 @@ class Lane {
   QueryGate gate_;
   SamplingLimit sampling_limit_;
   double applied_limit_ = 1;
+  std::array<double, kMostQueries> pipeline_limits_;  // by query: what kLimit has said
+  bool limits_changed_ = false;
   uint64_t ended_ = 0;  // queries whose end was told to the stage, until they are done
   bool end_under_way_ = false;
   FlowHasher hasher_;

@@ -1,4 +1,4 @@
-// What other threads ask of a running lane: to add a query, or to end one.
+// What other threads ask of a running lane: to add a query, to end one, or to keep fewer of its flows.
 //
 //   any thread   Post(): links the command in front of the others (release)
 //   the lane     Take(): takes all at once (acquire), does them, Answer()s each (release)
@@ -13,12 +13,14 @@
 namespace tapline {
 
 struct LaneCommand {
-  enum class Kind : uint8_t { kAdd, kEnd };
+  enum class Kind : uint8_t { kAdd, kEnd, kLimit };
 
-  LaneCommand(Kind command_kind, uint32_t command_query) : kind(command_kind), query(command_query) {}
+  LaneCommand(Kind command_kind, uint32_t command_query, double command_rate = 1)
+      : kind(command_kind), query(command_query), rate(command_rate) {}
 
   const Kind kind;
   const uint32_t query;
+  const double rate;  // kLimit: the share of flows that the pipeline can take
 
   bool answered() const { return answered_.load(std::memory_order_acquire); }
   void Answer() { answered_.store(true, std::memory_order_release); }

@@ -249,7 +249,7 @@ TEST_F(LaneTest, EveryPacketIsAccountedFor) {
   packets.push_back({kStart + 3 * kSecond, TcpFrame({}, 5)});
   packets.push_back({kStart + 3 * kSecond, Bytes(20, 8)});
   Bytes cut = TcpFrame({});
-  cut.resize(40);
+  cut.resize(30);  // within its IP header
   packets.push_back({kStart + 3 * kSecond, cut});
   ListSource source(packets);
   source.losses.by_drop[IndexOf(Drop::kCaptureTruncated)] = 1;
