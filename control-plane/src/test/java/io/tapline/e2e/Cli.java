@@ -85,6 +85,7 @@ final class Cli {
       Path err = Files.createTempFile("tapline-test-", ".err");
       ProcessBuilder builder =
           new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
+      builder.environment().put("TAPLINE_JAVA_OPTS", QuickStart.options());
       builder.environment().putAll(environment);
       return new Running(builder.start(), out, err);
     } catch (IOException e) {

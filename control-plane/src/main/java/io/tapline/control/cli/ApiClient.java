@@ -61,6 +61,21 @@ final class ApiClient {
     return json(send(request, BodyHandlers.ofString()));
   }
 
+  /** What is posted for, of another type than JSON: as it comes. */
+  InputStream download(String path, JsonNode body, String mediaType) {
+    HttpRequest request =
+        request(path)
+            .header("Content-Type", "application/json")
+            .header("Accept", mediaType)
+            .POST(HttpRequest.BodyPublishers.ofString(body.toString()))
+            .build();
+    HttpResponse<InputStream> response = send(request, BodyHandlers.ofInputStream());
+    if (response.statusCode() != 200) {
+      requireSuccess(response.statusCode(), text(response.body()));
+    }
+    return response.body();
+  }
+
   void delete(String path) {
     HttpResponse<String> response =
         send(request(path).timeout(ANSWER).DELETE().build(), BodyHandlers.ofString());

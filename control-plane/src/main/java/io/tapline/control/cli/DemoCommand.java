@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -49,7 +50,12 @@ final class DemoCommand implements Callable<Integer> {
     Source source = Source.files(List.of(capture), Speed.MAX.toString());
     try (PipelineSession session =
         PipelineSession.start(
-            console, installation, inventory, new ServiceOptions(), List.of(REQUESTS, TIERS))) {
+            console,
+            installation,
+            inventory,
+            Optional.empty(),
+            new ServiceOptions(),
+            List.of(REQUESTS, TIERS))) {
       List<String> ids = List.of(session.submit(REQUESTS, source), session.submit(TIERS, source));
       introduce(capture);
       show(

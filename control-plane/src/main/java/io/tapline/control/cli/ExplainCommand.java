@@ -1,6 +1,7 @@
 package io.tapline.control.cli;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Explain;
@@ -63,6 +64,8 @@ final class ExplainCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     String text = QueryText.of(query);
     Inventory inventory = Installation.inventory(inventoryFile);
+    Catalogue catalogue = plugins.installation().catalogue();
+    Installation.requireTexts(inventory, catalogue);
     Optional<Network> network = Installation.network(inventoryFile, inventory);
     if (drawing != null && network.isEmpty()) {
       throw new UsageException("--svg needs an --inventory with a network");
@@ -73,10 +76,7 @@ final class ExplainCommand implements Callable<Integer> {
             .orElse(Placement.LOCAL);
     CompileResult result =
         Compiler.compile(
-            text,
-            plugins.installation().catalogue(),
-            inventory,
-            new Compiler.Options(QUERY, 1, true, placement));
+            text, catalogue, inventory, new Compiler.Options(QUERY, 1, true, placement));
     Plan plan = result.plan().orElseThrow(() -> new QueryRejected(text, result.errors()));
     if (json) {
       console.line(new ObjectMapper().readTree(Explain.json(plan)).toString());

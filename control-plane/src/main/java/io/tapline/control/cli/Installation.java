@@ -51,12 +51,17 @@ record Installation(Path home, List<Path> plugins) {
     if (!plugins.isEmpty()) {
       return PluginCatalogue.read(monitor(), plugins);
     }
-    Path file = built("build/share/tapline/parsers.json");
+    Path file = catalogueFile();
     try {
       return Files.readString(file);
     } catch (IOException e) {
       throw new CommandException("can't read " + file + ": " + e.getMessage(), e);
     }
+  }
+
+  /** The catalogue as the monitor wrote it when it was built. */
+  Path catalogueFile() {
+    return built("build/share/tapline/parsers.json");
   }
 
   private Path built(String name) {
@@ -79,6 +84,15 @@ record Installation(Path home, List<Path> plugins) {
   /** Reads an inventory of hosts; null is none. */
   static Inventory inventory(Path file) {
     return file == null ? Inventory.empty() : read(file, Inventory::fromYaml);
+  }
+
+  /** What an inventory says of texts has to be of parsers that there are. */
+  static void requireTexts(Inventory inventory, Catalogue catalogue) {
+    try {
+      inventory.texts().requireTextsOf(catalogue);
+    } catch (IllegalArgumentException e) {
+      throw new CommandException(e.getMessage(), e);
+    }
   }
 
   /** Reads the network of an inventory; empty if there is none. */

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.FieldInfo;
 import io.tapline.compiler.ParserInfo;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -43,7 +44,7 @@ final class ParsersCommand implements Callable<Integer> {
     } else {
       ParserInfo parser = Names.find(name, "parser", catalogue.parser(name), catalogue.names());
       JsonNode node = parserJson(catalogueJson, parser);
-      console.print(json ? node + "\n" : describe(parser, node.path("example")));
+      console.print(json ? node + "\n" : describe(parser, node));
     }
     return 0;
   }
@@ -65,7 +66,7 @@ final class ParsersCommand implements Callable<Integer> {
     return table.render("") + "\ntapline parsers NAME shows the fields of one.\n";
   }
 
-  private static String describe(ParserInfo parser, JsonNode example) {
+  private static String describe(ParserInfo parser, JsonNode node) {
     TextTable table = TextTable.ofText("field", "type", "unit", "what it is");
     for (FieldInfo field : parser.fields()) {
       table.add(List.of(field.name(), lower(field.type()), field.unit(), field.description()));
@@ -76,17 +77,20 @@ final class ParsersCommand implements Callable<Integer> {
             parser.description(),
             table.render("  "),
             String.join(", ", parser.mainFields()),
-            options(parser),
-            example(parser, example));
+            options(parser, node.path("fields")),
+            example(parser, node.path("example")));
   }
 
-  /** What a query may say of the parser: the forms of its texts. */
-  private static String options(ParserInfo parser) {
-    List<String> texts =
-        own(parser).stream()
-            .filter(field -> field.type() == FieldInfo.Type.STRING)
-            .map(FieldInfo::name)
-            .toList();
+  /** What a query may say of the parser: the forms of its texts, and of which kind these are. */
+  private static String options(ParserInfo parser, JsonNode fields) {
+    List<String> texts = new ArrayList<>();
+    for (JsonNode field : fields) {
+      String kind = field.path("text").asText("");
+      if (!kind.isEmpty()) {
+        String name = field.path("name").asText();
+        texts.add(kind.equals("plain") ? name : name + " (" + kind + ")");
+      }
+    }
     return texts.isEmpty()
         ? ""
         : "PARSE %s(field=template, path, hash or omit) shapes %s.\n"

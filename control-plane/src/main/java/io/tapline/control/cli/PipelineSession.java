@@ -4,6 +4,7 @@ import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.network.Network;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.embedded.EmbeddedOptions;
@@ -17,6 +18,7 @@ import io.tapline.control.query.TooManyQueries;
 import io.tapline.control.query.WindowResult;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import redis.clients.jedis.exceptions.JedisException;
@@ -37,17 +39,20 @@ final class PipelineSession implements AutoCloseable {
    * Starts the pipeline, if the queries are right: nobody waits seconds to hear of a typing error.
    *
    * @param installation with its plug-ins
+   * @param network of the inventory, in which queries are placed
    * @param services Kafka and Redis of somebody else's, if any
    */
   static PipelineSession start(
       Console console,
       Installation installation,
       Inventory inventory,
+      Optional<Network> network,
       ServiceOptions services,
       List<String> queries)
       throws PipelineException, QueryRejected {
     Path monitor = installation.monitor();
     Catalogue catalogue = installation.catalogue();
+    Installation.requireTexts(inventory, catalogue);
     for (String query : queries) {
       checkQuery(query, catalogue, inventory);
     }
@@ -57,6 +62,7 @@ final class PipelineSession implements AutoCloseable {
             installation.plugins(),
             catalogue,
             inventory,
+            network,
             services.brokers(),
             services.redis());
     return new PipelineSession(console, EmbeddedPipeline.start(options, console.progress()));

@@ -21,6 +21,7 @@ import java.util.Map;
  */
 final class ResultTables {
   private static final String INDENT = "  ";
+  private static final List<String> ALERT = List.of("alert", "severity", "since");
   private static final List<String> SPREAD = List.of("p50", "p95", "p99", "min", "max");
   private static final DateTimeFormatter DAY = format("uuuu-MM-dd");
   private static final DateTimeFormatter SECONDS = format("HH:mm:ss");
@@ -119,6 +120,7 @@ final class ResultTables {
             first.has("rank"),
             keys(window),
             spread,
+            first.has("alert"),
             bounded(window),
             quantity(window),
             valueName(window));
@@ -176,6 +178,7 @@ final class ResultTables {
       boolean ranked,
       List<String> keys,
       boolean spread,
+      boolean alerts,
       boolean bounded,
       Quantity quantity,
       String value) {
@@ -183,6 +186,9 @@ final class ResultTables {
       List<Column> columns = new ArrayList<>();
       if (ranked) {
         columns.add(new Column("rank", Kind.NUMBER));
+      }
+      if (alerts) {
+        ALERT.forEach(name -> columns.add(new Column(name, Kind.NAME)));
       }
       keys.forEach(key -> columns.add(new Column(key, Kind.TEXT)));
       if (spread) {
@@ -203,6 +209,12 @@ final class ResultTables {
       List<String> cells = new ArrayList<>();
       if (ranked) {
         cells.add(row.path("rank").asText());
+      }
+      if (alerts) {
+        JsonNode alert = row.path("alert");
+        cells.add(alert.path("state").asText());
+        cells.add(alert.path("severity").asText());
+        cells.add(dayAndTime(alert.path("since_ns").asLong()));
       }
       for (Map.Entry<String, JsonNode> field : row.path("key").properties()) {
         String text = field.getValue().asText();

@@ -5,6 +5,7 @@ import io.tapline.compiler.Inventory;
 import io.tapline.control.query.Source;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -60,7 +61,12 @@ final class RunCommand implements Callable<Integer> {
     Source source = Source.files(captures.checked(), speed.toString());
     try (PipelineSession session =
         PipelineSession.start(
-            console, plugins.installation(), inventory, services, List.of(text))) {
+            console,
+            plugins.installation(),
+            inventory,
+            Optional.empty(),
+            services,
+            List.of(text))) {
       String id = session.submit(text, source);
       WindowPrinter printer =
           new WindowPrinter(

@@ -1,11 +1,16 @@
 package io.tapline.control.cli;
 
+import io.tapline.compiler.Inventory;
+import io.tapline.compiler.network.Network;
+import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.NodeAddress;
 import io.tapline.control.query.Source;
 import io.tapline.control.rest.RestOptions;
 import io.tapline.control.rest.RestServer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import picocli.CommandLine.ArgGroup;
@@ -64,8 +69,16 @@ final class ServerCommand implements Callable<Integer> {
   @Option(
       names = "--inventory",
       paramLabel = "FILE",
-      description = "YAML file with the names of hosts.")
+      description =
+          "YAML file with the names of hosts and, for placement and mirror rules, their network.")
   private Path inventoryFile;
+
+  @Option(
+      names = "--multilog",
+      paramLabel = "NAME=HOST:PORT",
+      description =
+          "A host's MultiLog node (tapline-multilog), for tapline drill; repeat for several.")
+  private List<String> multilog = new ArrayList<>();
 
   @Mixin private ServiceOptions services;
   @Mixin private PluginOptions plugins;
@@ -81,16 +94,15 @@ final class ServerCommand implements Callable<Integer> {
     }
     LoopbackPort.requireFree(port);
     Source source = packets == null ? null : packets.source();
+    Inventory inventory = Installation.inventory(inventoryFile);
+    Optional<Network> network = Installation.network(inventoryFile, inventory);
     CountDownLatch stop = new CountDownLatch(1);
-    try (PipelineSession session =
+    try (DrillService drill = drill();
+        PipelineSession session =
             PipelineSession.start(
-                console,
-                plugins.installation(),
-                Installation.inventory(inventoryFile),
-                services,
-                List.of());
+                console, plugins.installation(), inventory, network, services, List.of());
         RestServer server =
-            RestServer.start(session.queries(), source, RestOptions.loopback(port))) {
+            RestServer.start(session.queries(), source, drill, RestOptions.loopback(port))) {
       StopSignals.handle(stop::countDown);
       session.failure().thenRun(stop::countDown);
       console.line("listening on http://127.0.0.1:" + server.port());
@@ -102,5 +114,13 @@ final class ServerCommand implements Callable<Integer> {
       console.hint("stopping");
     }
     return 0;
+  }
+
+  private DrillService drill() {
+    try {
+      return new DrillService(multilog.stream().map(NodeAddress::parse).toList());
+    } catch (IllegalArgumentException e) {
+      throw new UsageException("--multilog: " + e.getMessage());
+    }
   }
 }

@@ -69,6 +69,14 @@ final class SimPlacementCommand implements Callable<Integer> {
       description = "Compare with the exact optimum of N small instances instead.")
   private Integer optimum;
 
+  @Option(
+      names = "--seconds",
+      paramLabel = "N",
+      defaultValue = "60",
+      description =
+          "With --optimum: at most so long on a proof; then the lower bound counts (default ${DEFAULT-VALUE}).")
+  private int seconds;
+
   @Option(names = "--out", paramLabel = "DIR", description = "Write CSV and SVG files there.")
   private Path folder;
 
@@ -83,7 +91,10 @@ final class SimPlacementCommand implements Callable<Integer> {
   public Integer call() {
     if (optimum != null) {
       requirePositive("--optimum", optimum);
-      compare(OptimumExperiment.run(optimum, seed, this::progress));
+      requirePositive("--seconds", seconds);
+      compare(
+          OptimumExperiment.run(
+              optimum, seed, seconds, done -> progress(OptimumTable.line(done, optimum))));
     } else {
       figures(PlacementExperiment.run(options(), this::progress));
     }
@@ -213,8 +224,10 @@ final class SimPlacementCommand implements Callable<Integer> {
   private void jsonInstance(OptimumExperiment.Instance instance) {
     ObjectNode node = MAPPER.createObjectNode();
     node.put("instance", instance.number());
+    node.put("flows", instance.flows());
     node.put("most_processes", instance.budget());
-    instance.optimum().ifPresent(value -> node.put("optimum_weighted_bps", value));
+    node.put("bound_weighted_bps", instance.bound());
+    node.put("proven", instance.proven());
     instance
         .given()
         .forEach(

@@ -22,8 +22,12 @@ import picocli.CommandLine.Spec;
       ExplainCommand.class,
       FmtCommand.class,
       QueryCommand.class,
+      DrillCommand.class,
+      WatchCommand.class,
+      NodesCommand.class,
       ServerCommand.class,
       SimCommand.class,
+      BenchCommand.class,
       CompletionCommand.class
     },
     footer = {"", "Exit codes: 0 success, 1 failure, 2 wrong usage.", "Start with: tapline demo"})

@@ -102,6 +102,8 @@ final class EmbeddedKafka implements AutoCloseable {
     // A deleted topic's files go at once, so that a server's queries don't fill the disk for a
     // minute each.
     settings.put("log.segment.delete.delay.ms", "0");
+    // What a topic may keep at most holds soon after it is exceeded.
+    settings.put("log.retention.check.interval.ms", "5000");
     settings.put("message.max.bytes", Integer.toString(4 << 20));
     return settings;
   }

@@ -2,8 +2,10 @@ package io.tapline.control.embedded;
 
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.network.Network;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * How an embedded pipeline is made.
@@ -12,6 +14,7 @@ import java.util.List;
  * @param plugins shared objects with parsers that it loads
  * @param catalogue all of its parsers
  * @param inventory names of hosts
+ * @param network of the inventory, in which queries are placed
  * @param brokers Kafka to use instead of an embedded broker, {@code host:port}; empty for the
  *     embedded one
  * @param redis Redis to use instead of a redis-server of our own, {@code host:port}; empty for our
@@ -22,9 +25,10 @@ public record EmbeddedOptions(
     List<Path> plugins,
     Catalogue catalogue,
     Inventory inventory,
+    Optional<Network> network,
     String brokers,
     String redis) {
   public static EmbeddedOptions of(Path monitor, Catalogue catalogue, Inventory inventory) {
-    return new EmbeddedOptions(monitor, List.of(), catalogue, inventory, "", "");
+    return new EmbeddedOptions(monitor, List.of(), catalogue, inventory, Optional.empty(), "", "");
   }
 }

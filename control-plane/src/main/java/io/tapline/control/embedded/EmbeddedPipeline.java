@@ -74,7 +74,8 @@ public final class EmbeddedPipeline implements AutoCloseable {
     Backend backend =
         new Backend(endpoints, flink.join(), options.monitor(), options.plugins(), folder);
     QueryService service =
-        opened(new QueryService(backend, options.catalogue(), options.inventory()));
+        opened(
+            new QueryService(backend, options.catalogue(), options.inventory(), options.network()));
     service.requireServices();
     queries = service;
   }

@@ -10,6 +10,12 @@ interface QueryMonitor {
    */
   CompletableFuture<Void> end();
 
+  /**
+   * Says which share of the flows of a {@code SAMPLE auto} query the rest of the pipeline can take.
+   * One that reads files goes no faster than Kafka takes them, and does not mind.
+   */
+  default void limit(double rate) {}
+
   /** Asks it to flush and end; {@link #end} says when it has. Repeats change nothing. */
   void stop();
 

@@ -7,6 +7,7 @@ import io.tapline.flink.JobOptions;
 import io.tapline.flink.QueryJob;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Sampling;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -55,6 +56,7 @@ final class QueryRun {
 
   private CompletableFuture<JobResult> jobEnd;
   private QueryMonitor monitor;
+  private SamplingWatch sampling;
   private boolean stopRequested;
 
   /**
@@ -62,8 +64,9 @@ final class QueryRun {
    *
    * @param onRunning called once, when packets are seen
    * @param results changes as long as the job makes progress
+   * @param taken records that the job has read, and the tuples in them
    */
-  record Hooks(Runnable onRunning, Supplier<Object> results) {}
+  record Hooks(Runnable onRunning, Supplier<Object> results, Supplier<long[]> taken) {}
 
   /** Sets somebody to watch packets for the query; {@code onReady} is called once, when he does. */
   interface Launcher {
@@ -129,7 +132,18 @@ final class QueryRun {
       return false;
     }
     monitor = launcher.launch(hooks.onRunning());
+    if (plan.getSampling().getMode() == Sampling.Mode.AUTO) {
+      double allowed = plan.getSampling().getRate() > 0 ? plan.getSampling().getRate() : 1;
+      sampling =
+          new SamplingWatch(plan.getQuery(), allowed, this::progressOfJob, monitor::limit).start();
+    }
     return true;
+  }
+
+  private SamplingWatch.State progressOfJob() throws PipelineException {
+    long written = topics.written(plan.getTopic(), partitions());
+    long[] taken = hooks.taken().get();
+    return new SamplingWatch.State(written, taken[0], taken[1]);
   }
 
   /** Asks the run to end early, with what was seen until now. Repeats change nothing. */
@@ -221,6 +235,9 @@ final class QueryRun {
 
   /** What can't be cleaned up is logged: it does not change how the query ended. */
   private void cleanUp() {
+    if (sampling != null) {
+      sampling.close();
+    }
     if (monitor != null) {
       monitor.kill();
     }

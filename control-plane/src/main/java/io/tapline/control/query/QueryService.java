@@ -6,6 +6,8 @@ import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.Note;
+import io.tapline.compiler.network.Network;
+import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
 import io.tapline.schema.Plans;
@@ -43,17 +45,26 @@ public final class QueryService implements AutoCloseable {
   private final Backend backend;
   private final Catalogue catalogue;
   private final Inventory inventory;
+  private final QueryPlacements placements;
   private final QueryStore store;
   private final Topics topics;
   private final Monitors monitors;
   private final Map<String, LiveQuery> running = new ConcurrentHashMap<>();
   private boolean closed;
 
-  public QueryService(Backend backend, Catalogue catalogue, Inventory inventory)
+  /**
+   * A service.
+   *
+   * @param network of the inventory: where queries are placed and by which rules mirrored; only
+   *     worked out, no switch is told
+   */
+  public QueryService(
+      Backend backend, Catalogue catalogue, Inventory inventory, Optional<Network> network)
       throws PipelineException {
     this.backend = backend;
     this.catalogue = catalogue;
     this.inventory = inventory;
+    this.placements = new QueryPlacements(network);
     this.store = new QueryStore(backend.endpoints().redisHost(), backend.endpoints().redisPort());
     this.topics = new Topics(backend.endpoints().brokers());
     this.monitors = new Monitors(backend);
@@ -75,9 +86,46 @@ public final class QueryService implements AutoCloseable {
     return catalogue;
   }
 
-  /** Compiles without running: for explain. */
-  public CompileResult compile(String text) {
+  private CompileResult compile(String text) {
     return Compiler.compile(text, catalogue, inventory, Compiler.Options.local(newId()));
+  }
+
+  /**
+   * What a query would do.
+   *
+   * @param result with the monitors and rules of the network, if there is one
+   * @param placement in the network, beside the queries that run
+   */
+  public record Explanation(CompileResult result, Optional<NetworkPlan> placement) {}
+
+  /** Compiles without running. */
+  public Explanation explain(String text) {
+    CompileResult local = compile(text);
+    if (local.plan().isEmpty()) {
+      return new Explanation(local, Optional.empty());
+    }
+    Plan.Builder plan = local.plan().get().toBuilder();
+    QueryPlacements.Outcome outcome = placements.tried(plan.getQuery(), plan.getMatch());
+    outcome
+        .plan()
+        .map(NetworkPlan::placed)
+        .ifPresent(
+            placed ->
+                plan.clearMonitors()
+                    .addAllMonitors(placed.monitors())
+                    .clearRules()
+                    .addAllRules(placed.rules()));
+    CompileResult result =
+        new CompileResult(Optional.of(plan.build()), notes(local, outcome), List.of());
+    return new Explanation(result, outcome.plan());
+  }
+
+  private static List<Note> notes(CompileResult compiled, QueryPlacements.Outcome outcome) {
+    List<Note> notes = new ArrayList<>(compiled.notes());
+    if (!outcome.refusal().isEmpty()) {
+      notes.add(Note.warning(outcome.refusal()));
+    }
+    return notes;
   }
 
   /**
@@ -92,6 +140,7 @@ public final class QueryService implements AutoCloseable {
     if (plan == null) {
       throw new QueryRejected(text, compiled.errors());
     }
+    QueryPlacements.Outcome outcome = placements.add(plan.getQuery(), plan.getMatch());
     QueryInfo query =
         new QueryInfo(
             plan.getQuery(),
@@ -101,11 +150,13 @@ public final class QueryService implements AutoCloseable {
             0,
             0,
             "",
-            compiled.notes().stream().map(Note::message).toList());
+            notes(compiled, outcome).stream().map(Note::message).toList());
     LiveQuery live = new LiveQuery(query, Plans.toJson(plan), store);
     QueryRun.Hooks hooks =
         new QueryRun.Hooks(
-            () -> live.enter(QueryState.RUNNING, ""), () -> store.progress(query.id()));
+            () -> live.enter(QueryState.RUNNING, ""),
+            () -> store.progress(query.id()),
+            () -> store.taken(query.id()));
     QueryRun.Launcher launcher = onReady -> monitors.start(plan, source, progress, onReady);
     live.runs(new QueryRun(plan, backend, topics, launcher, progress, hooks));
     reserve(live);
@@ -115,6 +166,7 @@ public final class QueryService implements AutoCloseable {
 
   private synchronized void reserve(LiveQuery live) throws TooManyQueries {
     if (closed || running.size() >= MOST_RUNNING) {
+      placements.remove(live.id());
       throw new TooManyQueries(MOST_RUNNING);
     }
     running.put(live.id(), live);
@@ -124,6 +176,7 @@ public final class QueryService implements AutoCloseable {
     try {
       live.submitted();
     } catch (RuntimeException e) {
+      placements.remove(live.id());
       running.remove(live.id());
       live.end().complete(null);
       throw e;
@@ -153,6 +206,7 @@ public final class QueryService implements AutoCloseable {
     try {
       forgetOldest();
     } finally {
+      placements.remove(live.id());
       running.remove(live.id());
       live.end().complete(null);
     }
@@ -193,6 +247,11 @@ public final class QueryService implements AutoCloseable {
   /** Latest first. */
   public List<QueryInfo> list() {
     return store.list();
+  }
+
+  /** A running query's place in the network; empty if it has none. */
+  public Optional<NetworkPlan> placement(String id) {
+    return placements.find(id);
   }
 
   /** The plan that a query runs. */

@@ -155,6 +155,14 @@ final class QueryStore implements AutoCloseable {
     return totals;
   }
 
+  /** Records that the query's job has read, and the tuples in them. */
+  long[] taken(String id) {
+    try (Jedis redis = pool.getResource()) {
+      List<String> taken = redis.hmget(key(id) + ":totals", "position", "tuples");
+      return taken.stream().mapToLong(text -> text == null ? 0 : Long.parseLong(text)).toArray();
+    }
+  }
+
   /** Changes as long as the query's job writes results. */
   Object progress(String id) {
     try (Jedis redis = pool.getResource()) {

@@ -7,7 +7,8 @@ package io.tapline.control.query;
  * <pre>
  *   no lag      what the job can take is not known: up, a tenth a period
  *   some lag    it takes all that it can: asked of it is that, more or less by how far the lag is
- *               from half of the target
+ *               from half of the target, but never less than a quarter of it: a lag that takes long
+ *               to work off is no reason to be blind meanwhile
  * </pre>
  *
  * <p>Small corrections in proportion, over more periods than a new rate takes to be felt, do not
@@ -15,10 +16,13 @@ package io.tapline.control.query;
  */
 final class SamplingController {
   private static final double MOST_UP = 1.1;
-  private static final double MOST_DOWN = 0.25;
+  private static final double LEAST_SHARE = 0.25;
+
+  /** How much a period counts for what all flows would come to. */
+  private static final double NEW_SHARE = 0.3;
 
   /** A lag below this share of the target may be what is just on its way. */
-  private static final double SATURATED = 0.1;
+  private static final double SATURATED = 0.25;
 
   /** Seconds in which a difference from the wanted lag is to be gone. */
   private static final double HORIZON_SECONDS = 8;
@@ -30,6 +34,9 @@ final class SamplingController {
   private final double mostRate;
   private final double targetLagSeconds;
   private double rate;
+  private double rateBefore;
+  private double rateBeforeThat;
+  private double allFlows;
 
   /**
    * @param mostRate what the query allows
@@ -40,6 +47,8 @@ final class SamplingController {
     this.mostRate = mostRate;
     this.targetLagSeconds = targetLagSeconds;
     this.rate = mostRate;
+    this.rateBefore = mostRate;
+    this.rateBeforeThat = mostRate;
   }
 
   /**
@@ -54,11 +63,12 @@ final class SamplingController {
   /** The rate from now on. */
   double next(Seen seen) {
     double lagSeconds = seen.lag() / Math.max(1, seen.consumed());
+    noteOffered(seen.offered());
     double wanted = rate * MOST_UP;
     if (lagSeconds > SATURATED * targetLagSeconds) {
       double correction = 1 + (targetLagSeconds / 2 - lagSeconds) / HORIZON_SECONDS;
-      wanted = rate * seen.consumed() * Math.max(0, correction) / Math.max(1, seen.offered());
-      wanted = Math.min(rate * MOST_UP, Math.max(wanted, rate * MOST_DOWN));
+      wanted = seen.consumed() * Math.max(LEAST_SHARE, correction) / Math.max(1, allFlows);
+      wanted = Math.min(rate * MOST_UP, wanted);
     }
     wanted = Math.min(mostRate, Math.max(leastRate, wanted));
     boolean atBound = wanted == mostRate || wanted == leastRate;
@@ -68,7 +78,19 @@ final class SamplingController {
     return rate;
   }
 
+  /** A rate takes one or two periods to come into force. */
+  private void noteOffered(double offered) {
+    double all = 2 * offered / (rateBefore + rateBeforeThat);
+    allFlows = allFlows == 0 ? all : (1 - NEW_SHARE) * allFlows + NEW_SHARE * all;
+    rateBeforeThat = rateBefore;
+    rateBefore = rate;
+  }
+
   double rate() {
     return rate;
+  }
+
+  double mostRate() {
+    return mostRate;
   }
 }

@@ -184,6 +184,11 @@ final class SharedMonitor implements AutoCloseable {
     }
 
     @Override
+    public void limit(double rate) {
+      send("limit", MAPPER.createObjectNode().put("query", query).put("rate", rate));
+    }
+
+    @Override
     public void stop() {
       askToEnd();
     }

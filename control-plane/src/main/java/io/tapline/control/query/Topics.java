@@ -2,6 +2,7 @@ package io.tapline.control.query;
 
 import io.tapline.control.PipelineException;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -11,8 +12,10 @@ import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /**
@@ -74,6 +77,17 @@ final class Topics implements AutoCloseable {
     }
   }
 
+  /** Records that were written to a topic since it was made. */
+  long written(String topic, int partitions) throws PipelineException {
+    Map<TopicPartition, OffsetSpec> wanted = new HashMap<>();
+    for (int partition = 0; partition < partitions; partition++) {
+      wanted.put(new TopicPartition(topic, partition), OffsetSpec.latest());
+    }
+    return await(admin.listOffsets(wanted).all(), "see how long " + topic + " is").values().stream()
+        .mapToLong(end -> end.offset())
+        .sum();
+  }
+
   private boolean isThere(String topic, int partitions) throws PipelineException {
     try {
       var described =
@@ -111,9 +125,9 @@ final class Topics implements AutoCloseable {
     }
   }
 
-  private <T> void await(KafkaFuture<T> future, String what) throws PipelineException {
+  private <T> T await(KafkaFuture<T> future, String what) throws PipelineException {
     try {
-      future.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
+      return future.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
     } catch (ExecutionException e) {
       throw unreachable(what, e.getCause());
     } catch (TimeoutException e) {

@@ -8,6 +8,7 @@ import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.Explain;
 import io.tapline.compiler.Note;
 import io.tapline.compiler.ProcessorCatalogue;
+import io.tapline.compiler.network.NetworkExplain;
 import io.tapline.control.query.QueryRejected;
 import io.tapline.control.query.QueryService;
 import io.tapline.schema.proto.Plan;
@@ -40,7 +41,8 @@ final class CatalogueRoutes {
 
   private void explain(Context ctx) throws QueryRejected, IOException {
     String text = RequestBody.query(ctx);
-    CompileResult compiled = queries.compile(text);
+    QueryService.Explanation explanation = queries.explain(text);
+    CompileResult compiled = explanation.result();
     if (compiled.plan().isEmpty()) {
       throw new QueryRejected(text, compiled.errors());
     }
@@ -48,7 +50,11 @@ final class CatalogueRoutes {
     ObjectNode json = Json.object();
     json.set("plan", Json.parse(Explain.json(plan)));
     json.set("notes", Json.strings(compiled.notes().stream().map(Note::message).toList()));
-    json.put("text", Explain.render(plan, compiled.notes()));
+    explanation
+        .placement()
+        .ifPresent(placement -> json.set("placement", NetworkExplain.json(placement)));
+    String placed = explanation.placement().map(p -> "\n" + NetworkExplain.text(p)).orElse("");
+    json.put("text", Explain.render(plan, compiled.notes()) + placed);
     Json.answer(ctx, 200, json);
   }
 

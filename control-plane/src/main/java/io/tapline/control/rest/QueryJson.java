@@ -1,6 +1,7 @@
 package io.tapline.control.rest;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.compiler.network.NetworkExplain;
 import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.QueryService;
 
@@ -23,10 +24,13 @@ final class QueryJson {
     return json;
   }
 
-  /** With the plan, and with the totals as far as they are known. */
+  /** With the plan, the place in the network while it runs, and the totals as far as known. */
   static ObjectNode full(QueryInfo query, QueryService queries) {
     ObjectNode json = brief(query);
     queries.plan(query.id()).ifPresent(plan -> json.set("plan", plan));
+    queries
+        .placement(query.id())
+        .ifPresent(placement -> json.set("placement", NetworkExplain.json(placement)));
     json.set("totals", queries.totals(query.id()));
     return json;
   }

@@ -9,6 +9,8 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Iterator;
 import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
 
 /** Reads the query out of a request's body: JSON {@code {"query": "…"}} or plain text. */
 final class RequestBody {
@@ -29,6 +31,38 @@ final class RequestBody {
     }
     String text = text(bytes(ctx));
     return type.equals(TEXT) ? text : member(text);
+  }
+
+  /**
+   * A JSON object with no members but these.
+   *
+   * @throws ProblemException 400, 413 or 415
+   */
+  static JsonNode object(Context ctx, Set<String> members) {
+    String type = mediaType(ctx.contentType());
+    if (!type.equals(Json.MEDIA_TYPE)) {
+      throw Problem.of(
+              415,
+              "unsupported-media-type",
+              "The body's type is not understood",
+              (type.isEmpty() ? "no Content-Type" : "Content-Type " + type)
+                  + ": send application/json")
+          .withHeader("Accept-Post", Json.MEDIA_TYPE)
+          .asException();
+    }
+    JsonNode body = parse(text(bytes(ctx)));
+    if (!body.isObject()) {
+      throw Problem.badRequest("the body is not a JSON object").asException();
+    }
+    for (Iterator<String> names = body.fieldNames(); names.hasNext(); ) {
+      String name = names.next();
+      if (!members.contains(name)) {
+        String known = String.join(", ", new TreeSet<>(members));
+        throw Problem.badRequest("unknown member \"" + name + "\": there are " + known)
+            .asException();
+      }
+    }
+    return body;
   }
 
   private static String mediaType(String header) {

@@ -10,6 +10,7 @@ import io.javalin.util.JavalinBindException;
 import io.javalin.util.JavalinException;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
+import io.tapline.control.drill.DrillService;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.Source;
 import java.net.UnknownHostException;
@@ -27,25 +28,35 @@ public final class RestServer implements AutoCloseable {
   private final List<Route> routes = new ArrayList<>();
   private final Javalin javalin;
 
-  private RestServer(QueryService queries, Source source, Guard guard) {
+  private RestServer(QueryService queries, Source source, DrillService drill, Guard guard) {
     this.guard = guard;
     streams = new EventStreams(queries);
     metrics = new Metrics(queries, streams);
     routes.addAll(new QueryRoutes(queries, source, streams, metrics).routes());
     routes.addAll(new CatalogueRoutes(queries).routes());
+    routes.addAll(new DrillRoutes(drill).routes());
+    routes.addAll(new WatchRoutes(drill.watches()).routes());
     routes.addAll(new SystemRoutes(queries, metrics, this::document).routes());
     javalin = Javalin.create(this::configure);
+  }
+
+  /** Starts to answer requests; no host's headers can be asked for. */
+  public static RestServer start(QueryService queries, Source source, RestOptions options)
+      throws PipelineException {
+    return start(queries, source, new DrillService(List.of()), options);
   }
 
   /**
    * Starts to answer requests.
    *
    * @param source what submitted queries look at; null: queries can't be submitted here
+   * @param drill the hosts' headers; stays the caller's
    * @throws PipelineException if the address can't be listened on
    */
-  public static RestServer start(QueryService queries, Source source, RestOptions options)
+  public static RestServer start(
+      QueryService queries, Source source, DrillService drill, RestOptions options)
       throws PipelineException {
-    RestServer server = new RestServer(queries, source, guard(options.bind()));
+    RestServer server = new RestServer(queries, source, drill, guard(options.bind()));
     try {
       server.javalin.start(options.bind(), options.port());
       return server;

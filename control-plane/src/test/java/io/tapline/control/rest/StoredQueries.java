@@ -2,6 +2,7 @@ package io.tapline.control.rest;
 
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.network.Network;
 import io.tapline.control.query.Backend;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.Source;
@@ -41,9 +42,16 @@ final class StoredQueries implements AutoCloseable {
   private final Path folder = Files.createTempDirectory("tapline-rest-test-");
 
   StoredQueries(Source source) throws Exception {
+    this(source, "");
+  }
+
+  StoredQueries(Source source, String inventory) throws Exception {
     Endpoints endpoints = Endpoints.of("127.0.0.1:" + TestRedis.freePort(), redis.address());
     Backend backend = new Backend(endpoints, null, Path.of("no-monitor"), List.of(), folder);
-    queries = new QueryService(backend, Catalogue.fromJson(CATALOGUE), Inventory.empty());
+    Inventory hosts = inventory.isEmpty() ? Inventory.empty() : Inventory.fromYaml(inventory);
+    queries =
+        new QueryService(
+            backend, Catalogue.fromJson(CATALOGUE), hosts, Network.fromYaml(inventory, hosts));
     server = RestServer.start(queries, source, RestOptions.loopback(0));
     rest = new Rest(server.port());
   }

@@ -1,0 +1,22 @@
+package io.tapline.control.cli;
+
+import io.tapline.sim.bench.CompilerBench;
+import java.util.List;
+import picocli.CommandLine.Command;
+
+/** {@code tapline bench compiler}: queries of more and more addresses. */
+@Command(
+    name = "compiler",
+    description = "Time to read and to compile a query, by the number of its addresses (JMH).")
+final class BenchCompilerCommand extends JmhCommand {
+  BenchCompilerCommand(Console console) {
+    super(console, "compiler", List.of(CompilerBench.class));
+  }
+
+  @Override
+  List<String> machineOptions() {
+    return List.of(
+        "-Xmx512m",
+        "-D%s=%s".formatted(CompilerBench.CATALOGUE, Installation.current().catalogueFile()));
+  }
+}

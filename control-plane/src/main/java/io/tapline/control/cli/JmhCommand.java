@@ -1,0 +1,125 @@
+package io.tapline.control.cli;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import org.openjdk.jmh.results.Result;
+import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.results.format.ResultFormatType;
+import org.openjdk.jmh.runner.Runner;
+import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
+import org.openjdk.jmh.runner.options.OptionsBuilder;
+import org.openjdk.jmh.runner.options.TimeValue;
+import org.openjdk.jmh.runner.options.VerboseMode;
+import picocli.CommandLine.Option;
+
+/** JMH benchmarks as a command: a virtual machine of its own for each, a table of their times. */
+abstract class JmhCommand implements Callable<Integer> {
+  private final Console console;
+  private final String name;
+  private final List<Class<?>> benchmarks;
+
+  @Option(
+      names = "--param",
+      paramLabel = "NAME=VALUE[,VALUE]",
+      description = "Only these values of a benchmark's parameter.")
+  private List<String> parameters = List.of();
+
+  @Option(
+      names = "--seconds",
+      paramLabel = "N",
+      defaultValue = "1",
+      description = "Length of an iteration of what is repeated (default ${DEFAULT-VALUE}).")
+  private int seconds;
+
+  @Option(names = "--out", paramLabel = "DIR", description = "Write JMH's JSON there.")
+  private Path folder;
+
+  @Option(names = "--json", description = "Print results as JSON lines.")
+  private boolean json;
+
+  JmhCommand(Console console, String name, List<Class<?>> benchmarks) {
+    this.console = console;
+    this.name = name;
+    this.benchmarks = benchmarks;
+  }
+
+  /** Options of the virtual machines that measure. */
+  abstract List<String> machineOptions();
+
+  @Override
+  public Integer call() throws IOException {
+    if (seconds < 1) {
+      throw new UsageException("--seconds must be at least 1, not " + seconds);
+    }
+    ChainedOptionsBuilder options =
+        new OptionsBuilder()
+            .verbosity(VerboseMode.SILENT)
+            .jvmArgs(machineOptions().toArray(String[]::new))
+            .warmupTime(TimeValue.seconds(seconds))
+            .measurementTime(TimeValue.seconds(seconds));
+    benchmarks.forEach(each -> options.include("\\." + each.getSimpleName() + "\\."));
+    parameters.forEach(each -> addParameter(options, each));
+    if (folder != null) {
+      Files.createDirectories(folder);
+      options.resultFormat(ResultFormatType.JSON).result(folder.resolve(name + ".json").toString());
+    }
+    try {
+      print(new Runner(options.build()).run());
+    } catch (RunnerException e) {
+      throw new CommandException("the benchmark failed: " + e.getMessage(), e);
+    }
+    return 0;
+  }
+
+  private static void addParameter(ChainedOptionsBuilder options, String written) {
+    String[] parts = written.split("=", 2);
+    if (parts.length < 2 || parts[1].isEmpty()) {
+      throw new UsageException("--param " + written + ": NAME=VALUE is expected");
+    }
+    options.param(parts[0], parts[1].split(","));
+  }
+
+  /**
+   * The median says what a call costs even where other programs take the processor now and then.
+   */
+  private void print(Collection<RunResult> results) {
+    TextTable table = TextTable.ofText("benchmark", "with", "least", "median", "unit");
+    for (RunResult each : results) {
+      Result<?> result = each.getPrimaryResult();
+      String least = number(result.getStatistics().getMin());
+      String median = number(result.getStatistics().getPercentile(50));
+      if (json) {
+        console.line(
+            "{\"benchmark\":\"%s\",\"with\":\"%s\",\"least\":%s,\"median\":%s,\"unit\":\"%s\"}"
+                .formatted(label(each), parameters(each), least, median, result.getScoreUnit()));
+      } else {
+        table.add(List.of(label(each), parameters(each), least, median, result.getScoreUnit()));
+      }
+    }
+    if (!json) {
+      console.line(table.render("").stripTrailing());
+    }
+  }
+
+  private static String label(RunResult result) {
+    String whole = result.getParams().getBenchmark();
+    return whole.substring(whole.lastIndexOf('.', whole.lastIndexOf('.') - 1) + 1);
+  }
+
+  private static String parameters(RunResult result) {
+    return result.getParams().getParamsKeys().stream()
+        .map(key -> key + "=" + result.getParams().getParam(key))
+        .reduce((a, b) -> a + " " + b)
+        .orElse("");
+  }
+
+  private static String number(double value) {
+    return String.format(Locale.ROOT, "%.3f", value);
+  }
+}

@@ -1,0 +1,28 @@
+package io.tapline.control.cli;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code tapline watch}: what the hosts' MultiLog nodes keep up to date, and alert of. */
+@Command(
+    name = "watch",
+    description = "Has hosts keep an aggregate of headers up to date, and alert on a condition.",
+    synopsisSubcommandLabel = "COMMAND",
+    subcommands = {
+      WatchAddCommand.class,
+      WatchListCommand.class,
+      WatchRemoveCommand.class,
+      WatchAlertsCommand.class
+    })
+final class WatchCommand implements Runnable {
+  static final String PATH = "/api/v1/watches";
+
+  @Spec private CommandSpec spec;
+
+  @Override
+  public void run() {
+    throw new ParameterException(spec.commandLine(), "a command is missing");
+  }
+}

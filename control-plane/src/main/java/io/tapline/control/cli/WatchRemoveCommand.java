@@ -1,0 +1,27 @@
+package io.tapline.control.cli;
+
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Parameters;
+
+/** {@code tapline watch remove}. */
+@Command(name = "remove", description = "Ends a watch on all hosts.")
+final class WatchRemoveCommand implements Callable<Integer> {
+  @Parameters(paramLabel = "ID", description = "The watch's ID.")
+  private String id;
+
+  @Mixin private ServerOption server;
+
+  WatchRemoveCommand(Console console) {
+    // Nothing to print: that it worked is the exit code's to say.
+  }
+
+  @Override
+  public Integer call() {
+    server.client().delete(WatchCommand.PATH + "/" + URLEncoder.encode(id, StandardCharsets.UTF_8));
+    return 0;
+  }
+}

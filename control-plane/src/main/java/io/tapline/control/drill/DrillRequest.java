@@ -1,0 +1,19 @@
+package io.tapline.control.drill;
+
+import java.util.List;
+
+/**
+ * What to look for in the headers of the hosts.
+ *
+ * @param filter an expression of MultiLog; empty for all
+ * @param fromNs least time, since the epoch
+ * @param toNs greatest time; 0 for none
+ * @param limit most rows, or packets of a capture file, in all; 0 for all
+ * @param nodes names of those asked; empty for all
+ */
+public record DrillRequest(String filter, long fromNs, long toNs, long limit, List<String> nodes) {
+  /**
+   * Headers in JSON are collected, some 1.5 KB each, before they are shown in the order of time.
+   */
+  public static final long MOST_ROWS = 100_000;
+}

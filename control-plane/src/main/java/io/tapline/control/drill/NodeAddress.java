@@ -1,0 +1,24 @@
+package io.tapline.control.drill;
+
+/**
+ * Where a MultiLog node answers.
+ *
+ * @param name the host's, as in results
+ * @param target gRPC's: HOST:PORT, or unix:PATH
+ */
+public record NodeAddress(String name, String target) {
+
+  /**
+   * Reads "NAME=HOST:PORT".
+   *
+   * @throws IllegalArgumentException with a sentence for people
+   */
+  public static NodeAddress parse(String text) {
+    int equals = text.indexOf('=');
+    if (equals < 1 || equals == text.length() - 1) {
+      throw new IllegalArgumentException(
+          "'" + text + "' names no node: give it as NAME=HOST:PORT, for example h1=10.0.0.1:7400");
+    }
+    return new NodeAddress(text.substring(0, equals), text.substring(equals + 1));
+  }
+}

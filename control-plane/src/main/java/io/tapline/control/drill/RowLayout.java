@@ -1,0 +1,127 @@
+package io.tapline.control.drill;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+
+/**
+ * Reads the rows of a node by the text of its schema (multilog/record/schema.h): fields of fixed
+ * width one behind the other, little-endian, then a presence bit for each optional field.
+ */
+final class RowLayout {
+  private record Field(String name, String type, int bytes, int elements, int offset, int bit) {}
+
+  private static final int BITS = 8;
+
+  private final List<Field> fields = new ArrayList<>();
+  private final int presence;
+  private final int rowBytes;
+
+  /**
+   * A layout.
+   *
+   * @throws IllegalArgumentException if the text is no schema that this program knows
+   */
+  RowLayout(String schema) {
+    int offset = 0;
+    int bits = 0;
+    for (String line : schema.lines().toList()) {
+      String[] words = line.split(" ");
+      if (words.length < 4) {
+        throw new IllegalArgumentException("the schema has a line that is no field: " + line);
+      }
+      int bytes = Integer.parseInt(words[2]);
+      int elements = Integer.parseInt(words[3]);
+      boolean optional = words.length > 4 && words[4].equals("optional");
+      fields.add(new Field(words[0], words[1], bytes, elements, offset, optional ? bits++ : -1));
+      offset += bytes * elements;
+    }
+    presence = offset;
+    rowBytes = offset + (bits + BITS - 1) / BITS;
+  }
+
+  int rowBytes() {
+    return rowBytes;
+  }
+
+  /** What the row says: times as {@code time_ns}; fields that it lacks, and "frame", left out. */
+  ObjectNode json(ByteBuffer rows, int at) {
+    rows.order(ByteOrder.LITTLE_ENDIAN);
+    ObjectNode json = JsonNodeFactory.instance.objectNode();
+    for (Field field : fields) {
+      if (isPresent(field, rows, at) && !field.name.startsWith("frame") && field.elements == 1) {
+        put(json, field, rows, at + field.offset);
+      }
+    }
+    return json;
+  }
+
+  /** Of the row's first time field: nanoseconds since the epoch. */
+  long timeNs(ByteBuffer rows, int at) {
+    rows.order(ByteOrder.LITTLE_ENDIAN);
+    for (Field field : fields) {
+      if (field.type.equals("time")) {
+        return rows.getLong(at + field.offset);
+      }
+    }
+    throw new IllegalArgumentException("the schema has no time");
+  }
+
+  private boolean isPresent(Field field, ByteBuffer rows, int at) {
+    return field.bit < 0
+        || (rows.get(at + presence + field.bit / BITS) >> field.bit % BITS & 1) == 1;
+  }
+
+  private static void put(ObjectNode json, Field field, ByteBuffer rows, int at) {
+    switch (field.type) {
+      case "time" -> json.put(field.name + "_ns", rows.getLong(at));
+      case "bool" -> json.put(field.name, rows.get(at) != 0);
+      case "u8" -> json.put(field.name, Byte.toUnsignedInt(rows.get(at)));
+      case "u16" -> json.put(field.name, Short.toUnsignedInt(rows.getShort(at)));
+      case "u32" -> json.put(field.name, Integer.toUnsignedLong(rows.getInt(at)));
+      // Beyond what a JSON number holds everywhere: as text, like flow IDs in tuples.
+      case "u64" -> json.put(field.name, HexFormat.of().toHexDigits(rows.getLong(at)));
+      case "i8" -> json.put(field.name, rows.get(at));
+      case "i16" -> json.put(field.name, rows.getShort(at));
+      case "i32" -> json.put(field.name, rows.getInt(at));
+      case "i64" -> json.put(field.name, rows.getLong(at));
+      case "f32" -> json.put(field.name, rows.getFloat(at));
+      case "f64" -> json.put(field.name, rows.getDouble(at));
+      case "ipv4" -> json.put(field.name, v4(rows.getInt(at)));
+      case "ipv6" -> json.put(field.name, v6(bytes(rows, at, field.bytes)));
+      case "mac" ->
+          json.put(field.name, HexFormat.ofDelimiter(":").formatHex(bytes(rows, at, field.bytes)));
+      default -> json.put(field.name, HexFormat.of().formatHex(bytes(rows, at, field.bytes)));
+    }
+  }
+
+  private static byte[] bytes(ByteBuffer rows, int at, int count) {
+    byte[] bytes = new byte[count];
+    rows.get(at, bytes);
+    return bytes;
+  }
+
+  private static String v4(int address) {
+    return (address >>> 24)
+        + "."
+        + (address >>> 16 & 255)
+        + "."
+        + (address >>> 8 & 255)
+        + "."
+        + (address & 255);
+  }
+
+  private static String v6(byte[] address) {
+    try {
+      return InetAddress.getByAddress(address).getHostAddress();
+    } catch (UnknownHostException e) {
+      throw new IllegalArgumentException(e);
+    }
+  }
+}

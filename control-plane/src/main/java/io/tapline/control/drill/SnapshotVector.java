@@ -1,0 +1,12 @@
+package io.tapline.control.drill;
+
+import io.tapline.schema.rpc.Tails;
+import java.util.Map;
+
+/**
+ * The state of several nodes at once: no effect is in it without its cause.
+ *
+ * @param tails by node, in the order of the nodes
+ * @param missing nodes that could not be frozen, and why
+ */
+record SnapshotVector(Map<NodeClient, Tails> tails, Map<String, String> missing) {}

@@ -1,0 +1,249 @@
+package io.tapline.control.drill;
+
+import com.google.common.util.concurrent.ListenableFuture;
+import io.grpc.Status;
+import io.grpc.Status.Code;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.StreamObserver;
+import io.tapline.control.drill.DrillException.Kind;
+import io.tapline.schema.rpc.DefineReply;
+import io.tapline.schema.rpc.Definition;
+import io.tapline.schema.rpc.NodeAlert;
+import io.tapline.schema.rpc.NodeDescription;
+import io.tapline.schema.rpc.NodeEvent;
+import io.tapline.schema.rpc.RemoveRequest;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+
+/**
+ * Watches on the hosts' nodes: what is wanted is kept here, and put on each node when it is asked
+ * for, and again whenever the node comes back. Alerts come by a stream from each node, which is its
+ * sign of life, too. Thread-safe.
+ *
+ * <p>Names on the nodes are watch_N: what of those is on a node and not wanted here is left over
+ * from an earlier server, and is removed.
+ */
+public final class WatchService implements AutoCloseable {
+  /** How many alerts are kept; the oldest go. */
+  static final int MOST_ALERTS = 1_000;
+
+  private static final int MOST_WATCHES = 100;
+  private static final int HEARTBEAT_MS = 1_000;
+  private static final long RECONNECT_MS = 500;
+  private static final Pattern OURS = Pattern.compile("watch_\\d+(_filter)?");
+
+  private final Map<String, NodeClient> nodes = new LinkedHashMap<>();
+  private final ScheduledExecutorService worker =
+      Executors.newSingleThreadScheduledExecutor(
+          task -> {
+            Thread thread = new Thread(task, "watches");
+            thread.setDaemon(true);
+            return thread;
+          });
+
+  private final Map<String, WatchSpec> watches = new LinkedHashMap<>();
+  private final Deque<Alert> alerts = new ArrayDeque<>();
+  private long nextWatch = 1;
+  private long nextAlert = 1;
+
+  /** Connects to the nodes and stays connected. */
+  WatchService(Map<String, NodeClient> nodes) {
+    this.nodes.putAll(nodes);
+    nodes.values().forEach(this::attach);
+  }
+
+  /**
+   * An alert of a node.
+   *
+   * @param number grows by one with each
+   * @param receivedNs when it came here, since the epoch
+   */
+  public record Alert(long number, String watch, String node, NodeAlert alert, long receivedNs) {}
+
+  /**
+   * Puts a watch on the nodes that answer; on the others when they come back.
+   *
+   * @return its name
+   * @throws DrillException if a node does not take it, or there are too many
+   */
+  public String add(WatchSpec spec) throws DrillException {
+    spec.check();
+    String name;
+    synchronized (this) {
+      for (String node : spec.nodes()) {
+        if (!nodes.containsKey(node)) {
+          throw new DrillException(
+              Kind.NOT_FOUND, "there is no node " + node + "; known: " + nodes.keySet());
+        }
+      }
+      if (nodes.isEmpty()) {
+        throw new DrillException(
+            Kind.UNAVAILABLE,
+            "this server knows no MultiLog node: start it with --multilog NAME=HOST:PORT");
+      }
+      if (watches.size() == MOST_WATCHES) {
+        throw new DrillException(
+            Kind.BUSY, MOST_WATCHES + " watches are as many as there can be: remove one");
+      }
+      name = "watch_" + nextWatch++;
+      watches.put(name, spec);
+    }
+    try {
+      for (NodeClient node : nodes.values()) {
+        if (isOn(spec, node)) {
+          define(node, name, spec);
+        }
+      }
+      return name;
+    } catch (DrillException e) {
+      remove(name);
+      throw e;
+    }
+  }
+
+  private static boolean isOn(WatchSpec spec, NodeClient node) {
+    return spec.nodes().isEmpty() || spec.nodes().contains(node.name());
+  }
+
+  /** A node that can't be reached now will be told when it comes back. */
+  private static void define(NodeClient node, String name, WatchSpec spec) throws DrillException {
+    for (Definition definition : spec.definitions(name)) {
+      try {
+        ListenableFuture<DefineReply> reply = node.define(definition, Snapshots.PATIENCE);
+        Snapshots.result(reply);
+      } catch (StatusRuntimeException e) {
+        Code code = e.getStatus().getCode();
+        if (code == Code.INVALID_ARGUMENT || code == Code.RESOURCE_EXHAUSTED) {
+          throw new DrillException(
+              Kind.INVALID, "node " + node.name() + ": " + e.getStatus().getDescription());
+        }
+        if (code != Code.ALREADY_EXISTS) {
+          return;
+        }
+      }
+    }
+  }
+
+  /**
+   * Takes a watch back from all nodes that answer, and from the others when they come back.
+   *
+   * @throws DrillException if there is none of that name
+   */
+  public void remove(String name) throws DrillException {
+    synchronized (this) {
+      if (watches.remove(name) == null) {
+        throw new DrillException(Kind.NOT_FOUND, "there is no watch " + name);
+      }
+    }
+    nodes.values().forEach(node -> WatchSpec.removals(name).forEach(each -> remove(node, each)));
+  }
+
+  private static void remove(NodeClient node, RemoveRequest request) {
+    try {
+      Snapshots.result(node.remove(request, Snapshots.PATIENCE));
+    } catch (StatusRuntimeException e) {
+      // It has none, or will be told when it comes back.
+    }
+  }
+
+  /** What is watched, by name, in the order of adding. */
+  public synchronized Map<String, WatchSpec> list() {
+    return new LinkedHashMap<>(watches);
+  }
+
+  /** Alerts behind that number, the oldest first. */
+  public synchronized List<Alert> alertsAfter(long number) {
+    return alerts.stream().filter(alert -> alert.number() > number).toList();
+  }
+
+  private void attach(NodeClient node) {
+    node.attach(
+        HEARTBEAT_MS,
+        new StreamObserver<>() {
+          @Override
+          public void onNext(NodeEvent event) {
+            if (event.hasDescription()) {
+              later(() -> reconcile(node, event.getDescription()), 0);
+            } else if (event.hasAlert()) {
+              keep(node, event.getAlert());
+            }
+          }
+
+          @Override
+          public void onError(Throwable t) {
+            if (Status.fromThrowable(t).getCode() != Code.CANCELLED) {
+              later(() -> attach(node), RECONNECT_MS);
+            }
+          }
+
+          @Override
+          public void onCompleted() {
+            later(() -> attach(node), RECONNECT_MS);
+          }
+        });
+  }
+
+  private void later(Runnable task, long delayMs) {
+    try {
+      worker.schedule(task, delayMs, TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException closed) {
+      // Nobody waits for it any more.
+    }
+  }
+
+  private synchronized void keep(NodeClient node, NodeAlert alert) {
+    if (!watches.containsKey(alert.getTrigger())) {
+      return;
+    }
+    long now = System.currentTimeMillis() * 1_000_000;
+    alerts.addLast(new Alert(nextAlert++, alert.getTrigger(), node.name(), alert, now));
+    if (alerts.size() > MOST_ALERTS) {
+      alerts.removeFirst();
+    }
+  }
+
+  /** A node that started anew has none of them; one that was away may have too many. */
+  private void reconcile(NodeClient node, NodeDescription description) {
+    List<String> present = new ArrayList<>();
+    for (Definition definition : description.getDefinitionsList()) {
+      switch (definition.getKindCase()) {
+        case FILTER -> present.add(definition.getFilter().getName());
+        case AGGREGATE -> present.add(definition.getAggregate().getName());
+        default -> {
+          // Triggers have their aggregate's name.
+        }
+      }
+    }
+    Map<String, WatchSpec> wanted = list();
+    present.stream()
+        .filter(name -> OURS.matcher(name).matches())
+        .map(name -> name.replace("_filter", ""))
+        .distinct()
+        .filter(name -> !wanted.containsKey(name) || !isOn(wanted.get(name), node))
+        .forEach(name -> WatchSpec.removals(name).forEach(each -> remove(node, each)));
+    wanted.forEach(
+        (name, spec) -> {
+          if (isOn(spec, node) && !present.contains(name)) {
+            try {
+              define(node, name, spec);
+            } catch (DrillException e) {
+              // Another version of the node: the others have taken it.
+            }
+          }
+        });
+  }
+
+  @Override
+  public void close() {
+    worker.shutdownNow();
+  }
+}

@@ -1,0 +1,64 @@
+package io.tapline.control.embedded;
+
+import io.tapline.flink.Endpoints;
+import java.io.IOException;
+import java.nio.file.Path;
+
+/** A broker and a Redis alone, and a folder, for experiments that bring their own jobs. */
+public final class EmbeddedServices implements AutoCloseable {
+  private final TemporaryFolder folder;
+  private final EmbeddedKafka kafka;
+  private final EmbeddedRedis redis;
+  private final Thread hook = new Thread(this::closeAll, "services-shutdown");
+
+  private EmbeddedServices(TemporaryFolder folder, EmbeddedKafka kafka, EmbeddedRedis redis) {
+    this.folder = folder;
+    this.kafka = kafka;
+    this.redis = redis;
+  }
+
+  /** Starts both; what fails later only the experiment's own clients see. */
+  public static EmbeddedServices start() throws IOException {
+    TemporaryFolder folder = TemporaryFolder.create();
+    System.setProperty("java.io.tmpdir", folder.path().toString());
+    EmbeddedRedis redis = EmbeddedRedis.start(folder.path(), reason -> {});
+    try {
+      EmbeddedKafka kafka = EmbeddedKafka.start(folder.path(), reason -> {});
+      EmbeddedServices services = new EmbeddedServices(folder, kafka, redis);
+      Runtime.getRuntime().addShutdownHook(services.hook);
+      return services;
+    } catch (IOException e) {
+      redis.close();
+      folder.close();
+      throw e;
+    }
+  }
+
+  public Endpoints endpoints() {
+    return new Endpoints(kafka.brokers(), "127.0.0.1", redis.port());
+  }
+
+  public Path folder() {
+    return folder.path();
+  }
+
+  private void closeAll() {
+    kafka.close();
+    redis.close();
+    try {
+      folder.close();
+    } catch (IOException e) {
+      System.err.println("files are left behind: " + e.getMessage());
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      Runtime.getRuntime().removeShutdownHook(hook);
+    } catch (IllegalStateException shuttingDown) {
+      return; // The hook does it.
+    }
+    closeAll();
+  }
+}

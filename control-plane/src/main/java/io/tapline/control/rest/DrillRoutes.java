@@ -1,0 +1,157 @@
+package io.tapline.control.rest;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.javalin.http.Context;
+import io.tapline.control.drill.DrillAggregate;
+import io.tapline.control.drill.DrillException;
+import io.tapline.control.drill.DrillRequest;
+import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.DrillService.Headers;
+import io.tapline.control.drill.DrillService.NodeState;
+import io.tapline.control.drill.DrillService.Numbers;
+import io.tapline.schema.rpc.NodeCounters;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Headers of the hosts: drill-down, and the nodes that keep them. */
+final class DrillRoutes {
+  static final String PCAPNG = "application/x-pcapng";
+  private static final long USUAL_ROWS = 1_000;
+  private static final Set<String> MEMBERS =
+      Set.of("filter", "from_ns", "to_ns", "limit", "nodes", "aggregate", "group_by");
+
+  private final DrillService drill;
+
+  DrillRoutes(DrillService drill) {
+    this.drill = drill;
+  }
+
+  List<Route> routes() {
+    return List.of(drillRoute(), nodesRoute());
+  }
+
+  private Route drillRoute() {
+    return Route.post("/api/v1/drilldown", "drillDown")
+        .summary(
+            "Headers of packets that hosts kept, as of one moment: rows, a number over them, or pcapng.")
+        .takes(Json.MEDIA_TYPE, "DrillRequest")
+        .answers(200, "DrillAnswer", "What the nodes have; nodes that gave nothing are named.")
+        .answers(200, PCAPNG, "Binary", "With Accept: " + PCAPNG + ", the frames.")
+        .problem(400, "The filter, the aggregate or the request is not understood.")
+        .problem(404, "There is no such node.")
+        .problem(413, "The body is too long.")
+        .problem(415, "The body is not JSON.")
+        .problem(503, "No node answers, or none can be had at the moment.")
+        .to(this::drill);
+  }
+
+  private void drill(Context ctx) throws IOException {
+    JsonNode body = RequestBody.object(ctx, MEMBERS);
+    boolean asFile = PCAPNG.equals(ctx.header("Accept"));
+    DrillRequest request = request(body, asFile ? 0 : USUAL_ROWS);
+    try {
+      if (asFile) {
+        answerFile(ctx, request);
+      } else if (body.hasNonNull("aggregate")) {
+        DrillAggregate aggregate =
+            DrillAggregate.parse(Members.text(body, "aggregate"), Members.texts(body, "group_by"));
+        Json.answer(ctx, 200, json(drill.numbers(request, aggregate), aggregate));
+      } else {
+        Json.answer(ctx, 200, json(drill.headers(request)));
+      }
+    } catch (DrillException e) {
+      throw problem(e).asException();
+    }
+  }
+
+  /** Without a body of known length: it may be long, and only its end tells who was missing. */
+  private void answerFile(Context ctx, DrillRequest request) throws DrillException, IOException {
+    ctx.contentType(PCAPNG);
+    drill.pcapng(request, ctx.outputStream());
+  }
+
+  private static DrillRequest request(JsonNode body, long usualLimit) {
+    long limit = Members.number(body, "limit", usualLimit, DrillRequest.MOST_ROWS);
+    long from = Members.number(body, "from_ns", 0, Long.MAX_VALUE);
+    long to = Members.number(body, "to_ns", 0, Long.MAX_VALUE);
+    if (to != 0 && to < from) {
+      throw Problem.badRequest("to_ns is before from_ns").asException();
+    }
+    return new DrillRequest(
+        Members.text(body, "filter"), from, to, limit, Members.texts(body, "nodes"));
+  }
+
+  private static ObjectNode json(Headers headers) {
+    ObjectNode json = Json.object();
+    ArrayNode rows = json.putArray("rows");
+    headers.rows().forEach(rows::add);
+    json.put("truncated", headers.truncated());
+    return withNodes(json, headers.asked(), headers.missing());
+  }
+
+  private static ObjectNode json(Numbers numbers, DrillAggregate aggregate) {
+    ObjectNode json = Json.object();
+    ArrayNode rows = json.putArray("groups");
+    for (Map.Entry<List<String>, Double> group : numbers.groups()) {
+      ObjectNode row = rows.addObject();
+      ObjectNode key = row.putObject("key");
+      for (int i = 0; i < group.getKey().size(); i++) {
+        key.put(aggregate.groupBy().get(i), group.getKey().get(i));
+      }
+      row.put("value", group.getValue());
+    }
+    return withNodes(json, numbers.asked(), numbers.missing());
+  }
+
+  private static ObjectNode withNodes(
+      ObjectNode json, List<String> asked, Map<String, String> missing) {
+    json.set("nodes", Json.strings(asked));
+    ObjectNode missed = json.putObject("missing");
+    missing.forEach(missed::put);
+    return json;
+  }
+
+  static Problem problem(DrillException e) {
+    return switch (e.kind()) {
+      case INVALID ->
+          Problem.of(400, "drill-rejected", "The question makes no sense", e.getMessage());
+      case NOT_FOUND -> Problem.notFound(e.getMessage());
+      case BUSY, UNAVAILABLE ->
+          Problem.of(503, "nodes-unavailable", "The nodes don't answer", e.getMessage());
+    };
+  }
+
+  private Route nodesRoute() {
+    return Route.get("/api/v1/nodes", "listNodes")
+        .summary("The MultiLog nodes, what they keep and what they lost.")
+        .answers(200, "NodeList", "The nodes.")
+        .to(this::nodes);
+  }
+
+  private void nodes(Context ctx) {
+    ObjectNode json = Json.object();
+    ArrayNode nodes = json.putArray("nodes");
+    for (NodeState state : drill.states()) {
+      ObjectNode node = nodes.addObject();
+      node.put("node", state.address().name());
+      node.put("address", state.address().target());
+      node.put("state", state.description() == null ? "unreachable" : "up");
+      if (state.description() == null) {
+        node.put("error", state.error());
+        continue;
+      }
+      NodeCounters counters = state.description().getCounters();
+      node.put("packets", counters.getPackets());
+      node.put("rows", counters.getRows());
+      ObjectNode dropped = node.putObject("dropped");
+      counters.getDroppedMap().forEach(dropped::put);
+      node.put("removed", counters.getRemoved());
+      node.put("memory_bytes", counters.getMemoryBytes());
+    }
+    Json.answer(ctx, 200, json);
+  }
+}

@@ -1,0 +1,50 @@
+package io.tapline.control.rest;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+
+/**
+ * Members of a request's JSON object, each with the problem that it is where it is of another type.
+ */
+final class Members {
+  private Members() {}
+
+  static long number(JsonNode body, String name, long usual, long most) {
+    JsonNode value = body.path(name);
+    if (value.isMissingNode() || value.isNull()) {
+      return usual;
+    }
+    if (!value.canConvertToLong() || !value.isIntegralNumber()) {
+      throw Problem.badRequest("member \"" + name + "\" is not a whole number").asException();
+    }
+    if (value.asLong() < 0 || value.asLong() > most) {
+      throw Problem.badRequest("member \"" + name + "\" is 0 to " + most).asException();
+    }
+    return value.asLong();
+  }
+
+  static String text(JsonNode body, String name) {
+    JsonNode value = body.path(name);
+    if (!value.isMissingNode() && !value.isNull() && !value.isTextual()) {
+      throw Problem.badRequest("member \"" + name + "\" is not a string").asException();
+    }
+    return value.asText("");
+  }
+
+  static List<String> texts(JsonNode body, String name) {
+    JsonNode value = body.path(name);
+    List<String> texts = new ArrayList<>();
+    if (value.isMissingNode() || value.isNull()) {
+      return texts;
+    }
+    for (Iterator<JsonNode> each = value.elements(); each.hasNext(); ) {
+      texts.add(each.next().asText());
+    }
+    if (!value.isArray() || texts.stream().anyMatch(String::isEmpty)) {
+      throw Problem.badRequest("member \"" + name + "\" is not a list of strings").asException();
+    }
+    return texts;
+  }
+}

@@ -1,0 +1,243 @@
+package io.tapline.control.drill;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.util.concurrent.Futures;
+import io.tapline.control.drill.DrillException.Kind;
+import io.tapline.control.drill.DrillService.Headers;
+import io.tapline.control.drill.DrillService.Numbers;
+import java.io.ByteArrayOutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Against two real nodes that kept the same capture. */
+class DrillServiceTest {
+  @TempDir static Path folder;
+  private static NodeProcess first;
+  private static NodeProcess second;
+  private static DrillService both;
+
+  @BeforeAll
+  static void start() throws Exception {
+    Path capture = NodeProcess.capture("http_small.pcap.zst");
+    first = NodeProcess.start(folder, "h1", capture);
+    second = NodeProcess.start(folder, "h2", capture, "--filter", "dst_port == 80");
+    both = new DrillService(List.of(first.address(), second.address()));
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    both.close();
+    first.close();
+    second.close();
+  }
+
+  private static DrillRequest all(String filter, String... nodes) {
+    return new DrillRequest(filter, 0, 0, DrillRequest.MOST_ROWS, List.of(nodes));
+  }
+
+  private static long count(DrillService drill, String filter, String... nodes)
+      throws DrillException {
+    DrillAggregate count = DrillAggregate.parse("count", List.of());
+    List<Map.Entry<List<String>, Double>> groups =
+        drill.numbers(all(filter, nodes), count).groups();
+    return Math.round(groups.get(0).getValue());
+  }
+
+  @Test
+  void headersOfAllNodesInTheOrderOfTime() throws Exception {
+    Headers headers = both.headers(all("dst_port == 80"));
+    assertThat(headers.asked()).containsExactly("h1", "h2");
+    assertThat(headers.missing()).isEmpty();
+    assertThat(headers.truncated()).isFalse();
+    assertThat(headers.rows()).hasSize((int) count(both, "dst_port == 80")).hasSizeGreaterThan(10);
+    assertThat(headers.rows())
+        .isSortedAccordingTo(
+            Comparator.comparingLong(DrillServiceTest::time)
+                .thenComparing(row -> row.path("node").asText()))
+        .allSatisfy(row -> assertThat(row.path("dst_port").asInt()).isEqualTo(80));
+    List<ObjectNode> ofFirst = both.headers(all("dst_port == 80", "h1")).rows();
+    List<ObjectNode> ofSecond = both.headers(all("", "h2")).rows();
+    assertThat(ofFirst).hasSameSizeAs(ofSecond).hasSize(headers.rows().size() / 2);
+  }
+
+  private static long time(ObjectNode row) {
+    return row.path("time_ns").asLong();
+  }
+
+  @Test
+  void theLimitIsSaid() throws Exception {
+    Headers some = both.headers(new DrillRequest("", 0, 0, 5, List.of()));
+    assertThat(some.rows()).hasSize(5);
+    assertThat(some.truncated()).isTrue();
+    List<ObjectNode> all = both.headers(new DrillRequest("", 0, 0, 0, List.of())).rows();
+    assertThat(all).hasSize((int) count(both, ""));
+    long exactly = count(both, "", "h2");
+    assertThat(both.headers(new DrillRequest("", 0, 0, exactly, List.of("h2"))).truncated())
+        .isFalse();
+  }
+
+  @Test
+  void timesAreBounds() throws Exception {
+    List<ObjectNode> rows = both.headers(all("", "h1")).rows();
+    long from = time(rows.get(10));
+    long to = time(rows.get(20));
+    DrillRequest request = new DrillRequest("", from, to, DrillRequest.MOST_ROWS, List.of("h1"));
+    assertThat(both.headers(request).rows())
+        .hasSize((int) rows.stream().filter(row -> time(row) >= from && time(row) <= to).count());
+  }
+
+  @Test
+  void numbersAreThoseOfTheRows() throws Exception {
+    List<ObjectNode> rows = both.headers(all("")).rows();
+    long bytes = rows.stream().mapToLong(row -> row.path("bytes").asLong()).sum();
+    Map<String, Double> wanted =
+        Map.of(
+            "SUM(bytes)",
+            (double) bytes,
+            "COUNT",
+            (double) rows.size(),
+            "avg(bytes)",
+            (double) bytes / rows.size(),
+            "MAX(bytes)",
+            rows.stream().mapToDouble(row -> row.path("bytes").asDouble()).max().getAsDouble(),
+            "MIN(bytes)",
+            rows.stream().mapToDouble(row -> row.path("bytes").asDouble()).min().getAsDouble());
+    for (Map.Entry<String, Double> each : wanted.entrySet()) {
+      Numbers numbers = both.numbers(all(""), DrillAggregate.parse(each.getKey(), List.of()));
+      assertThat(numbers.groups().get(0).getValue()).as(each.getKey()).isEqualTo(each.getValue());
+    }
+  }
+
+  @Test
+  void groupsOfSeveralNodesAreOne() throws Exception {
+    Numbers numbers =
+        both.numbers(all(""), DrillAggregate.parse("COUNT", List.of("src_ip", "dst_port")));
+    List<ObjectNode> rows = both.headers(all("")).rows();
+    assertThat(numbers.groups().size()).isGreaterThan(1);
+    assertThat(numbers.groups())
+        .allSatisfy(
+            group ->
+                assertThat(group.getValue())
+                    .isEqualTo(
+                        rows.stream()
+                            .filter(
+                                row ->
+                                    row.path("src_ip").asText().equals(group.getKey().get(0))
+                                        && row.path("dst_port")
+                                            .asText()
+                                            .equals(group.getKey().get(1)))
+                            .count()));
+    assertThat(numbers.groups().stream().mapToDouble(Map.Entry::getValue).sum())
+        .isEqualTo(rows.size());
+  }
+
+  @Test
+  void pcapngHasASectionForEachNode() throws Exception {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    DrillRequest request = new DrillRequest("dst_port == 80", 0, 0, 0, List.of());
+    assertThat(both.pcapng(request, out)).isEmpty();
+    ByteBuffer file = ByteBuffer.wrap(out.toByteArray()).order(ByteOrder.LITTLE_ENDIAN);
+    int sections = 0;
+    int packets = 0;
+    for (int at = 0; at < file.limit(); at += file.getInt(at + 4)) {
+      sections += file.getInt(at) == 0x0a0d0d0a ? 1 : 0;
+      packets += file.getInt(at) == 6 ? 1 : 0;
+    }
+    assertThat(sections).isEqualTo(2);
+    assertThat(packets).isEqualTo((int) count(both, "dst_port == 80"));
+  }
+
+  @Test
+  void mistakesAreTheQuestions() {
+    assertThatThrownBy(() -> both.headers(all("dst_prt == 80")))
+        .isInstanceOfSatisfying(
+            DrillException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID))
+        .hasMessageContaining("dst_prt")
+        .hasMessageContaining("at byte 0");
+    assertThatThrownBy(() -> both.headers(all("", "h3")))
+        .isInstanceOfSatisfying(
+            DrillException.class, e -> assertThat(e.kind()).isEqualTo(Kind.NOT_FOUND))
+        .hasMessageContaining("h3");
+    assertThatThrownBy(() -> DrillAggregate.parse("SUM", List.of()))
+        .hasMessageContaining("needs a field");
+    assertThatThrownBy(() -> DrillAggregate.parse("median(bytes)", List.of()))
+        .hasMessageContaining("median");
+    assertThatThrownBy(
+            () -> both.numbers(all(""), DrillAggregate.parse("DISTINCT(src_ip)", List.of())))
+        .hasMessageContaining("name one node");
+    assertThatThrownBy(() -> new DrillService(List.of()).headers(all("")))
+        .hasMessageContaining("--multilog");
+  }
+
+  /** One was killed, one takes connections and says nothing, one sends what is no gRPC. */
+  @Test
+  void nodesThatDontAnswerAreNamedAndTheOthersDo() throws Exception {
+    NodeProcess dead =
+        NodeProcess.start(folder, "dead", NodeProcess.capture("http_small.pcap.zst"));
+    dead.kill();
+    try (ServerSocket mute = new ServerSocket(0, 8, InetAddress.getLoopbackAddress());
+        ServerSocket garbage = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
+      Thread speaker = new Thread(() -> speak(garbage));
+      speaker.setDaemon(true);
+      speaker.start();
+      List<NodeAddress> addresses =
+          List.of(
+              first.address(),
+              dead.address(),
+              new NodeAddress("mute", "127.0.0.1:" + mute.getLocalPort()),
+              new NodeAddress("garbage", "127.0.0.1:" + garbage.getLocalPort()));
+      try (DrillService drill = new DrillService(addresses)) {
+        Headers headers = drill.headers(all(""));
+        assertThat(headers.asked()).containsExactly("h1");
+        assertThat(headers.missing()).containsOnlyKeys("dead", "mute", "garbage");
+        assertThat(headers.rows()).hasSize((int) count(both, "", "h1"));
+      }
+    }
+  }
+
+  private static void speak(ServerSocket garbage) {
+    List<Socket> sockets = new ArrayList<>();
+    try {
+      while (true) {
+        Socket socket = garbage.accept();
+        sockets.add(socket);
+        socket.getOutputStream().write("HTTP/1.1 200 OK\r\n\r\nno gRPC\r\n".getBytes());
+        socket.getOutputStream().flush();
+      }
+    } catch (java.io.IOException closed) {
+      sockets.clear();
+    }
+  }
+
+  /** A coordinator that was killed between freeze and unfreeze: its freeze expires by itself. */
+  @Test
+  void aFreezeThatNobodyEndsEndsByItself() throws Exception {
+    try (NodeClient other = new NodeClient(first.address())) {
+      Futures.getUnchecked(other.freeze(Duration.ofMillis(30), Duration.ofSeconds(5)));
+      assertThat(count(both, "")).isPositive();
+      Futures.getUnchecked(other.freeze(Duration.ofSeconds(60), Duration.ofSeconds(5)));
+      assertThatThrownBy(() -> count(both, ""))
+          .isInstanceOfSatisfying(
+              DrillException.class, e -> assertThat(e.kind()).isEqualTo(Kind.BUSY));
+    } finally {
+      first.close();
+      first = NodeProcess.start(folder, "h1", NodeProcess.capture("http_small.pcap.zst"));
+    }
+  }
+}

@@ -1,0 +1,103 @@
+package io.tapline.control.drill;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** A {@code tapline-multilog} over a capture file, at a socket file. */
+final class NodeProcess implements AutoCloseable {
+  private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  private final Process process;
+  private final NodeAddress address;
+
+  private NodeProcess(Process process, NodeAddress address) {
+    this.process = process;
+    this.address = address;
+  }
+
+  /** The name of a bundled capture. */
+  static Path capture(String name) {
+    return ROOT.resolve("testbed/captures").resolve(name);
+  }
+
+  /** Ready, and every packet of the capture is in its log. */
+  static NodeProcess start(Path folder, String name, Path capture, String... settings)
+      throws Exception {
+    NodeProcess node = launch(folder, name, capture, settings);
+    node.awaitRows(folder.resolve(name + ".log"));
+    return node;
+  }
+
+  /** Answers soon; its packets may come later. */
+  static NodeProcess launch(Path folder, String name, Path capture, String... settings)
+      throws IOException {
+    Path log = folder.resolve(name + ".log");
+    NodeAddress address = new NodeAddress(name, "unix:" + folder.resolve(name + ".sock"));
+    List<String> command =
+        new ArrayList<>(List.of(ROOT.resolve("build/bin/tapline-multilog").toString()));
+    command.addAll(List.of("--pcap", capture.toString(), "--node", name));
+    command.addAll(List.of("--listen", address.target(), "--memory-mib", "64"));
+    command.addAll(List.of(settings));
+    Process process = new ProcessBuilder(command).redirectError(log.toFile()).start();
+    return new NodeProcess(process, address);
+  }
+
+  private void awaitRows(Path log) throws Exception {
+    Instant end = Instant.now().plus(PATIENCE);
+    long rows = -1;
+    try (DrillService drill = new DrillService(List.of(address))) {
+      while (Instant.now().isBefore(end)) {
+        assertThat(process.isAlive()).as(() -> read(log)).isTrue();
+        DrillService.NodeState state = drill.states().get(0);
+        long now = state.description() == null ? 0 : settled(state);
+        if (now > 0 && now == rows) {
+          return;
+        }
+        rows = now;
+        Thread.sleep(20);
+      }
+    }
+    throw new AssertionError("no rows in time: " + read(log));
+  }
+
+  /** Packets, where every one is a row or dropped; else 0. */
+  private static long settled(DrillService.NodeState state) {
+    var counters = state.description().getCounters();
+    long dropped = counters.getDroppedMap().values().stream().mapToLong(Long::longValue).sum();
+    return counters.getPackets() == counters.getRows() + dropped ? counters.getPackets() : 0;
+  }
+
+  private static String read(Path log) {
+    try {
+      return Files.readString(log);
+    } catch (IOException e) {
+      return e.toString();
+    }
+  }
+
+  NodeAddress address() {
+    return address;
+  }
+
+  void kill() throws InterruptedException {
+    process.destroyForcibly().waitFor();
+  }
+
+  @Override
+  public void close() throws Exception {
+    process.destroy();
+    if (!process.waitFor(10, TimeUnit.SECONDS)) {
+      kill();
+      throw new AssertionError("tapline-multilog did not end on SIGTERM");
+    }
+  }
+}

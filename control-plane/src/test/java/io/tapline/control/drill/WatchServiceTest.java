@@ -1,0 +1,139 @@
+package io.tapline.control.drill;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.tapline.control.drill.DrillException.Kind;
+import io.tapline.control.drill.WatchService.Alert;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Against a real node whose packets come through a pipe, when the test says so. */
+class WatchServiceTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  @TempDir Path folder;
+  private Path pipe;
+  private NodeProcess node;
+  private DrillService drill;
+
+  @BeforeEach
+  void start() throws Exception {
+    pipe = folder.resolve("packets");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    node = NodeProcess.launch(folder, "h1", pipe);
+    drill = new DrillService(List.of(node.address()));
+    await(() -> drill.states().get(0).description() != null);
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    drill.close();
+    // Closing a node that still waits for its pipe takes a writer.
+    node.kill();
+  }
+
+  private static void await(Callable<Boolean> condition) throws Exception {
+    Instant end = Instant.now().plus(PATIENCE);
+    while (!condition.call()) {
+      assertThat(Instant.now()).as("in time").isBefore(end);
+      Thread.sleep(10);
+    }
+  }
+
+  private void feed() throws Exception {
+    try (OutputStream packets = Files.newOutputStream(pipe)) {
+      packets.write(Files.readAllBytes(NodeProcess.capture("http_small.pcap.zst")));
+    }
+  }
+
+  private static WatchSpec watch(String filter, String when, String... groupBy)
+      throws DrillException {
+    return new WatchSpec(
+        filter,
+        DrillAggregate.parse("COUNT", List.of(groupBy)),
+        when,
+        1_000_000_000,
+        1_000_000,
+        "critical",
+        List.of());
+  }
+
+  private List<String> defined() {
+    return drill.states().get(0).description().getDefinitionsList().stream()
+        .filter(each -> each.hasAggregate())
+        .map(each -> each.getAggregate().getName())
+        .toList();
+  }
+
+  @Test
+  void alertsComeAsPacketsDo() throws Exception {
+    String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5", "src_ip"));
+    assertThat(defined()).containsExactly(name);
+    assertThat(drill.watches().alertsAfter(0)).isEmpty();
+    feed();
+    await(() -> !drill.watches().alertsAfter(0).isEmpty());
+    Alert alert = drill.watches().alertsAfter(0).get(0);
+    assertThat(alert.watch()).isEqualTo(name);
+    assertThat(alert.node()).isEqualTo("h1");
+    assertThat(alert.alert().getSeverity()).isEqualTo("critical");
+    assertThat(alert.alert().getValues(0).getWhole()).isGreaterThan(5);
+    assertThat(alert.alert().getGroupList()).containsExactly("10.1.0.12");
+    Set<Long> numbers = new HashSet<>();
+    drill.watches().alertsAfter(0).forEach(each -> numbers.add(each.number()));
+    assertThat(numbers).hasSameSizeAs(drill.watches().alertsAfter(0));
+    assertThat(drill.watches().alertsAfter(alert.number())).doesNotContain(alert);
+  }
+
+  @Test
+  void whatIsRemovedIsGoneFromTheNode() throws Exception {
+    String first = drill.watches().add(watch("", ""));
+    String second = drill.watches().add(watch("protocol == TCP", "COUNT > 1"));
+    assertThat(defined()).containsExactly(first, second);
+    drill.watches().remove(first);
+    assertThat(defined()).containsExactly(second);
+    drill.watches().remove(second);
+    assertThat(drill.states().get(0).description().getDefinitionsList()).isEmpty();
+    assertThatThrownBy(() -> drill.watches().remove(first)).hasMessageContaining(first);
+  }
+
+  @Test
+  void whatMakesNoSenseLeavesNothingBehind() throws Exception {
+    for (WatchSpec wrong :
+        List.of(
+            watch("dst_prt == 80", "COUNT > 5"),
+            watch("dst_port == 80", "MEDIAN > 5"),
+            watch("", "COUNT > 5", "colour"))) {
+      assertThatThrownBy(() -> drill.watches().add(wrong))
+          .isInstanceOfSatisfying(
+              DrillException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID));
+    }
+    assertThat(drill.watches().list()).isEmpty();
+    assertThat(drill.states().get(0).description().getDefinitionsList()).isEmpty();
+  }
+
+  /** A node that was killed has forgotten; a server that was killed left something behind. */
+  @Test
+  void aNodeThatComesBackHasWhatIsWanted() throws Exception {
+    String kept = drill.watches().add(watch("dst_port == 80", "COUNT > 5"));
+    node.kill();
+    String added = drill.watches().add(watch("", ""));
+    node = NodeProcess.launch(folder, "h1", pipe);
+    await(() -> drill.states().get(0).description() != null && defined().size() == 2);
+    assertThat(defined()).containsExactly(kept, added);
+    drill.close();
+    drill = new DrillService(List.of(node.address()));
+    await(() -> drill.states().get(0).description() != null && defined().isEmpty());
+  }
+}

@@ -1,0 +1,69 @@
+package io.tapline.control.query;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.control.query.SamplingWatch.State;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The watch over a simulated job that tells of itself every second or two, and a monitor that puts
+ * a rate into force a second late and cuts batches of a thousand tuples.
+ */
+class SamplingWatchTest {
+  private static final double LOAD = 100_000;
+  private static final int ROWS = 1_000;
+  private static final int SECONDS = 400;
+
+  private final List<Double> limits = new ArrayList<>();
+  private final List<Double> lags = new ArrayList<>();
+
+  private void run(double capacity) {
+    SamplingWatch watch =
+        new SamplingWatch("q", 1, () -> new State(0, 0, 0), rate -> limits.add(rate));
+    Random random = new Random(5);
+    double written = 0;
+    double read = 0;
+    double told = 0;
+    double inForce = 1;
+    boolean silent = false;
+    for (int second = 0; second < SECONDS; second++) {
+      written += LOAD * inForce * (0.9 + 0.2 * random.nextDouble());
+      read = Math.min(written, read + capacity);
+      silent = !silent && random.nextInt(3) == 0;
+      told = silent ? told : read;
+      inForce = limits.isEmpty() ? 1 : limits.get(limits.size() - 1);
+      watch.take(new State((long) written / ROWS, (long) told / ROWS, (long) told), 1);
+      lags.add((written - read) / capacity);
+    }
+  }
+
+  @Test
+  void aJobThatKeepsUpIsNeverLimited() {
+    run(2 * LOAD);
+    assertThat(limits).allMatch(rate -> rate == 1);
+  }
+
+  @Test
+  void aJobOfAFifthGetsAFifthWithABoundedLag() {
+    run(LOAD / 5);
+    assertThat(lags.subList(100, SECONDS))
+        .as("lag, s")
+        .allMatch(lag -> lag < SamplingWatch.TARGET_LAG_SECONDS);
+    List<Double> settled = limits.subList(100, limits.size());
+    assertThat(settled.stream().mapToDouble(rate -> rate).average().orElseThrow())
+        .isBetween(0.15, 0.23);
+    assertThat(settled.stream().mapToDouble(rate -> rate).max().orElseThrow()).isLessThan(0.4);
+  }
+
+  @Test
+  void whatAJobHasNotBegunToReadIsNoLag() {
+    SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), limits::add);
+    for (int second = 1; second < 60; second++) {
+      watch.take(new State(1_000L * second, 0, 0), 1);
+    }
+    assertThat(limits).isEmpty();
+  }
+}
