@@ -61,7 +61,7 @@ test-sanitized: deps
 	@ctest --test-dir $(BUILD)/sanitized --output-on-failure -j $(JOBS)
 
 # What threads share without locks, under ThreadSanitizer.
-THREAD_TESTS = dispatch_test lane_inbox_test multilog_concurrency_test spsc_ring_test
+THREAD_TESTS = dispatch_test lane_inbox_test multilog_concurrency_test multilog_snapshots_test row_ring_test spsc_ring_test
 .PHONY: test-threads
 test-threads: deps
 	@cmake -S . -B $(BUILD)/threads -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTAPLINE_SANITIZE=thread >/dev/null
@@ -81,11 +81,12 @@ fuzz: deps ## Fuzz decoding, reassembly and every parser, FUZZ_SECONDS each (600
 	@cmake -S . -B $(BUILD)/fuzzing -G Ninja -DCMAKE_C_COMPILER=clang-14 -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	  -DTAPLINE_FUZZ=ON -DTAPLINE_SANITIZE=address,undefined >/dev/null
 	@ninja -C $(BUILD)/fuzzing -j $(JOBS) fuzzers
-	@bench/fuzz $(BUILD)/fuzzing/fuzz $(FUZZ_SECONDS)
+	@bench/fuzz run $(BUILD)/fuzzing/fuzz $(FUZZ_SECONDS)
 
 .PHONY: soak
-soak: build ## Kill a MultiLog 600 times; run a monitor under attack, then the server, for SOAK_SECONDS (600) each
+soak: build ## Kill a MultiLog 600 times; take a million snapshots; run a monitor under attack, then the server, for SOAK_SECONDS (600) each
 	@MULTILOG_KILLS=200 $(BUILD)/tests/multilog_crash_test
+	@TAPLINE_SNAPSHOTS=1000000 $(BUILD)/tests/multilog_snapshots_test
 	@bench/soak_monitor
 	@bench/soak
 

@@ -5,7 +5,7 @@ The two run in turn (A B A B ...), so that a drift of the machine's speed meets 
 The start-up of each program (its run over a capture of one packet) is taken off.
 Workloads: the HTTP capture http_zipf (260,001 packets, keep-alive, 1,000 URLs), repeated with later times and other
 addresses until it has LEAST_PACKETS, with each parser and with all together. Output null is batches that are encoded and
-go nowhere. Other parsers are measured on captures of their own: --parser NAME --capture FILE, as often as wanted."""
+go nowhere. Other parsers are measured on captures of their own protocol: --parser NAME --capture FILE, or all of them by --own."""
 import argparse
 import json
 import os
@@ -17,9 +17,18 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LEAST_PACKETS = 300_000
+OWN_PACKETS = 100_000
 MONITOR = os.path.join(ROOT, "build", "bin", "tapline-monitor")
 WORKLOADS = ["tcp_flow_key", "tcp_conn_time", "tcp_pkt_size", "http_get",
              "tcp_flow_key,tcp_conn_time,tcp_pkt_size,http_get"]
+
+# A capture of each protocol: of the repository, or under TAPLINE_CAPTURES.
+OWN = {"dns_query": "testbed/captures/datagrams_small.pcap.zst", "http2_request": "generated/h2c.pcap.zst",
+       "http_get": "generated/http_zipf.pcap.zst", "icmp": "testbed/captures/datagrams_small.pcap.zst",
+       "kafka_request": "parsers/kafka_request/captures/kafka_small.pcap.zst", "memcached_get": "generated/memcached_mix.pcap.zst",
+       "mysql_query": "generated/mysql_mix.pcap.zst", "postgres_query": "parsers/postgres_query/captures/mixed.pcap.zst",
+       "redis_command": "generated/redis_mix.pcap.zst", "tls_hello": "parsers/tls_hello/captures/handshakes.pcap.zst",
+       "udp_flow": "testbed/captures/datagrams_small.pcap.zst"}
 
 
 def cpu_seconds(command):
@@ -96,35 +105,60 @@ def compare(parser, output, capture, one, pairs):
             "ratio": round(statistics.median(a / b for a, b in zip(ours, floor)), 3)}
 
 
+def prepared(capture, folder, least_packets):
+    """The capture, unpacked and enlarged, a capture of its first packet, and the number of packets."""
+    plain, enlarged, one = (os.path.join(folder, name) for name in ("capture.pcap", "enlarged.pcap", "one.pcap"))
+    if capture.endswith(".zst"):
+        subprocess.run(["zstd", "-qf", "-d", "--long=27", capture, "-o", plain], check=True)
+        capture = plain
+    packets = enlarge(capture, enlarged, least_packets)
+    first_packet(enlarged, one)
+    return enlarged, one, packets
+
+
+def measure(parser, output, capture, one, pairs, rows):
+    row = compare(parser, output, capture, one, pairs)
+    rows.append(row)
+    print(f"{row['parser']:<60}{output:<8}{row['monitor_cpu_s']:>10}{row['tcpdump_cpu_s']:>11}{row['ratio']:>8}", flush=True)
+
+
+def own_captures(captures, folder, pairs, rows):
+    """Each parser on its own protocol: nanoseconds of CPU a packet beside tcpdump's."""
+    for parser, name in OWN.items():
+        capture = os.path.join(captures if name.startswith("generated/") else ROOT, name)
+        enlarged, one, packets = prepared(capture, folder, OWN_PACKETS)
+        measure(parser, "null", enlarged, one, pairs, rows)
+        rows[-1]["packets"] = packets
+    print("\n| Parser | Packets | Monitor, ns a packet | tcpdump, ns a packet | Ratio |\n|---|---|---|---|---|")
+    for row in rows:
+        ours, floor = (row[name] / row["packets"] * 1e9 for name in ("monitor_cpu_s", "tcpdump_cpu_s"))
+        print(f"| {row['parser']} | {row['packets']:,} | {ours:,.0f} | {floor:,.0f} | {row['ratio']:.2f} |")
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--pairs", type=int, default=7, help="runs of each program (7)")
     arguments.add_argument("--parser", action="append", help="measure this one, or several with commas between, only")
     arguments.add_argument("--capture", help="a .pcap or .pcap.zst file (http_zipf of TAPLINE_CAPTURES)")
+    arguments.add_argument("--own", action="store_true", help="each parser on a capture of its own protocol")
     arguments.add_argument("--json", metavar="FILE", help="write the results there too")
     arguments = arguments.parse_args()
     captures = os.environ.get("TAPLINE_CAPTURES", os.path.join(ROOT, "..", "shared", "traces"))
     capture = arguments.capture or os.path.join(captures, "generated", "http_zipf.pcap.zst")
     if not os.path.exists(capture):
         sys.exit(f"error: no capture {capture}: set TAPLINE_CAPTURES or give --capture FILE")
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
-        if capture.endswith(".zst"):
-            plain = os.path.join(folder, "capture.pcap")
-            subprocess.run(["zstd", "-q", "-d", "--long=27", capture, "-o", plain], check=True)
-            capture = plain
-        enlarged = os.path.join(folder, "enlarged.pcap")
-        print(f"{enlarge(capture, enlarged):,} packets")
-        capture = enlarged
-        one = os.path.join(folder, "one.pcap")
-        first_packet(capture, one)
-        print(f"{'parser':<60}{'output':<8}{'monitor s':>10}{'tcpdump s':>11}{'ratio':>8}")
-        rows = []
-        for parser in arguments.parser or WORKLOADS:
-            for output in ("null", "json"):
-                row = compare(parser, output, capture, one, arguments.pairs)
-                rows.append(row)
-                print(f"{row['parser']:<60}{output:<8}{row['monitor_cpu_s']:>10}{row['tcpdump_cpu_s']:>11}{row['ratio']:>8}",
-                      flush=True)
+        heading = f"{'parser':<60}{'output':<8}{'monitor s':>10}{'tcpdump s':>11}{'ratio':>8}"
+        if arguments.own:
+            print(heading)
+            own_captures(captures, folder, arguments.pairs, rows)
+        else:
+            enlarged, one, packets = prepared(capture, folder, LEAST_PACKETS)
+            print(f"{packets:,} packets\n{heading}")
+            for parser in arguments.parser or WORKLOADS:
+                for output in ("null", "json"):
+                    measure(parser, output, enlarged, one, arguments.pairs, rows)
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump(rows, file, indent=1)

@@ -175,6 +175,18 @@ bool WaitForTraffic(pid_t child, const volatile uint32_t* samples, int report_fd
   return *samples != 0;
 }
 
+// Reads until the warm-up is over, by the clock and by the rounds over all connections, and then for the time measured.
+void ReadWhileMeasured(const QueueSamples& queue, const Trial& trial, int report_fd, std::string* report) {
+  const int64_t least_ns = MonotonicNs() + static_cast<int64_t>(trial.warm_up_s * 1e9);
+  const int64_t most_ns = least_ns + static_cast<int64_t>(kPatienceS * 1e9);
+  const auto is_warm = [&] {
+    const uint32_t count = *const_cast<const volatile uint32_t*>(&queue.count);
+    return queue.samples[count - 1].packets >= kWarmUpRounds * trial.traffic.flows;
+  };
+  while (MonotonicNs() < least_ns || (!is_warm() && MonotonicNs() < most_ns)) ReadFor(report_fd, 10, report);
+  ReadFor(report_fd, static_cast<int>(trial.seconds * 1000) + 20, report);
+}
+
 // Ends it, by force after a while. Returns whether it ended well.
 bool End(pid_t child, int report_fd, std::string* report) {
   kill(child, SIGTERM);
@@ -271,7 +283,7 @@ Measured Run(const Trial& trial) {
   close(input[0]);
   std::string text;
   const bool started = WaitForTraffic(child, &shared.get()->queues[0].count, report[0], &text);
-  if (started) ReadFor(report[0], static_cast<int>((trial.warm_up_s + trial.seconds) * 1000) + 20, &text);
+  if (started) ReadWhileMeasured(shared.get()->queues[0], trial, report[0], &text);
   const bool ended_well = End(child, report[0], &text);
   close(report[0]);
   close(input[1]);

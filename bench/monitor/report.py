@@ -44,7 +44,7 @@ class Plot:
     def y_ticks(self):
         low, high = self.y_range
         if self.log_y:
-            return [t for e in range(-1, 5) for t in (10 ** e, 2 * 10 ** e, 5 * 10 ** e) if low <= t <= high]
+            return [t for e in range(-2, 5) for t in (10 ** e, 2 * 10 ** e, 5 * 10 ** e) if low <= t <= high]
         step = 10 ** math.floor(math.log10(high))
         step = next(s for s in (step / 5, step / 2, step) if high / s <= 10)
         return [i * step for i in range(int(high / step) + 1)]
@@ -85,10 +85,16 @@ class Plot:
 
     def svg(self):
         """Labels at the lines' ends, moved apart where they would cover each other."""
-        below = 0
+        places, below = [], 0
         for y, label, colour in sorted(self.labels):
             below = max(y + 4, below + 15)
-            self.text(WIDTH - RIGHT + 10, below, label, colour=colour)
+            places.append([below, label, colour])
+        above = HEIGHT - BOTTOM + 4
+        for place in reversed(places):
+            place[0] = min(place[0], above)
+            above = place[0] - 15
+        for at, label, colour in places:
+            self.text(WIDTH - RIGHT + 10, at, label, colour=colour)
         return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
                 f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">'
                 f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>' + "\n".join(self.parts) + "</svg>\n")
