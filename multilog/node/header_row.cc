@@ -33,11 +33,27 @@ enum Optional : uint32_t {
   kIpId = 1 << 4,
   kTcp = 0b1111 << 5,
   kVlan = 1 << 9,
-  kNetwork = 1 << 10
+  kNetwork = 1 << 10,
+  kPath = 1 << 11,
+  kHopTime = 1 << 12,
+  kLatency = 1 << 13,
+  kQueue = 1 << 14,
+  kHops = 0b11 << 15
 };
-constexpr uint32_t kPresenceBytes = 2;
 
-std::vector<FieldSpec> Fields(uint32_t frame_bytes) {
+void AddTelemetry(uint32_t hops, std::vector<FieldSpec>* fields) {
+  const auto list = [&](const char* name, FieldType type) {
+    fields->push_back({.name = name, .type = type, .elements = hops, .optional = true});
+  };
+  list("path", FieldType::kU32);
+  list("hop_ns", FieldType::kU64);
+  list("hop_latency_ns", FieldType::kU32);
+  list("queue_depth", FieldType::kU32);
+  fields->push_back({.name = "hops", .type = FieldType::kU8, .optional = true});
+  fields->push_back({.name = "path_cut", .type = FieldType::kBool, .optional = true});
+}
+
+std::vector<FieldSpec> Fields(uint32_t frame_bytes, uint32_t telemetry_hops) {
   std::vector<FieldSpec> fields = {
       {.name = "time", .type = FieldType::kTime},
       {.name = "flow", .type = FieldType::kU64},
@@ -63,10 +79,9 @@ std::vector<FieldSpec> Fields(uint32_t frame_bytes) {
       {.name = "frame_bytes", .type = FieldType::kU8},
   };
   if (frame_bytes > 0) fields.push_back({.name = "frame", .type = FieldType::kBytes, .bytes = frame_bytes});
+  if (telemetry_hops > 0) AddTelemetry(telemetry_hops, &fields);
   return fields;
 }
-
-Schema SchemaOf(uint32_t frame_bytes) { return *Schema::Make(Fields(frame_bytes)); }
 
 void WriteAddresses(const Packet& packet, Fixed* row, uint32_t* present) {
   if (packet.ip_version == 4) {
@@ -99,10 +114,39 @@ void WriteIp(const Packet& packet, Fixed* row, uint32_t* present) {
   }
 }
 
+// Where decode() found telemetry in place of an EtherType, there is what follows it to put there instead.
+bool HasTelemetryTag(const RawPacket& raw, const Packet& packet) {
+  constexpr uint32_t kTypeAndShim = 6;
+  if (packet.telemetry_bytes == 0 || packet.telemetry_offset < kTypeAndShim) return false;
+  const uint8_t* type = raw.data + packet.telemetry_offset - kTypeAndShim;
+  return type[0] == 0x88 && type[1] == 0xb5 && packet.ip_offset == packet.telemetry_offset + packet.telemetry_bytes;
+}
+
+// The frame's first bytes, without a telemetry header: what other programs can read. Tells how many there are.
+uint8_t CopyFrame(const RawPacket& raw, const Packet& packet, uint32_t most, uint8_t* to) {
+  const auto copy = [&](uint32_t from, uint32_t end, uint32_t at) {
+    const uint32_t bytes = std::min(end - from, most - at);
+    std::memcpy(to + at, raw.data + from, bytes);
+    return at + bytes;
+  };
+  uint32_t bytes = 0;
+  if (HasTelemetryTag(raw, packet)) {
+    bytes = copy(0, packet.telemetry_offset - 6, 0);
+    bytes = copy(packet.telemetry_offset - 2, packet.telemetry_offset, bytes);
+    bytes = copy(packet.ip_offset, raw.captured_bytes, bytes);
+  } else {
+    bytes = copy(0, raw.captured_bytes, 0);
+  }
+  std::memset(to + bytes, 0, most - bytes);
+  return static_cast<uint8_t>(bytes);
+}
+
 }  // namespace
 
-HeaderLayout::HeaderLayout(uint32_t frame_bytes)
-    : frame_bytes_(std::min(frame_bytes, kMostFrameBytes)), schema_(SchemaOf(frame_bytes_)) {
+HeaderLayout::HeaderLayout(uint32_t frame_bytes, uint32_t telemetry_hops)
+    : frame_bytes_(std::min(frame_bytes, kMostFrameBytes)),
+      telemetry_hops_(std::min(telemetry_hops, kMostHops)),
+      schema_(*Schema::Make(Fields(frame_bytes_, telemetry_hops_))) {
   static_assert(sizeof(Fixed) == 92);
 }
 
@@ -134,12 +178,34 @@ void HeaderLayout::Write(const RawPacket& raw, const Packet& packet, uint8_t* to
     present |= kNetwork;
   }
   row.link = static_cast<uint8_t>(raw.link);
-  row.frame_bytes = static_cast<uint8_t>(std::min(raw.captured_bytes, frame_bytes_));
+  row.frame_bytes = CopyFrame(raw, packet, frame_bytes_, to + sizeof row);
   std::memcpy(to, &row, sizeof row);
-  std::memcpy(to + sizeof row, raw.data, row.frame_bytes);
-  std::memset(to + sizeof row + row.frame_bytes, 0, frame_bytes_ - row.frame_bytes);
-  const auto bits = static_cast<uint16_t>(present);
-  std::memcpy(to + sizeof row + frame_bytes_, &bits, kPresenceBytes);
+  uint8_t* behind = to + sizeof row + frame_bytes_;
+  if (telemetry_hops_ > 0) present |= WriteTelemetry(packet, behind);
+  std::memcpy(behind + telemetry_bytes(), &present, telemetry_hops_ > 0 ? 3 : 2);
+}
+
+uint32_t HeaderLayout::telemetry_bytes() const { return telemetry_hops_ == 0 ? 0 : 20 * telemetry_hops_ + 2; }
+
+uint32_t HeaderLayout::WriteTelemetry(const Packet& packet, uint8_t* to) const {
+  std::memset(to, 0, telemetry_bytes());
+  Telemetry told;
+  if (!read_telemetry(packet, &told)) return 0;
+  uint8_t* hop_ns = to + 4 * telemetry_hops_;
+  uint8_t* latency = hop_ns + 8 * telemetry_hops_;
+  uint8_t* queue_depth = latency + 4 * telemetry_hops_;
+  for (uint32_t i = 0; i < std::min(told.hops, telemetry_hops_); ++i) {
+    const Hop& hop = told.path[i];
+    std::memcpy(to + 4 * i, &hop.switch_id, 4);
+    std::memcpy(hop_ns + 8 * i, &hop.time_ns, 8);
+    std::memcpy(latency + 4 * i, &hop.latency_ns, 4);
+    std::memcpy(queue_depth + 4 * i, &hop.queue_depth, 4);
+  }
+  uint8_t* hops = queue_depth + 4 * telemetry_hops_;
+  hops[0] = static_cast<uint8_t>(told.hops);
+  hops[1] = told.cut || told.hops > telemetry_hops_;
+  return (told.has_switch_id ? kPath : 0u) | (told.has_time ? kHopTime : 0u) | (told.has_latency ? kLatency : 0u) |
+         (told.has_queue_depth ? kQueue : 0u) | kHops;
 }
 
 std::span<const uint8_t> HeaderLayout::FrameOf(const uint8_t* row) const {

@@ -1,27 +1,31 @@
 // A packet's header as a row of the node's MultiLog.
 //
 // Fields of the innermost packet, as decode() tells them, and the first bytes of the frame as captured, which is what
-// pcapng shows. Missing: addresses of the other family, what only TCP has, tags and tunnels that there are none of.
+// pcapng shows. Missing: addresses of the other family, what only TCP has, tags, tunnels and telemetry that there are
+// none of.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 #include "multilog/record/schema.h"
-#include "parsers/api/packet.h"
+#include "parsers/api/telemetry.h"
 
 namespace tapline::multilog {
 
 class HeaderLayout {
  public:
   static constexpr uint32_t kMostFrameBytes = 64;
+  static constexpr uint32_t kMostHops = Telemetry::kMostHops;
 
-  // Keeps so many bytes of each frame, 0 to kMostFrameBytes.
-  explicit HeaderLayout(uint32_t frame_bytes);
+  // Keeps so many bytes of each frame, 0 to kMostFrameBytes, and what so many switches of the way wrote into it, 0 to
+  // kMostHops; with 0, rows have no such fields.
+  explicit HeaderLayout(uint32_t frame_bytes, uint32_t telemetry_hops = 0);
 
   const Schema& schema() const { return schema_; }
   uint32_t row_bytes() const { return schema_.row_bytes(); }
   uint32_t frame_bytes() const { return frame_bytes_; }
+  uint32_t telemetry_hops() const { return telemetry_hops_; }
 
   // Writes row_bytes() of them.
   void Write(const RawPacket& raw, const Packet& packet, uint8_t* row) const;
@@ -32,7 +36,12 @@ class HeaderLayout {
   LinkType LinkOf(const uint8_t* row) const;
 
  private:
+  // Behind the frame: path, hop_ns, hop_latency_ns, queue_depth, hops, path_cut.
+  uint32_t WriteTelemetry(const Packet& packet, uint8_t* to) const;
+  uint32_t telemetry_bytes() const;
+
   uint32_t frame_bytes_;
+  uint32_t telemetry_hops_;
   Schema schema_;
 };
 

@@ -17,7 +17,7 @@ uint64_t WallNs() {
 }  // namespace
 
 HostNode::HostNode(const NodeOptions& options)
-    : name_(options.name), incarnation_(WallNs()), layout_(options.frame_bytes) {}
+    : name_(options.name), incarnation_(WallNs()), layout_(options.frame_bytes, options.telemetry_hops) {}
 
 HostNode::~HostNode() {
   stop_.store(true);

@@ -19,6 +19,7 @@ struct NodeOptions {
   std::string name;
   uint32_t writers = 2;
   uint32_t frame_bytes = HeaderLayout::kMostFrameBytes;
+  uint32_t telemetry_hops = 0;
   size_t memory_bytes = size_t{1} << 30;
   std::vector<std::string> indexes;
   StorageOptions storage;

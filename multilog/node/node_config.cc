@@ -24,7 +24,8 @@ std::string CheckName(const std::string& text) {
 }
 
 std::string CheckFilter(const std::string& text) {
-  const auto filter = Expression::Compile(text, HeaderLayout(HeaderLayout::kMostFrameBytes).schema());
+  const auto filter =
+      Expression::Compile(text, HeaderLayout(HeaderLayout::kMostFrameBytes, HeaderLayout::kMostHops).schema());
   return filter.ok() ? "" : filter.status().ToString();
 }
 
@@ -37,6 +38,8 @@ ConfigTable TableOf(NodeConfig* config) {
   table.AddText(&config->sample, "sample", "RATE", "share of the flows whose headers are kept", CheckRate);
   table.AddNumber(&config->frame_bytes, 0, HeaderLayout::kMostFrameBytes, "frame_bytes",
                   "how much of each frame is kept as it came, for pcapng");
+  table.AddNumber(&config->telemetry_hops, 0, HeaderLayout::kMostHops, "telemetry_hops",
+                  "how many switches of a packet's way to keep, from in-band telemetry; 0: rows have no such fields");
   table.AddText(&config->hash_key, "hash_key", "HEX",
                 "key of the flow hash, 32 digits, the same in the whole deployment", CheckHashKey);
   table.AddText(&config->node, "node", "NAME", "this node's name", CheckName);
@@ -61,7 +64,7 @@ ConfigTable TableOf(NodeConfig* config) {
 
 tapline::Status Validate(const NodeConfig& config) {
   if (tapline::Status status = ValidateInput(config); !status.ok()) return status;
-  const HeaderLayout layout(config.frame_bytes);
+  const HeaderLayout layout(config.frame_bytes, config.telemetry_hops);
   for (const std::string& field : config.index) {
     if (layout.schema().Find(field) == nullptr)
       return tapline::Status::Usage("--index: there is no field '" + field +
@@ -75,6 +78,7 @@ NodeOptions OptionsOf(const NodeConfig& config) {
   options.name = config.node;
   options.writers = config.writers;
   options.frame_bytes = config.frame_bytes;
+  options.telemetry_hops = config.telemetry_hops;
   options.memory_bytes = size_t{config.memory_mib} << 20;
   options.indexes = config.index;
   options.storage.directory = config.directory;

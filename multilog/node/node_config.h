@@ -16,6 +16,7 @@ struct NodeConfig : InputConfig {
   std::string filter;
   std::string sample = "1";
   uint32_t frame_bytes = HeaderLayout::kMostFrameBytes;
+  uint32_t telemetry_hops = 0;
   std::string hash_key = "00000000000000000000000000000000";
 
   // The log.

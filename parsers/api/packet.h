@@ -89,6 +89,10 @@ struct Packet {
   uint32_t payload_captured_bytes = 0;  // readable at data + payload_offset
   // Payload length by the IP header: more than captured under a snaplen, never with Ethernet padding.
   uint32_t payload_bytes = 0;
+  // What switches wrote on the way of the innermost packet, for read_telemetry(): its INT header and metadata, captured
+  // whole; 0 bytes without.
+  uint32_t telemetry_offset = 0;
+  uint32_t telemetry_bytes = 0;
 
   ToSide to_side = ToSide::kUnknown;
   Direction direction = Direction::kFromClient;  // meaningful while connection is set

@@ -71,6 +71,8 @@ struct PlainHeaders {
   packet->payload_offset = headers.ip_offset + 20 + headers.transport_bytes;
   packet->payload_captured_bytes = headers.total_bytes - 20 - headers.transport_bytes;
   packet->payload_bytes = packet->payload_captured_bytes;
+  packet->telemetry_offset = 0;
+  packet->telemetry_bytes = 0;
   packet->to_side = ToSide::kUnknown;
   packet->direction = Direction::kFromClient;
   packet->tcp_events = 0;

@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "parsers/api/flow_hash.h"
-#include "parsers/api/packet.h"
+#include "parsers/api/telemetry.h"
 
 using namespace tapline;
 
@@ -19,6 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (payload.size() > packet.payload_bytes || packet.payload_offset + payload.size() > raw.captured_bytes)
     std::abort();
   unsigned sum = 0;
+  if (Telemetry told; read_telemetry(packet, &told)) {
+    if (told.hops > 252) std::abort();
+    for (const Hop& hop : told.path) sum += hop.switch_id + static_cast<unsigned>(hop.time_ns);
+  }
   for (const uint8_t byte : payload) sum += byte;
   return sum == UINT32_MAX ? 1 : 0;
 }

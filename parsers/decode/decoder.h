@@ -49,6 +49,8 @@ class Decoder {
   DecodeOutcome mpls();
   DecodeOutcome pseudowire();
   DecodeOutcome nsh();
+  bool telemetry(DecodeOutcome* outcome);
+  DecodeOutcome telemetry_tag();
   DecodeOutcome version_says();
   bool looks_like_ip(uint32_t offset) const;
   bool ip_fits(uint32_t offset) const;
@@ -79,6 +81,7 @@ class Decoder {
   DecodeOutcome wccp();
   DecodeOutcome vxlan();
   DecodeOutcome vxlan_gpe();
+  DecodeOutcome gpe_next(uint8_t next);
   DecodeOutcome geneve();
   DecodeOutcome gtp_u();
   DecodeOutcome teredo();
@@ -95,7 +98,7 @@ class Decoder {
 namespace ether_type {
 inline constexpr uint16_t kIpV4 = 0x0800, kIpV6 = 0x86dd, kVlan = 0x8100, kProviderVlan = 0x88a8, kOldQinQ = 0x9100,
                           kVnTag = 0x8926, kETag = 0x893f, kMpls = 0x8847, kMplsMulticast = 0x8848,
-                          kPppoeSession = 0x8864, kNsh = 0x894f, kArp = 0x0806;
+                          kPppoeSession = 0x8864, kNsh = 0x894f, kArp = 0x0806, kTelemetry = 0x88b5;
 }
 
 // UDP ports at which udp_tunnel() looks, in one place with the fast path's question.

@@ -11,6 +11,9 @@ bool is_vlan_type(uint16_t type) {
   return type == ether_type::kVlan || type == ether_type::kProviderVlan || type == ether_type::kOldQinQ;
 }
 
+// The P4 INT specification's number for metadata in the packet (INT-MD).
+constexpr uint8_t kIntMd = 1;
+
 // Bytes from behind one type field to behind the next, for tags that say nothing about the flow; 0: no such tag.
 uint32_t port_tag_bytes(uint16_t type) {
   if (type == ether_type::kVnTag) return 6;
@@ -93,6 +96,8 @@ DecodeOutcome Decoder::network() {
       return pppoe();
     case ether_type::kNsh:
       return nsh();
+    case ether_type::kTelemetry:
+      return telemetry_tag();
     default:
       return DecodeOutcome::kNotIp;
   }
@@ -170,6 +175,34 @@ DecodeOutcome Decoder::nsh() {
   if (next == 3) return inner_ethernet();
   if (next == 4) return nsh();
   return next == 5 ? mpls() : DecodeOutcome::kNotIp;
+}
+
+// docs/reference/in-band-telemetry.md: a shim of 4 bytes (type and 4 reserved bits, length behind it in words of 4
+// bytes, what follows), and what switches wrote. Steps over it, or says how the frame ends.
+bool Decoder::telemetry(DecodeOutcome* outcome) {
+  constexpr uint32_t kShimBytes = 4;
+  *outcome = DecodeOutcome::kTooManyHeaders;
+  if (too_deep()) return false;
+  *outcome = missing(kShimBytes);
+  if (!has(kShimBytes)) return false;
+  const uint8_t* shim = at(position_);
+  const uint32_t bytes = shim[1] * 4u;
+  *outcome = missing(kShimBytes + bytes);
+  if (!has(kShimBytes + bytes)) return false;
+  position_ += kShimBytes + bytes;
+  if (shim[0] >> 4 == kIntMd) {
+    packet_->telemetry_offset = position_ - bytes;
+    packet_->telemetry_bytes = bytes;
+  }
+  return true;
+}
+
+DecodeOutcome Decoder::telemetry_tag() {
+  DecodeOutcome outcome;
+  const uint32_t shim = position_;
+  if (!telemetry(&outcome)) return outcome;
+  type_ = big_endian_16(at(shim + 2));
+  return tags_and_network();
 }
 
 DecodeOutcome Decoder::version_says() {

@@ -161,6 +161,18 @@ DecodeOutcome Decoder::vxlan_gpe() {
   const uint8_t next = header[3];
   packet_->network_id = big_endian_32(header + 4) >> 8;
   position_ += 8;
+  return gpe_next(next);
+}
+
+// P4 INT 2.1 §5.7.3 proposes 0x80 for telemetry, whose shim says what follows it.
+DecodeOutcome Decoder::gpe_next(uint8_t next) {
+  constexpr uint8_t kTelemetry = 0x80;
+  while (next == kTelemetry) {
+    const uint32_t shim = position_;
+    DecodeOutcome outcome;
+    if (!telemetry(&outcome)) return outcome;
+    next = at(shim)[3];
+  }
   if (next == 1) return ip_v4();
   if (next == 2) return ip_v6();
   if (next == 3) return inner_ethernet();

@@ -104,8 +104,7 @@ public final class DrillService implements AutoCloseable {
 
   /** The earliest of the headers that came, at most so many: no more are held than are shown. */
   private static final class Earliest {
-    private final PriorityQueue<Timed> latestFirst =
-        new PriorityQueue<>(Timed.ORDER.reversed());
+    private final PriorityQueue<Timed> latestFirst = new PriorityQueue<>(Timed.ORDER.reversed());
     private final long limit;
     private long added;
     private boolean more;
@@ -123,10 +122,7 @@ public final class DrillService implements AutoCloseable {
     }
 
     List<ObjectNode> rows() {
-      return latestFirst.stream()
-          .sorted(Timed.ORDER)
-          .map(Timed::row)
-          .toList();
+      return latestFirst.stream().sorted(Timed.ORDER).map(Timed::row).toList();
     }
   }
 

@@ -1,5 +1,6 @@
 package io.tapline.control.drill;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.net.InetAddress;
@@ -55,11 +56,40 @@ final class RowLayout {
     rows.order(ByteOrder.LITTLE_ENDIAN);
     ObjectNode json = JsonNodeFactory.instance.objectNode();
     for (Field field : fields) {
-      if (isPresent(field, rows, at) && !field.name.startsWith("frame") && field.elements == 1) {
-        put(json, field, rows, at + field.offset);
+      if (isPresent(field, rows, at) && !field.name.startsWith("frame")) {
+        if (field.elements == 1) {
+          put(json, field, rows, at + field.offset);
+        } else {
+          json.set(field.name, list(field, rows, at + field.offset));
+        }
       }
     }
     return json;
+  }
+
+  /** The elements up to the last that is not 0: behind it there was nothing to tell. */
+  private static ArrayNode list(Field field, ByteBuffer rows, int at) {
+    ArrayNode list = JsonNodeFactory.instance.arrayNode();
+    int used = 0;
+    for (int i = 0; i < field.elements; i++) {
+      ObjectNode element = JsonNodeFactory.instance.objectNode();
+      put(element, field, rows, at + i * field.bytes);
+      list.add(element.elements().next());
+      used = isZero(field, rows, at + i * field.bytes) ? used : i + 1;
+    }
+    while (list.size() > used) {
+      list.remove(list.size() - 1);
+    }
+    return list;
+  }
+
+  private static boolean isZero(Field field, ByteBuffer rows, int at) {
+    for (int i = 0; i < field.bytes; i++) {
+      if (rows.get(at + i) != 0) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Of the row's first time field: nanoseconds since the epoch. */
@@ -86,7 +116,7 @@ final class RowLayout {
       case "u16" -> json.put(field.name, Short.toUnsignedInt(rows.getShort(at)));
       case "u32" -> json.put(field.name, Integer.toUnsignedLong(rows.getInt(at)));
       // Beyond what a JSON number holds everywhere: as text, like flow IDs in tuples.
-      case "u64" -> json.put(field.name, HexFormat.of().toHexDigits(rows.getLong(at)));
+      case "u64" -> putLong(json, field.name, rows.getLong(at));
       case "i8" -> json.put(field.name, rows.get(at));
       case "i16" -> json.put(field.name, rows.getShort(at));
       case "i32" -> json.put(field.name, rows.getInt(at));
@@ -98,6 +128,14 @@ final class RowLayout {
       case "mac" ->
           json.put(field.name, HexFormat.ofDelimiter(":").formatHex(bytes(rows, at, field.bytes)));
       default -> json.put(field.name, HexFormat.of().formatHex(bytes(rows, at, field.bytes)));
+    }
+  }
+
+  private static void putLong(ObjectNode json, String name, long value) {
+    if (name.endsWith("_ns")) {
+      json.put(name, value);
+    } else {
+      json.put(name, HexFormat.of().toHexDigits(value));
     }
   }
 
