@@ -4,6 +4,8 @@ import static io.tapline.schema.BatchReaderException.malformed;
 
 import io.tapline.schema.proto.Column;
 import io.tapline.schema.proto.TupleBatch;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.HashMap;
@@ -23,16 +25,27 @@ public final class TupleColumns {
    */
   public static final int MAX_ROWS = 1 << 22;
 
+  private static final VarHandle SHORT = view(short[].class);
+  private static final VarHandle INT = view(int[].class);
+  private static final VarHandle LONG = view(long[].class);
+
   private final TupleBatch batch;
 
-  /** Bytes of the columns that single rows were asked of. */
+  /** The columns that single rows were asked of, and their bytes. */
+  private final Column[] sources;
+
   private final byte[][] raw;
 
   private final Map<String, Integer> indexes = new HashMap<>();
 
   private TupleColumns(TupleBatch batch) {
     this.batch = batch;
+    this.sources = new Column[batch.getColumnsCount()];
     this.raw = new byte[batch.getColumnsCount()][];
+  }
+
+  private static VarHandle view(Class<?> arrays) {
+    return MethodHandles.byteArrayViewVarHandle(arrays, ByteOrder.LITTLE_ENDIAN);
   }
 
   /** Checks the sizes and widths of every column of {@code batch}. */
@@ -104,17 +117,21 @@ public final class TupleColumns {
 
   /** One row of {@link #longs}, for columns of which few rows are wanted. */
   public long longAt(int column, int row) {
-    Column source = batch.getColumns(column);
     if (raw[column] == null) {
-      raw[column] = source.getData().toByteArray();
+      sources[column] = batch.getColumns(column);
+      raw[column] = sources[column].getData().toByteArray();
     }
     byte[] data = raw[column];
-    int width = source.getWidth();
-    long number = 0;
-    for (int i = width - 1; i >= 0; i--) {
-      number = number << 8 | data[row * width + i] & 0xff;
-    }
-    return source.getBase() + number;
+    int width = sources[column].getWidth();
+    int at = row * width;
+    long number =
+        switch (width) {
+          case 1 -> data[at] & 0xffL;
+          case 2 -> (short) SHORT.get(data, at) & 0xffffL;
+          case 4 -> (int) INT.get(data, at) & 0xffff_ffffL;
+          default -> (long) LONG.get(data, at);
+        };
+    return sources[column].getBase() + number;
   }
 
   /** The bytes that one row of a STRING or ADDRESS column stands for. */

@@ -18,8 +18,6 @@ public final class GroupTable {
 
   private static final int FIRST_REPLICATE = 2;
 
-  private static final long HASH_BITS = 0xffff_ffff_0000_0000L;
-
   private final Shape shape;
   private final int flowsKept;
 
@@ -27,13 +25,7 @@ public final class GroupTable {
   private final int corrected;
 
   private boolean real;
-  private int size;
-
-  /** Entry + 1 in the low half, high half of its hash in the high one; 0 is free. */
-  private long[] index = new long[32];
-
-  private byte[][] keys = new byte[16][];
-  private long[] hashes = new long[16];
+  private final KeyIndex keys = new KeyIndex();
   private long[] counts = new long[16];
   private long[] sums;
   private double[] realSums;
@@ -44,6 +36,9 @@ public final class GroupTable {
 
   /** So many places an entry, the earliest flow first (see {@link Exemplar#toBytes}). */
   private byte[][] flows;
+
+  /** By entry, end of its last exemplar once all places are taken. */
+  private long[] flowsUntilNs;
 
   private double[] corrections;
 
@@ -66,7 +61,7 @@ public final class GroupTable {
   }
 
   public int size() {
-    return size;
+    return keys.size();
   }
 
   /** Whether any tuple came with a sampling rate below 1. */
@@ -88,27 +83,13 @@ public final class GroupTable {
 
   /** Entry of {@code key}, or -1. */
   public int find(byte[] key, long hash) {
-    return find(key, key.length, hash);
-  }
-
-  private int find(byte[] key, int length, long hash) {
-    int mask = index.length - 1;
-    for (int slot = (int) hash & mask; index[slot] != 0; slot = slot + 1 & mask) {
-      if (((index[slot] ^ hash) & HASH_BITS) == 0) {
-        int entry = (int) index[slot] - 1;
-        byte[] known = keys[entry];
-        if (Arrays.equals(known, 0, known.length, key, 0, length)) {
-          return entry;
-        }
-      }
-    }
-    return -1;
+    return keys.find(key, 0, key.length, hash);
   }
 
   /** Entry of the key in a buffer, new if need be. */
   public int findOrAdd(KeyBuffer key) {
     long hash = key.hash();
-    int entry = find(key.array(), key.length(), hash);
+    int entry = keys.find(key.array(), 0, key.length(), hash);
     return entry >= 0 ? entry : add(Arrays.copyOf(key.array(), key.length()), hash);
   }
 
@@ -118,32 +99,37 @@ public final class GroupTable {
     return entry >= 0 ? entry : add(key, hash);
   }
 
-  private int add(byte[] key, long hash) {
-    if (size == counts.length) {
-      growTo(2 * size);
+  /**
+   * Entries of the first {@code count} of the wanted keys of a list, new if need be.
+   *
+   * @param entries by place in {@code wanted}
+   */
+  public void findOrAdd(KeyList list, int[] wanted, int count, int[] entries) {
+    keys.find(list, wanted, count, entries);
+    for (int i = 0; i < count; i++) {
+      if (entries[i] < 0) {
+        // Looked for again: a list may hold a key twice.
+        entries[i] = findOrAdd(list.copy(wanted[i]), list.hash(wanted[i]));
+      }
     }
-    keys[size] = key;
-    hashes[size] = hash;
-    if (mins != null) {
-      mins[size] = Long.MAX_VALUE;
-      maxs[size] = Long.MIN_VALUE;
-    }
-    link(size);
-    return size++;
   }
 
-  private void link(int entry) {
-    int mask = index.length - 1;
-    int slot = (int) hashes[entry] & mask;
-    while (index[slot] != 0) {
-      slot = slot + 1 & mask;
+  private int add(byte[] key, long hash) {
+    int entry = keys.add(key, hash);
+    if (entry == counts.length) {
+      growTo(2 * entry);
     }
-    index[slot] = hashes[entry] & HASH_BITS | entry + 1;
+    if (mins != null) {
+      mins[entry] = Long.MAX_VALUE;
+      maxs[entry] = Long.MIN_VALUE;
+    }
+    if (flowsUntilNs != null) {
+      flowsUntilNs[entry] = Long.MAX_VALUE;
+    }
+    return entry;
   }
 
   private void growTo(int capacity) {
-    keys = Arrays.copyOf(keys, capacity);
-    hashes = Arrays.copyOf(hashes, capacity);
     counts = Arrays.copyOf(counts, capacity);
     if (shape.hasSums()) {
       sums = sums == null ? new long[capacity] : Arrays.copyOf(sums, capacity);
@@ -164,10 +150,7 @@ public final class GroupTable {
     }
     flows = flows == null ? null : Arrays.copyOf(flows, capacity * flowsKept);
     corrections = corrections == null ? null : Arrays.copyOf(corrections, capacity * corrected);
-    index = new long[2 * capacity];
-    for (int entry = 0; entry < size; entry++) {
-      link(entry);
-    }
+    flowsUntilNs = flowsUntilNs == null ? null : Arrays.copyOf(flowsUntilNs, capacity);
   }
 
   /** Counts tuples without a value. */
@@ -251,8 +234,7 @@ public final class GroupTable {
 
   /** A flow that ended later than this is no exemplar of the group. */
   public long exemplarsUntilNs(int entry) {
-    byte[] last = flows == null ? null : flows[(entry + 1) * flowsKept - 1];
-    return last == null ? Long.MAX_VALUE : Exemplar.endNs(last);
+    return flowsUntilNs == null ? Long.MAX_VALUE : flowsUntilNs[entry];
   }
 
   public void offerExemplar(int entry, Exemplar exemplar) {
@@ -262,6 +244,8 @@ public final class GroupTable {
   private void offerFlow(int entry, byte[] flow) {
     if (flows == null) {
       flows = new byte[counts.length * flowsKept][];
+      flowsUntilNs = new long[counts.length];
+      Arrays.fill(flowsUntilNs, Long.MAX_VALUE);
     }
     int first = entry * flowsKept;
     byte[] moved = flow;
@@ -272,6 +256,8 @@ public final class GroupTable {
         moved = later;
       }
     }
+    byte[] last = flows[first + flowsKept - 1];
+    flowsUntilNs[entry] = last == null ? Long.MAX_VALUE : Exemplar.endNs(last);
   }
 
   /** Adds a group's exemplars to others. */
@@ -285,11 +271,11 @@ public final class GroupTable {
   }
 
   public byte[] key(int entry) {
-    return keys[entry];
+    return keys.key(entry);
   }
 
   public long hash(int entry) {
-    return hashes[entry];
+    return keys.hash(entry);
   }
 
   /** Tuples added, not scaled. */
@@ -346,9 +332,9 @@ public final class GroupTable {
     if (other.real) {
       holdReals();
     }
-    int[] places = new int[other.size];
-    for (int entry = 0; entry < other.size; entry++) {
-      places[entry] = findOrAdd(other.keys[entry], other.hashes[entry]);
+    int[] places = new int[other.size()];
+    for (int entry = 0; entry < places.length; entry++) {
+      places[entry] = findOrAdd(other.key(entry), other.hash(entry));
       addEntry(places[entry], other, entry);
     }
     return places;
@@ -388,10 +374,10 @@ public final class GroupTable {
 
   /** Adds the exemplars of {@code other}. REQUIRES: {@link #add} of it before. */
   public void addExemplars(GroupTable other) {
-    for (int i = 0; other.flows != null && i < other.size * other.flowsKept; i++) {
+    for (int i = 0; other.flows != null && i < other.size() * other.flowsKept; i++) {
       if (other.flows[i] != null) {
         int theirs = i / other.flowsKept;
-        offerFlow(find(other.keys[theirs], other.hashes[theirs]), other.flows[i]);
+        offerFlow(find(other.key(theirs), other.hash(theirs)), other.flows[i]);
       }
     }
   }
@@ -403,7 +389,7 @@ public final class GroupTable {
    * @param places what {@link #add} gave
    */
   public void subtract(GroupTable other, int[] places) {
-    for (int i = 0; i < other.size; i++) {
+    for (int i = 0; i < places.length; i++) {
       int entry = places[i];
       counts[entry] -= other.counts[i];
       if (sums != null) {
@@ -414,7 +400,7 @@ public final class GroupTable {
 
   /** Whether a sum is so large that it may have saturated, so that subtracting would be wrong. */
   public boolean mayHaveSaturated() {
-    for (int entry = 0; sums != null && entry < size; entry++) {
+    for (int entry = 0; sums != null && entry < size(); entry++) {
       if (sums[entry] == Long.MAX_VALUE || sums[entry] == Long.MIN_VALUE) {
         return true;
       }
@@ -424,8 +410,8 @@ public final class GroupTable {
 
   /** What {@link #readEntry} reads. */
   public void writeEntry(DataOutput out, int entry) throws IOException {
-    Wire.writeBytes(out, keys[entry]);
-    out.writeLong(hashes[entry]);
+    Wire.writeBytes(out, key(entry));
+    out.writeLong(hash(entry));
     Wire.writeUnsigned(out, counts[entry]);
     if (sums != null) {
       if (real) {
@@ -488,7 +474,7 @@ public final class GroupTable {
     if (real) {
       target.holdReals();
     }
-    int entry = target.findOrAdd(key, hash);
+    int entry = known >= 0 ? known : target.add(key, hash);
     long tuples = Wire.readUnsigned(in);
     target.counts[entry] += tuples;
     target.readValues(in, entry);

@@ -73,17 +73,17 @@ public final class Key {
 
   /** 64 well-mixed bits. */
   public static long hash(byte[] key) {
-    return hash(key, key.length);
+    return hash(key, 0, key.length);
   }
 
-  static long hash(byte[] key, int length) {
-    long hash = 0x9e3779b97f4a7c15L ^ length;
-    int i = 0;
-    for (; i + 8 <= length; i += 8) {
+  static long hash(byte[] key, int from, int to) {
+    long hash = 0x9e3779b97f4a7c15L ^ to - from;
+    int i = from;
+    for (; i + 8 <= to; i += 8) {
       hash = mix(hash ^ (long) LONG.get(key, i));
     }
     long tail = 0;
-    for (; i < length; i++) {
+    for (; i < to; i++) {
       tail = tail << 8 | key[i] & 0xff;
     }
     return mix(hash ^ tail);

@@ -57,6 +57,6 @@ public final class KeyBuffer {
   }
 
   public long hash() {
-    return Key.hash(bytes, length);
+    return Key.hash(bytes, 0, length);
   }
 }

@@ -4,8 +4,8 @@ import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.group.Exemplar;
 import io.tapline.flink.group.GroupTable;
 import io.tapline.flink.group.KeyBuffer;
+import io.tapline.flink.group.KeyList;
 import io.tapline.schema.BatchReaderException;
-import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Supplier;
@@ -19,6 +19,7 @@ final class Combiner {
   private final ProcessorSpec spec;
   private final Map<Long, GroupTable> panes = new TreeMap<>();
   private final KeyBuffer key = new KeyBuffer();
+  private final KeyList keys = new KeyList();
   private GroupTable last;
   private long lastPane;
   private int groups;
@@ -50,63 +51,28 @@ final class Combiner {
 
   /** Adds every row. REQUIRES: {@link #require} of the rows. */
   void add(Rows rows) {
-    KeySlots keys = new KeySlots(rows, spec.key());
-    boolean counted = spec.valueField().isEmpty();
-    long[] values =
-        counted
-            ? null
-            : spec.isDistinct() ? rows.hashes(spec.valueField()) : rows.values(spec.valueField());
-    boolean isReal = !counted && !spec.isDistinct() && real;
-    double rate = rows.samplingRate();
-    long[] flows = rate < 1 ? rows.flows() : null;
-    int[] entryOfSlot = new int[keys.count()];
-    long[] exemplarsUntilNs = new long[keys.count()];
-    int[] pending = new int[counted ? keys.count() : 0];
-    GroupTable table = null;
-    long paneEnd = Long.MIN_VALUE;
-    long paneStart = Long.MAX_VALUE;
-    for (int row = 0; row < rows.count(); row++) {
-      long time = rows.timeNs(row);
-      if (time < paneStart || time >= paneEnd) {
-        count(table, entryOfSlot, pending);
-        long pane = spec.paneOf(time);
-        paneStart = pane * spec.paneNs();
-        paneEnd = paneStart + spec.paneNs();
-        table = table(pane, isReal);
-        Arrays.fill(entryOfSlot, -1);
-      }
-      int slot = keys.slot(row);
-      int entry = entryOfSlot[slot];
-      if (entry < 0) {
-        keys.key(slot, key);
-        entry = entry(table, key);
-        entryOfSlot[slot] = entry;
-        exemplarsUntilNs[slot] = table.exemplarsUntilNs(entry);
-      }
-      if (counted) {
-        pending[slot]++;
-      } else {
-        table.addValue(entry, values[row]);
-      }
-      if (rate < 1) {
-        table.addSampled(entry, counted ? 1 : number(values[row], isReal), rate, flows[row]);
-      }
-      if (time <= exemplarsUntilNs[slot]) {
-        table.offerExemplar(entry, rows.exemplar(row));
-        exemplarsUntilNs[slot] = table.exemplarsUntilNs(entry);
-      }
+    boolean isReal = !spec.isDistinct() && Boolean.TRUE.equals(real);
+    RowGroups grouped = new RowGroups(spec, rows, isReal, keys);
+    for (int row = 0; row < rows.count(); ) {
+      long pane = spec.paneOf(rows.timeNs(row));
+      int end = endOfPane(rows, row, pane);
+      GroupTable table = table(pane, isReal);
+      int before = table.size();
+      grouped.addTo(table, row, end);
+      groups += table.size() - before;
+      row = end;
     }
-    count(table, entryOfSlot, pending);
   }
 
-  /** Brings counts into the table once a batch: most rows only move a small array. */
-  private static void count(GroupTable table, int[] entryOfSlot, int[] pending) {
-    for (int slot = 0; slot < pending.length; slot++) {
-      if (pending[slot] > 0) {
-        table.count(entryOfSlot[slot], pending[slot]);
-        pending[slot] = 0;
-      }
+  /** The first row behind {@code row} that is of another pane. */
+  private int endOfPane(Rows rows, int row, long pane) {
+    long startNs = pane * spec.paneNs();
+    long endNs = startNs + spec.paneNs();
+    int end = row + 1;
+    while (end < rows.count() && rows.timeNs(end) >= startNs && rows.timeNs(end) < endNs) {
+      end++;
     }
+    return end;
   }
 
   /**
@@ -131,10 +97,6 @@ final class Combiner {
     if (timeNs <= table.exemplarsUntilNs(entry)) {
       table.offerExemplar(entry, exemplar.get());
     }
-  }
-
-  private static double number(long value, boolean real) {
-    return real ? Double.longBitsToDouble(value) : value;
   }
 
   private GroupTable table(long pane, boolean real) {

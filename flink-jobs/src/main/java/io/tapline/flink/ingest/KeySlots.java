@@ -10,15 +10,13 @@ import java.util.List;
  */
 final class KeySlots {
   private final Rows rows;
-  private final List<String> fields;
   private final int[] slots;
   private final int count;
-  private final int[] firstRow;
+  private final KeyColumn[] columns;
 
   /** REQUIRES: the fields were required of {@code rows}. */
   KeySlots(Rows rows, List<String> fields) {
     this.rows = rows;
-    this.fields = fields;
     int[] numbered = new int[rows.count()];
     int distinct = 1;
     for (int i = 0; i < fields.size(); i++) {
@@ -34,7 +32,7 @@ final class KeySlots {
     }
     slots = numbered;
     count = distinct;
-    firstRow = firstRows();
+    columns = fields.stream().map(rows::keyColumn).toArray(KeyColumn[]::new);
   }
 
   private int[] fieldSlots(String field) {
@@ -54,14 +52,6 @@ final class KeySlots {
     return combined;
   }
 
-  private int[] firstRows() {
-    int[] first = new int[count];
-    for (int row = slots.length - 1; row >= 0; row--) {
-      first[slots[row]] = row;
-    }
-    return first;
-  }
-
   int count() {
     return count;
   }
@@ -70,11 +60,10 @@ final class KeySlots {
     return slots[row];
   }
 
-  /** Writes a slot's key. */
-  void key(int slot, KeyBuffer to) {
-    to.clear();
-    for (String field : fields) {
-      rows.keyPart(field, firstRow[slot], to);
+  /** Writes the key of a row's slot. */
+  void key(int row, KeyBuffer to) {
+    for (KeyColumn column : columns) {
+      column.append(row, to);
     }
   }
 }

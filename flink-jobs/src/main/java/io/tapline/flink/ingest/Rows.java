@@ -2,7 +2,6 @@ package io.tapline.flink.ingest;
 
 import io.tapline.flink.group.Exemplar;
 import io.tapline.flink.group.Key;
-import io.tapline.flink.group.KeyBuffer;
 import io.tapline.schema.BatchReaderException;
 import io.tapline.schema.TupleColumns;
 import io.tapline.schema.proto.Column;
@@ -27,7 +26,7 @@ final class Rows {
   private final TupleColumns columns;
   private final Map<String, long[]> numbers = new HashMap<>();
   private final Map<String, int[]> entries = new HashMap<>();
-  private final Map<String, byte[]> dictionaries = new HashMap<>();
+  private final Map<String, KeyColumn> keyColumns = new HashMap<>();
   private final long[] timesNs;
   private final long latestNs;
   private final long[] flows;
@@ -177,21 +176,11 @@ final class Rows {
         : Key.bytes(columns.type(column), columns.entry(column, dictionary[row]));
   }
 
-  /** The same, appended to a key. REQUIRES: {@link #require} of it. */
-  void keyPart(String field, int row, KeyBuffer to) {
-    int column = columns.index(field);
-    int[] dictionary = entries.get(field);
-    if (dictionary == null) {
-      to.number(columns.type(column), numbers.get(field)[row]);
-      return;
-    }
-    byte[] bytes = dictionaries.computeIfAbsent(field, name -> columns.dictionary(column));
-    int entry = dictionary[row];
-    to.bytes(
-        columns.type(column),
-        bytes,
-        columns.entryStart(column, entry),
-        columns.entryEnd(column, entry));
+  /** A field as part of many keys. REQUIRES: {@link #require} of it. */
+  KeyColumn keyColumn(String field) {
+    return keyColumns.computeIfAbsent(
+        field,
+        name -> new KeyColumn(columns, columns.index(name), numbers.get(name), entries.get(name)));
   }
 
   /** Which texts of a STRING column are among some given ones, by dictionary entry. */

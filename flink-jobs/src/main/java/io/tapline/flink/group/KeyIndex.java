@@ -1,0 +1,124 @@
+package io.tapline.flink.group;
+
+import java.util.Arrays;
+
+/**
+ * Numbers distinct keys from 0, behind an open-addressing index. Entries never move and are never
+ * removed. Not thread-safe.
+ */
+final class KeyIndex {
+  private static final long HASH_BITS = 0xffff_ffff_0000_0000L;
+
+  /** Keys that are looked up side by side: enough to wait for memory once, not once each. */
+  private static final int STRIDE = 64;
+
+  private int size;
+
+  /** Entry + 1 in the low half, high half of its hash in the high one; 0 is free. */
+  private long[] index = new long[32];
+
+  private byte[][] keys = new byte[16][];
+  private long[] hashes = new long[16];
+
+  int size() {
+    return size;
+  }
+
+  byte[] key(int entry) {
+    return keys[entry];
+  }
+
+  long hash(int entry) {
+    return hashes[entry];
+  }
+
+  /** Entry of a key, or -1. */
+  int find(byte[] key, int from, int to, long hash) {
+    int mask = index.length - 1;
+    for (int slot = (int) hash & mask; index[slot] != 0; slot = slot + 1 & mask) {
+      if (((index[slot] ^ hash) & HASH_BITS) == 0) {
+        int entry = (int) index[slot] - 1;
+        if (equal(keys[entry], key, from, to)) {
+          return entry;
+        }
+      }
+    }
+    return -1;
+  }
+
+  private static boolean equal(byte[] known, byte[] key, int from, int to) {
+    return Arrays.equals(known, 0, known.length, key, from, to);
+  }
+
+  /** REQUIRES: the key is not there yet. The index keeps the array. */
+  int add(byte[] key, long hash) {
+    if (size == keys.length) {
+      grow();
+    }
+    keys[size] = key;
+    hashes[size] = hash;
+    link(size);
+    return size++;
+  }
+
+  private void grow() {
+    keys = Arrays.copyOf(keys, 2 * size);
+    hashes = Arrays.copyOf(hashes, 2 * size);
+    index = new long[4 * size];
+    for (int entry = 0; entry < size; entry++) {
+      link(entry);
+    }
+  }
+
+  private void link(int entry) {
+    int mask = index.length - 1;
+    int slot = (int) hashes[entry] & mask;
+    while (index[slot] != 0) {
+      slot = slot + 1 & mask;
+    }
+    index[slot] = hashes[entry] & HASH_BITS | entry + 1;
+  }
+
+  /**
+   * Finds many keys: {@code found[i]} is the entry of key {@code wanted[i]} of the list, or -1. The
+   * memory that a large table is in is far away; the loads of each step do not depend on one
+   * another, so that the processor has many of them under way at once.
+   *
+   * @param count how many are wanted
+   */
+  void find(KeyList list, int[] wanted, int count, int[] found) {
+    long[] slots = new long[STRIDE];
+    byte[][] known = new byte[STRIDE][];
+    for (int from = 0; from < count; from += STRIDE) {
+      int some = Math.min(STRIDE, count - from);
+      loadSlots(list, wanted, from, some, slots);
+      loadKeys(slots, some, known);
+      for (int i = 0; i < some; i++) {
+        int key = wanted[from + i];
+        boolean same =
+            ((slots[i] ^ list.hash(key)) & HASH_BITS) == 0
+                && known[i] != null
+                && equal(known[i], list.bytes(), list.start(key), list.end(key));
+        found[from + i] =
+            same
+                ? (int) slots[i] - 1
+                : find(list.bytes(), list.start(key), list.end(key), list.hash(key));
+      }
+    }
+  }
+
+  private void loadSlots(KeyList list, int[] wanted, int from, int some, long[] slots) {
+    int mask = index.length - 1;
+    for (int i = 0; i < some; i++) {
+      slots[i] = index[(int) list.hash(wanted[from + i]) & mask];
+    }
+  }
+
+  private void loadKeys(long[] slots, int some, byte[][] known) {
+    for (int i = 0; i < some; i++) {
+      byte[] key = slots[i] == 0 ? null : keys[(int) slots[i] - 1];
+      // Its length is in the key's own memory: looked at here, it is on its way for the comparison.
+      known[i] = key == null || key.length < 0 ? null : key;
+    }
+  }
+}

@@ -1,0 +1,36 @@
+package io.tapline.flink.ingest;
+
+import io.tapline.flink.group.KeyBuffer;
+import io.tapline.schema.TupleColumns;
+import io.tapline.schema.proto.Column;
+
+/** One field of a batch's keys, its dictionary in one piece. Immutable. */
+final class KeyColumn {
+  private final Column.Type type;
+  private final long[] numbers;
+  private final int[] entries;
+  private final byte[] dictionary;
+  private final int[] ends;
+
+  /** Either {@code numbers} of the rows, or {@code entries} of the dictionary, are null. */
+  KeyColumn(TupleColumns columns, int column, long[] numbers, int[] entries) {
+    this.type = columns.type(column);
+    this.numbers = numbers;
+    this.entries = entries;
+    this.dictionary = entries == null ? null : columns.dictionary(column);
+    this.ends = new int[entries == null ? 0 : columns.entries(column)];
+    for (int entry = 0; entry < ends.length; entry++) {
+      ends[entry] = columns.entryEnd(column, entry);
+    }
+  }
+
+  /** Appends a row's value. */
+  void append(int row, KeyBuffer to) {
+    if (entries == null) {
+      to.number(type, numbers[row]);
+      return;
+    }
+    int entry = entries[row];
+    to.bytes(type, dictionary, entry == 0 ? 0 : ends[entry - 1], ends[entry]);
+  }
+}
