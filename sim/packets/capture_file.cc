@@ -1,0 +1,84 @@
+#include "sim/packets/capture_file.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+namespace tapline::packets {
+namespace {
+
+constexpr uint32_t kMostHeaderBytes = 120;
+constexpr uint16_t kTelemetryType = 0x88b5, kIpV4Type = 0x0800;
+constexpr uint32_t kHopBytes = 16;
+
+class Bytes {
+ public:
+  void Add8(uint32_t value) { bytes_.push_back(static_cast<uint8_t>(value)); }
+  void Add16(uint32_t value) { Add8(value >> 8), Add8(value); }
+  void Add32(uint32_t value) { Add16(value >> 16), Add16(value); }
+  void Add64(uint64_t value) { Add32(static_cast<uint32_t>(value >> 32)), Add32(static_cast<uint32_t>(value)); }
+  const std::vector<uint8_t>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<uint8_t> bytes_;
+};
+
+void AddEthernet(Bytes* frame, uint16_t type) {
+  for (const uint32_t address : {1u, 2u}) frame->Add16(0x0200), frame->Add32(address);
+  frame->Add16(type);
+}
+
+// INT-MD of version 2; the last switch's words come first.
+void AddTelemetry(Bytes* frame, const std::vector<HopRecord>& hops) {
+  constexpr uint32_t kIntMd = 1, kVersion = 2, kHeaderBytes = 12;
+  constexpr uint32_t kSwitchId = 0x8000, kLatency = 0x2000, kLeft = 0x0400;
+  frame->Add8(kIntMd << 4);
+  frame->Add8((kHeaderBytes + kHopBytes * static_cast<uint32_t>(hops.size())) / 4);
+  frame->Add16(kIpV4Type);
+  frame->Add8(kVersion << 4);
+  frame->Add8(0);
+  frame->Add8(kHopBytes / 4);
+  frame->Add8(8 - static_cast<uint32_t>(hops.size()));  // how many more may write
+  frame->Add16(kSwitchId | kLatency | kLeft);
+  for (int i = 0; i < 3; ++i) frame->Add16(0);
+  for (auto hop = hops.rbegin(); hop != hops.rend(); ++hop) {
+    frame->Add32(hop->switch_id);
+    frame->Add32(static_cast<uint32_t>(hop->left_ns - hop->entered_ns));
+    frame->Add64(kEpochNs + hop->left_ns);
+  }
+}
+
+}  // namespace
+
+CaptureFile::CaptureFile(const std::string& path) : file_(std::fopen(path.c_str(), "wb")) {
+  if (file_ == nullptr) std::perror(path.c_str()), std::exit(1);
+  const uint32_t header[6] = {0xa1b23c4d, 2 | 4 << 16, 0, 0, 65535, 1};
+  Put(header, sizeof header);
+}
+
+CaptureFile::~CaptureFile() {
+  if (std::fclose(file_) != 0) std::perror("capture"), std::exit(1);
+}
+
+void CaptureFile::Put(const void* bytes, size_t count) {
+  if (std::fwrite(bytes, 1, count, file_) != count) std::perror("capture"), std::exit(1);
+}
+
+void CaptureFile::Write(uint64_t time_ns, ns3::Ptr<const ns3::Packet> packet, const std::vector<HopRecord>& hops) {
+  Bytes frame;
+  AddEthernet(&frame, hops.empty() ? kIpV4Type : kTelemetryType);
+  if (!hops.empty()) AddTelemetry(&frame, hops);
+  uint8_t ip[kMostHeaderBytes];
+  uint32_t ip_bytes = packet->CopyData(ip, sizeof ip);
+  // Up to the end of the TCP header.
+  ip_bytes = std::min<uint32_t>(ip_bytes, 20 + (ip[20 + 12] >> 4) * 4);
+  const auto before = static_cast<uint32_t>(frame.bytes().size());
+  const uint64_t at = kEpochNs + time_ns;
+  const uint32_t record[4] = {static_cast<uint32_t>(at / 1'000'000'000), static_cast<uint32_t>(at % 1'000'000'000),
+                              before + ip_bytes, before + packet->GetSize()};
+  Put(record, sizeof record);
+  Put(frame.bytes().data(), before);
+  Put(ip, ip_bytes);
+}
+
+}  // namespace tapline::packets

@@ -1,0 +1,36 @@
+// A capture of what one host receives, with the telemetry of the switches in front of the IP header: the tag that
+// docs/reference/in-band-telemetry.md draws, with switch ID, latency and time of leaving of each hop.
+//
+// Headers only: frames are cut behind the TCP header.
+#pragma once
+
+#include <ns3/packet.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "sim/packets/telemetry_tag.h"
+
+namespace tapline::packets {
+
+// Simulated time 0: 2026-01-01 00:00:00 UTC.
+inline constexpr uint64_t kEpochNs = 1'767'225'600'000'000'000;
+
+class CaptureFile {
+ public:
+  // Ends the program if the file can't be written: an experiment without its capture is none.
+  explicit CaptureFile(const std::string& path);
+  ~CaptureFile();
+  CaptureFile(const CaptureFile&) = delete;
+  CaptureFile& operator=(const CaptureFile&) = delete;
+
+  // REQUIRES: the packet begins with its IPv4 header.
+  void Write(uint64_t time_ns, ns3::Ptr<const ns3::Packet> packet, const std::vector<HopRecord>& hops);
+
+ private:
+  void Put(const void* bytes, size_t count);
+  std::FILE* file_;
+};
+
+}  // namespace tapline::packets

@@ -1,0 +1,215 @@
+#include "sim/packets/fat_tree.h"
+
+#include <ns3/core-module.h>
+#include <ns3/drop-tail-queue.h>
+#include <ns3/error-model.h>
+#include <ns3/internet-stack-helper.h>
+#include <ns3/ipv4-l3-protocol.h>
+#include <ns3/ipv4-queue-disc-item.h>
+#include <ns3/point-to-point-helper.h>
+#include <ns3/ppp-header.h>
+#include <ns3/traffic-control-helper.h>
+
+#include "sim/packets/telemetry_tag.h"
+
+namespace tapline::packets {
+namespace {
+
+constexpr uint32_t kHostQueuePackets = 10'000;
+
+uint64_t NowNs() { return static_cast<uint64_t>(ns3::Simulator::Now().GetNanoSeconds()); }
+
+// Adds what the switch has to say, or the time at which it sends the packet on.
+void Enter(ns3::Ptr<const ns3::Packet> packet, uint32_t switch_id) {
+  TelemetryTag tag;
+  const auto mutable_packet = ns3::ConstCast<ns3::Packet>(packet);
+  mutable_packet->RemovePacketTag(tag);
+  tag.hops.push_back({switch_id, NowNs(), 0});
+  mutable_packet->AddPacketTag(tag);
+}
+
+void Leave(ns3::Ptr<const ns3::Packet> packet) {
+  TelemetryTag tag;
+  const auto mutable_packet = ns3::ConstCast<ns3::Packet>(packet);
+  if (!mutable_packet->RemovePacketTag(tag)) return;
+  tag.hops.back().left_ns = NowNs();
+  mutable_packet->AddPacketTag(tag);
+}
+
+class Fault final : public ns3::ErrorModel {
+ public:
+  explicit Fault(std::function<bool(ns3::Ptr<ns3::Packet>)> loses) : loses_(std::move(loses)) {}
+
+ private:
+  bool DoCorrupt(ns3::Ptr<ns3::Packet> packet) override { return loses_(packet); }
+  void DoReset() override {}
+  std::function<bool(ns3::Ptr<ns3::Packet>)> loses_;
+};
+
+}  // namespace
+
+FatTree::FatTree(const TreeOptions& options, OnDrop on_drop)
+    : k_(options.k), half_(options.k / 2), options_(options), on_drop_(std::move(on_drop)) {
+  for (uint32_t n = 0; n < k_ * half_; ++n) edges_.push_back(MakeSwitch(100 + n));
+  for (uint32_t n = 0; n < k_ * half_; ++n) aggregations_.push_back(MakeSwitch(200 + n));
+  for (uint32_t n = 0; n < half_ * half_; ++n) cores_.push_back(MakeSwitch(300 + n));
+  for (uint32_t h = 0; h < hosts(); ++h) {
+    hosts_.push_back(ns3::CreateObject<ns3::Node>());
+    host_routing_.push_back(InstallStack(hosts_[h]));
+    Switch& edge = edges_[h / half_];
+    edge.down.push_back(Link(hosts_[h], edge.node, address(h)).second);
+  }
+  for (uint32_t pod = 0; pod < k_; ++pod) {
+    for (uint32_t e = 0; e < half_; ++e) {
+      for (uint32_t a = 0; a < half_; ++a) {
+        Switch &low = edges_[pod * half_ + e], &high = aggregations_[pod * half_ + a];
+        const auto [up, down] = Link(low.node, high.node, {});
+        low.up.push_back(up), high.down.push_back(down);
+      }
+    }
+  }
+  for (uint32_t pod = 0; pod < k_; ++pod) {
+    for (uint32_t c = 0; c < half_ * half_; ++c) {
+      Switch &low = aggregations_[pod * half_ + c / half_], &high = cores_[c];
+      const auto [up, down] = Link(low.node, high.node, {});
+      low.up.push_back(up), high.down.push_back(down);
+    }
+  }
+  for (auto* level : {&edges_, &aggregations_, &cores_}) {
+    for (Switch& each : *level) {
+      for (const uint32_t interface : each.up) LimitPort(&each, interface);
+      for (const uint32_t interface : each.down) LimitPort(&each, interface);
+      Note(&each);
+    }
+  }
+  Route();
+}
+
+ns3::Ipv4Address FatTree::address(uint32_t h) const {
+  const uint32_t edge = h / half_, pod = edge / half_;
+  return ns3::Ipv4Address(10u << 24 | pod << 16 | edge % half_ << 8 | (2 + h % half_));
+}
+
+FatTree::Switch FatTree::MakeSwitch(uint32_t id) {
+  Switch made{id, ns3::CreateObject<ns3::Node>(), nullptr, {}, {}};
+  made.routing = InstallStack(made.node);
+  return made;
+}
+
+ns3::Ptr<TreeRouting> FatTree::InstallStack(ns3::Ptr<ns3::Node> node) {
+  ns3::InternetStackHelper stack;
+  stack.SetIpv6StackInstall(false);
+  stack.Install(node);
+  auto routing = ns3::CreateObject<TreeRouting>();
+  node->GetObject<ns3::Ipv4>()->SetRoutingProtocol(routing);
+  return routing;
+}
+
+std::pair<uint32_t, uint32_t> FatTree::Link(ns3::Ptr<ns3::Node> low, ns3::Ptr<ns3::Node> high,
+                                            ns3::Ipv4Address low_address) {
+  ns3::PointToPointHelper helper;
+  helper.SetDeviceAttribute("DataRate", ns3::DataRateValue(ns3::DataRate(options_.link_bits_per_second)));
+  const bool is_host = low_address.IsInitialized();
+  const double more_ns = is_host ? random_->GetValue(0, static_cast<double>(options_.host_jitter_ns)) : 0;
+  helper.SetChannelAttribute("Delay",
+                             ns3::TimeValue(ns3::NanoSeconds(options_.delay_ns + static_cast<uint64_t>(more_ns))));
+  helper.SetQueue("ns3::DropTailQueue", "MaxSize",
+                  ns3::QueueSizeValue(ns3::QueueSize(ns3::QueueSizeUnit::PACKETS, kHostQueuePackets)));
+  // With it, the layer above would drop what the queue has no room for.
+  if (!options_.by_priority) helper.DisableFlowControl();
+  const ns3::NetDeviceContainer ends = helper.Install(low, high);
+  const uint32_t network = 172u << 24 | 16u << 16 | links_++ << 2;
+  const uint32_t at_low = AddInterface(low, ends.Get(0), is_host ? low_address : ns3::Ipv4Address(network + 1));
+  return {at_low, AddInterface(high, ends.Get(1), ns3::Ipv4Address(network + 2))};
+}
+
+uint32_t FatTree::AddInterface(ns3::Ptr<ns3::Node> node, ns3::Ptr<ns3::NetDevice> device, ns3::Ipv4Address address) {
+  const auto ipv4 = node->GetObject<ns3::Ipv4>();
+  const uint32_t interface = ipv4->AddInterface(device);
+  ipv4->AddAddress(interface, ns3::Ipv4InterfaceAddress(address, ns3::Ipv4Mask("255.255.255.252")));
+  ipv4->SetUp(interface);
+  return interface;
+}
+
+void FatTree::LimitPort(Switch* at, uint32_t interface) {
+  const auto device =
+      ns3::DynamicCast<ns3::PointToPointNetDevice>(at->node->GetObject<ns3::Ipv4>()->GetNetDevice(interface));
+  const ns3::QueueSize most(ns3::QueueSizeUnit::PACKETS, options_.queue_packets);
+  const uint32_t id = at->id;
+  if (!options_.by_priority) {
+    device->GetQueue()->SetMaxSize(most);
+    device->GetQueue()->TraceConnectWithoutContext(
+        "Drop", ns3::Callback<void, ns3::Ptr<const ns3::Packet>>([this, id](ns3::Ptr<const ns3::Packet> packet) {
+          const auto bare = packet->Copy();
+          ns3::PppHeader ppp;
+          bare->RemoveHeader(ppp);
+          on_drop_(id, bare);
+        }));
+    return;
+  }
+  device->GetQueue()->SetMaxSize(ns3::QueueSize(ns3::QueueSizeUnit::PACKETS, 1));
+  ns3::TrafficControlHelper helper;
+  const uint16_t root = helper.SetRootQueueDisc("ns3::PrioQueueDisc");
+  const auto classes = helper.AddQueueDiscClasses(root, 3, "ns3::QueueDiscClass");
+  helper.AddChildQueueDiscs(root, classes, "ns3::FifoQueueDisc", "MaxSize", ns3::QueueSizeValue(most));
+  const auto disc = helper.Install(device).Get(0);
+  disc->TraceConnectWithoutContext(
+      "Drop",
+      ns3::Callback<void, ns3::Ptr<const ns3::QueueDiscItem>>([this, id](ns3::Ptr<const ns3::QueueDiscItem> item) {
+        const auto whole = item->GetPacket()->Copy();
+        whole->AddHeader(ns3::DynamicCast<const ns3::Ipv4QueueDiscItem>(item)->GetHeader());
+        on_drop_(id, whole);
+      }));
+}
+
+void FatTree::Note(Switch* at) {
+  const uint32_t id = at->id;
+  at->node->GetObject<ns3::Ipv4L3Protocol>()->TraceConnectWithoutContext(
+      "UnicastForward",
+      ns3::Callback<void, const ns3::Ipv4Header&, ns3::Ptr<const ns3::Packet>, uint32_t>(
+          [id](const ns3::Ipv4Header&, ns3::Ptr<const ns3::Packet> packet, uint32_t) { Enter(packet, id); }));
+  for (uint32_t i = 0; i < at->node->GetNDevices(); ++i) {
+    at->node->GetDevice(i)->TraceConnectWithoutContext("PhyTxBegin",
+                                                       ns3::Callback<void, ns3::Ptr<const ns3::Packet>>(&Leave));
+  }
+}
+
+void FatTree::Route() {
+  const uint32_t per_pod = half_ * half_;
+  for (uint32_t d = 0; d < hosts(); ++d) {
+    const ns3::Ipv4Address to = address(d);
+    const uint32_t pod = d / per_pod, edge = d / half_;
+    const uint32_t a = options_.one_way_up ? 0 : d % half_, c = options_.one_way_up ? 0 : d / half_ % half_;
+    for (uint32_t h = 0; h < hosts(); ++h) host_routing_[h]->Add(to, 1);
+    for (uint32_t e = 0; e < edges_.size(); ++e)
+      edges_[e].routing->Add(to, e == edge ? edges_[e].down[d % half_] : edges_[e].up[a]);
+    for (uint32_t n = 0; n < aggregations_.size(); ++n)
+      aggregations_[n].routing->Add(to,
+                                    n / half_ == pod ? aggregations_[n].down[edge % half_] : aggregations_[n].up[c]);
+    for (Switch& core : cores_) core.routing->Add(to, core.down[pod]);
+  }
+}
+
+void FatTree::Detour(uint32_t edge_switch, uint32_t to_host, uint32_t aggregation_port, double share) {
+  Switch& edge = edges_.at(edge_switch - 100);
+  edge.routing->AddDetour(address(to_host), edge.up.at(aggregation_port), share);
+}
+
+void FatTree::Lose(uint32_t switch_id, std::function<bool(ns3::Ptr<ns3::Packet>)> loses) {
+  auto& level = switch_id < 200 ? edges_ : switch_id < 300 ? aggregations_ : cores_;
+  const auto node = level.at(switch_id % 100).node;
+  for (uint32_t i = 0; i < node->GetNDevices(); ++i) {
+    const auto device = ns3::DynamicCast<ns3::PointToPointNetDevice>(node->GetDevice(i));
+    if (device == nullptr) continue;
+    device->SetReceiveErrorModel(ns3::CreateObject<Fault>([this, switch_id, loses](ns3::Ptr<ns3::Packet> packet) {
+      const auto bare = packet->Copy();
+      ns3::PppHeader ppp;
+      bare->RemoveHeader(ppp);
+      if (!loses(bare)) return false;
+      on_drop_(switch_id, bare);
+      return true;
+    }));
+  }
+}
+
+}  // namespace tapline::packets

@@ -1,0 +1,59 @@
+// One run: a tree, flows of ns-3's TCP over it, a capture for each receiving host, and what really happened.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/packets/capture_file.h"
+#include "sim/packets/fat_tree.h"
+#include "sim/packets/truth.h"
+
+namespace tapline::packets {
+
+struct Scenario {
+  std::string name, about;
+  TreeOptions tree;
+  std::vector<FlowSpec> flows;
+  double seconds = 1;
+  // Faults and detours.
+  std::function<void(FatTree*)> prepare = {};
+  // Most that a sender has under way.
+  uint32_t window_bytes = 96'000;
+};
+
+class Run {
+ public:
+  // Writes hN.pcap for each receiver and truth.json into the folder.
+  Run(const Scenario& scenario, const std::string& folder);
+  void Execute();
+
+ private:
+  struct Segment {
+    size_t flow;
+    uint32_t seq, payload_bytes;
+  };
+
+  void Listen(uint32_t host);
+  void Connect(size_t flow);
+  void Sent(const Segment& segment, ns3::Ptr<const ns3::Packet> packet);
+  void Received(uint32_t host, ns3::Ptr<const ns3::Packet> packet);
+  // Of a packet of a flow's data direction, else false.
+  bool Read(ns3::Ptr<const ns3::Packet> packet, Segment* segment);
+
+  const Scenario& scenario_;
+  std::string folder_;
+  Truth truth_;
+  std::unique_ptr<FatTree> tree_;
+  std::map<uint32_t, std::unique_ptr<CaptureFile>> captures_;
+  // First sequence number that was never sent, by flow.
+  std::vector<uint32_t> sent_;
+};
+
+// The one of that name, or null.
+const Scenario* FindScenario(const std::string& name);
+const std::vector<Scenario>& Scenarios();
+
+}  // namespace tapline::packets

@@ -1,0 +1,133 @@
+// The experiments. In a tree of k = 4, hosts 4 and 5 are below edge switch 102, hosts 6 and 7 below 103; what they send
+// to hosts with even numbers goes up by 202.
+#include <ns3/ipv4-header.h>
+#include <ns3/simulator.h>
+
+#include "sim/packets/scenario.h"
+
+namespace tapline::packets {
+namespace {
+
+constexpr uint8_t kUrgent = 0x10;  // low delay: the first class of a switch that has classes
+constexpr uint64_t kMbps = 1'000'000;
+
+Scenario Quiet() {
+  return {"quiet",
+          "two flows with room for both: nothing is wrong",
+          {},
+          {{.from = 4, .to = 0, .bits_per_second = 20 * kMbps}, {.from = 5, .to = 8, .bits_per_second = 20 * kMbps}},
+          0.6};
+}
+
+Scenario EqualPriority() {
+  return {"equal-priority",
+          "Figure 2, top: two flows want more than 102 has towards 202",
+          {.queue_packets = 32},
+          {{.from = 4, .to = 0}, {.from = 5, .to = 8, .start_s = 0.003}},
+          0.6};
+}
+
+Scenario UnequalPriority() {
+  return {"unequal-priority",
+          "Figure 2, middle: the second flow goes first at every switch",
+          {.queue_packets = 32, .by_priority = true},
+          {{.from = 4, .to = 0}, {.from = 5, .to = 8, .tos = kUrgent, .start_s = 0.05, .bits_per_second = 60 * kMbps}},
+          0.6};
+}
+
+// Loses what comes in the first 1.3 ms of every 100 ms: a segment or two of each of its flows.
+Scenario PeriodicBug() {
+  return {"periodic-bug",
+          "Figure 2, bottom: 202 loses packets every 100 ms, and has room for all",
+          {},
+          {{.from = 4, .to = 0, .stop_s = 2, .bits_per_second = 10 * kMbps},
+           {.from = 5, .to = 8, .stop_s = 2, .bits_per_second = 10 * kMbps}},
+          2,
+          [](FatTree* tree) {
+            tree->Lose(202, [](ns3::Ptr<ns3::Packet> packet) {
+              const auto at = ns3::Simulator::Now().GetMicroSeconds();
+              return packet->GetSize() > 1000 && at > 100'000 && at % 100'000 < 1'300;
+            });
+          }};
+}
+
+Scenario ManyFlows() {
+  Scenario scenario{
+      "many-flows", "six flows to six hosts want more than 102 has towards 202", {.queue_packets = 64}, {}, 0.5};
+  for (uint32_t i = 0; i < 6; ++i) {
+    const uint32_t to[] = {0, 8, 12, 2, 10, 14};
+    scenario.flows.push_back({.from = 4 + i % 2, .to = to[i], .start_s = 0.002 * i});
+  }
+  return scenario;
+}
+
+// Figure 9(c).
+Scenario SeveralSwitches() {
+  return {"several-switches",
+          "Figure 9(c): one flow meets an urgent one at 102, later another at 202",
+          {.queue_packets = 32, .by_priority = true},
+          {{.from = 4, .to = 0},
+           {.from = 5, .to = 10, .tos = kUrgent, .start_s = 0.05, .stop_s = 0.3, .bits_per_second = 70 * kMbps},
+           {.from = 6, .to = 12, .tos = kUrgent, .start_s = 0.4, .stop_s = 0.65, .bits_per_second = 70 * kMbps}},
+          0.7,
+          {}};
+}
+
+Scenario Detour() {
+  return {"detour",
+          "one packet in twenty of one flow goes by 203 instead of 202",
+          {},
+          {{.from = 4, .to = 0, .bits_per_second = 30 * kMbps}, {.from = 5, .to = 8, .bits_per_second = 30 * kMbps}},
+          0.5,
+          [](FatTree* tree) { tree->Detour(102, 0, 1, 0.05); }};
+}
+
+// Prakash et al., NSDI'12: 14 flows and one come to the last switch by different ports.
+Scenario Outcast() {
+  Scenario scenario{"outcast",
+                    "1, 2 and 12 flows over 1, 3 and 5 switches to host 0, 1 Gb/s",
+                    {.link_bits_per_second = 1000 * kMbps, .queue_packets = 64},
+                    {},
+                    1.05};
+  for (uint32_t i = 1; i < 16; ++i) scenario.flows.push_back({.from = i, .to = 0, .start_s = 0.0001 * i, .stop_s = 2});
+  return scenario;
+}
+
+Scenario Incast() {
+  Scenario scenario{"incast",
+                    "12 flows, all over 5 switches, to host 0: they share alike",
+                    {.link_bits_per_second = 100 * kMbps, .queue_packets = 64},
+                    {},
+                    1.05};
+  for (uint32_t i = 4; i < 16; ++i) scenario.flows.push_back({.from = i, .to = 0, .start_s = 0.0001 * i, .stop_s = 2});
+  return scenario;
+}
+
+// For Figure 9(b): 128 hosts; the flows of the four hosts below one edge switch, each to another host.
+Scenario Competing() {
+  Scenario scenario{"competing",
+                    "k = 8: 124 flows to as many hosts want more than 100 has towards 200",
+                    {.k = 8, .queue_packets = 64, .one_way_up = true},
+                    {},
+                    0.5};
+  for (uint32_t i = 0; i < 124; ++i) scenario.flows.push_back({.from = i % 4, .to = 4 + i, .start_s = 0.0005 * i});
+  return scenario;
+}
+
+}  // namespace
+
+const std::vector<Scenario>& Scenarios() {
+  static const std::vector<Scenario> all = {Quiet(),     EqualPriority(),   UnequalPriority(), PeriodicBug(),
+                                            ManyFlows(), SeveralSwitches(), Detour(),          Outcast(),
+                                            Incast(),    Competing()};
+  return all;
+}
+
+const Scenario* FindScenario(const std::string& name) {
+  for (const Scenario& each : Scenarios()) {
+    if (each.name == name) return &each;
+  }
+  return nullptr;
+}
+
+}  // namespace tapline::packets

@@ -1,0 +1,31 @@
+// What switches write into a packet on its way: carried beside the packet in the simulation, so that it takes no time
+// on links; capture_file.h writes it as bytes.
+#pragma once
+
+#include <ns3/tag.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace tapline::packets {
+
+struct HopRecord {
+  uint32_t switch_id = 0;
+  uint64_t entered_ns = 0, left_ns = 0;
+};
+
+class TelemetryTag final : public ns3::Tag {
+ public:
+  static ns3::TypeId GetTypeId();
+  ns3::TypeId GetInstanceTypeId() const override { return GetTypeId(); }
+  uint32_t GetSerializedSize() const override;
+  void Serialize(ns3::TagBuffer buffer) const override;
+  void Deserialize(ns3::TagBuffer buffer) override;
+  void Print(std::ostream& out) const override;
+
+  // What only the simulation knows: the sender had sent these bytes before.
+  bool again = false;
+  std::vector<HopRecord> hops;  // in the order of the way
+};
+
+}  // namespace tapline::packets

@@ -1,0 +1,47 @@
+// Where a node of the tree sends a packet: an interface for each destination, and detours that a fault, or somebody,
+// gives some of the packets.
+#pragma once
+
+#include <ns3/ipv4-routing-protocol.h>
+#include <ns3/ipv4.h>
+#include <ns3/random-variable-stream.h>
+
+#include <map>
+
+namespace tapline::packets {
+
+class TreeRouting final : public ns3::Ipv4RoutingProtocol {
+ public:
+  static ns3::TypeId GetTypeId();
+
+  void Add(ns3::Ipv4Address destination, uint32_t interface) { routes_[destination] = interface; }
+  // That share of the packets to the destination takes the other interface, each by chance.
+  void AddDetour(ns3::Ipv4Address destination, uint32_t interface, double share);
+
+  ns3::Ptr<ns3::Ipv4Route> RouteOutput(ns3::Ptr<ns3::Packet> packet, const ns3::Ipv4Header& header,
+                                       ns3::Ptr<ns3::NetDevice> device, ns3::Socket::SocketErrno& error) override;
+  bool RouteInput(ns3::Ptr<const ns3::Packet> packet, const ns3::Ipv4Header& header,
+                  ns3::Ptr<const ns3::NetDevice> device, UnicastForwardCallback forward, MulticastForwardCallback,
+                  LocalDeliverCallback deliver, ErrorCallback fail) override;
+  void SetIpv4(ns3::Ptr<ns3::Ipv4> ipv4) override { ipv4_ = ipv4; }
+  void NotifyInterfaceUp(uint32_t) override {}
+  void NotifyInterfaceDown(uint32_t) override {}
+  void NotifyAddAddress(uint32_t, ns3::Ipv4InterfaceAddress) override {}
+  void NotifyRemoveAddress(uint32_t, ns3::Ipv4InterfaceAddress) override {}
+  void PrintRoutingTable(ns3::Ptr<ns3::OutputStreamWrapper>, ns3::Time::Unit) const override {}
+
+ private:
+  struct Detour {
+    uint32_t interface;
+    double share;
+  };
+
+  ns3::Ptr<ns3::Ipv4Route> To(ns3::Ipv4Address destination);
+
+  ns3::Ptr<ns3::Ipv4> ipv4_;
+  std::map<ns3::Ipv4Address, uint32_t> routes_;
+  std::map<ns3::Ipv4Address, Detour> detours_;
+  ns3::Ptr<ns3::UniformRandomVariable> random_;
+};
+
+}  // namespace tapline::packets

@@ -1,0 +1,46 @@
+// What happened, as the simulation itself knows it: what a diagnosis is compared with.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/packets/telemetry_tag.h"
+
+namespace tapline::packets {
+
+struct FlowSpec {
+  uint32_t from, to;
+  uint8_t tos = 0;
+  double start_s = 0, stop_s = 1;
+  // Of the application; 0: as fast as TCP goes.
+  uint64_t bits_per_second = 0;
+  std::string source, destination;  // address:port, filled in
+};
+
+class Truth {
+ public:
+  explicit Truth(std::vector<FlowSpec> flows) : flows_(std::move(flows)), of_flow_(flows_.size()) {}
+
+  void Dropped(uint32_t switch_id, size_t flow, uint32_t seq);
+  // Of a segment with data.
+  void Delivered(size_t flow, const TelemetryTag& tag, uint32_t payload_bytes);
+  void SetSource(size_t flow, const std::string& endpoint) { flows_[flow].source = endpoint; }
+  // As JSON.
+  std::string Text(const std::string& scenario, uint64_t link_bits_per_second, uint32_t queue_packets) const;
+
+ private:
+  struct OfFlow {
+    uint64_t segments = 0, again = 0, payload_bytes = 0;
+    std::map<std::vector<uint32_t>, uint64_t> paths;
+    // By switch: first sequence numbers, each once, and packets in all.
+    std::map<uint32_t, std::map<uint32_t, uint32_t>> drops;
+  };
+  std::string TextOf(size_t flow) const;
+
+  std::vector<FlowSpec> flows_;
+  std::vector<OfFlow> of_flow_;
+};
+
+}  // namespace tapline::packets
