@@ -16,6 +16,7 @@
 #include "monitors/base/clock.h"
 #include "monitors/control/live_queries.h"
 #include "monitors/dpdk/port_source.h"
+#include "monitors/headers/header_tap.h"
 #include "monitors/lane/dispatch_stage.h"
 #include "monitors/lane/lane.h"
 #include "monitors/lane/parser_unit.h"
@@ -250,6 +251,11 @@ class Monitor {
     if (Status status = CheckLayout(config_, layout_, page_ != nullptr); !status.ok()) return status;
     sources_ = MakeSources(config_, layout_.lanes, reporter_, page_);
     live_ = sources_[0]->live();
+    if (!config_.headers_to.empty()) {
+      tap_ = std::make_unique<HeaderTap>(
+          config_.headers_to, *HashKey::parse(config_.hash_key),
+          [this](const std::string& message) { reporter_->Warning(message); }, &sources_);
+    }
     if (layout_.workers.empty()) {
       MakeLanes();
     } else {
@@ -269,6 +275,7 @@ class Monitor {
       metrics_server = MetricsServer::Start(config_.metrics, *metrics_, &status);
       if (!status.ok()) return status;
     }
+    if (tap_ != nullptr) tap_->Start();
     if (Status status = Start(); !status.ok()) return status;
     ForEachPlace(queries_.taken, [this](uint32_t place) {
       for (size_t i = 0; i < lanes_.size(); ++i) {
@@ -421,6 +428,7 @@ class Monitor {
   ThreadLayout layout_;
   bool live_ = false;
   std::vector<std::unique_ptr<PacketSource>> sources_;
+  std::unique_ptr<HeaderTap> tap_;  // null where no node gets headers
   std::vector<std::unique_ptr<ParserUnit>> units_;
   std::unique_ptr<MonitorMetrics> metrics_;
   StatisticsCache statistics_;

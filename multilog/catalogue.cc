@@ -46,6 +46,17 @@ std::vector<std::string> Split(const std::string& text) {
 
 }  // namespace
 
+MultiLog::Definitions MultiLog::definitions() const {
+  const std::lock_guard lock(control_);
+  Definitions definitions;
+  for (const auto& filter : filters_) {
+    if (!filter->name.empty()) definitions.filters.emplace_back(filter->name, filter->expression.text());
+  }
+  for (const auto& aggregate : aggregates_) definitions.aggregates.push_back(aggregate_specs_.at(aggregate->name));
+  definitions.triggers = triggers_->List();
+  return definitions;
+}
+
 std::string MultiLog::CatalogueText() const {
   std::ostringstream out;
   for (const Index& index : indexes_) {

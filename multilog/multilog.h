@@ -89,6 +89,8 @@ struct AggregateValue {
   std::vector<Group> groups;
   // Segments that could not be read: their rows are not in the value.
   uint64_t unreadable = 0;
+  // If it was asked for and there are no groups: what merges with states of the same function elsewhere.
+  std::vector<uint64_t> state;
   const Number& operator[](std::string_view name) const;
 };
 
@@ -144,6 +146,13 @@ class MultiLog {
   Status AddIndex(const std::string& field);
   Status RemoveIndex(const std::string& field);
   std::vector<std::string> filters() const;
+  // All that has a name, each in the order in which it was added.
+  struct Definitions {
+    std::vector<std::pair<std::string, std::string>> filters;  // name, expression
+    std::vector<AggregateSpec> aggregates;
+    std::vector<TriggerSpec> triggers;
+  };
+  Definitions definitions() const;
   std::vector<std::string> indexes() const;
 
   // A consistent state to read, at the frozen tails if they are frozen.
@@ -155,7 +164,8 @@ class MultiLog {
   Result<AggregateValue> Aggregate(const QuerySpec& spec, const FunctionSpec& function) const {
     return Aggregate(spec, function, TakeSnapshot());
   }
-  Result<AggregateValue> Aggregate(const QuerySpec& spec, const FunctionSpec& function, Snapshot snapshot) const;
+  Result<AggregateValue> Aggregate(const QuerySpec& spec, const FunctionSpec& function, Snapshot snapshot,
+                                   bool with_states = false) const;
   // A stored aggregate over rows with times in [low, high], since it was added.
   Result<AggregateValue> ReadAggregate(const std::string& name, uint64_t time_low = 0,
                                        uint64_t time_high = kAllTime) const;

@@ -69,7 +69,7 @@ Result<std::string> MultiLog::Explain(const QuerySpec& spec) const {
 }
 
 Result<AggregateValue> MultiLog::Aggregate(const QuerySpec& spec, const FunctionSpec& spec_of_function,
-                                           Snapshot snapshot) const {
+                                           Snapshot snapshot, bool with_states) const {
   auto function = MakeFunction(spec_of_function, options_.schema, options_.user_functions);
   if (!function.ok()) return function.status();
   auto cursor = Query(spec, std::move(snapshot));
@@ -80,7 +80,9 @@ Result<AggregateValue> MultiLog::Aggregate(const QuerySpec& spec, const Function
   value.names = (*function)->output_names();
   value.values = (*function)->Outputs(Cells(state.data()));
   if (const auto* grouped = dynamic_cast<const GroupedFunction*>(function->get()))
-    value.groups = grouped->Groups(Cells(state.data()));
+    value.groups = grouped->Groups(Cells(state.data()), with_states);
+  else if (with_states)
+    value.state = state;
   value.unreadable = cursor->statistics().unreadable;
   return value;
 }

@@ -52,6 +52,7 @@ struct MonitorConfig : InputConfig {
   uint32_t heartbeat_ms = 500;
   std::string status = "text";
   std::string metrics;
+  std::string headers_to;
 
   // What happens when the process dies.
   std::string supervise = "auto";

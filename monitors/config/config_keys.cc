@@ -79,6 +79,9 @@ ConfigTable TableOf(MonitorConfig* config) {
   table.AddChoice(&config->status, {"text", "json"}, "status", "text|json",
                   "messages on standard error for people or for programs");
   table.AddText(&config->metrics, "metrics", "HOST:PORT", "where to serve Prometheus metrics, at /metrics");
+  table.AddText(&config->headers_to, "headers_to", "DIR",
+                "also give the headers of all packets to the MultiLog node that reads from this directory "
+                "(tapline-multilog --headers-from)");
   table.AddChoice(&config->supervise, {"auto", "always", "never"}, "supervise", "auto|always|never",
                   "start anew when the process dies: where there are plug-ins, always, or never");
   table.AddNumber(&config->watchdog_ms, 50, 60000, "watchdog_ms",

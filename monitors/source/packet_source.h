@@ -26,6 +26,12 @@ class PacketSource {
     std::array<uint64_t, kOwnDrops> by_drop = {};
     // Of link types that are not decoded.
     uint64_t unsupported_link = 0;
+
+    friend Losses operator-(Losses now, const Losses& before) {
+      for (int i = 0; i < kOwnDrops; ++i) now.by_drop[i] -= before.by_drop[i];
+      now.unsupported_link -= before.unsupported_link;
+      return now;
+    }
   };
 
   virtual ~PacketSource() = default;

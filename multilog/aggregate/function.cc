@@ -422,18 +422,24 @@ std::vector<Number> GroupedFunction::Outputs(Cells state) const {
   return inner_->Outputs(Cells(all.data()));
 }
 
-std::vector<Group> GroupedFunction::Groups(Cells state) const {
+std::vector<Group> GroupedFunction::Groups(Cells state, bool with_states) const {
   std::vector<Group> groups;
+  const auto copy = [&](Cells from) {
+    std::vector<uint64_t> words(with_states ? inner_->words() : 0);
+    for (size_t i = 0; i < words.size(); ++i) words[i] = from.Get(i);
+    return words;
+  };
   for (size_t slot = 0; slot < slots_; ++slot) {
     const Cells entry = state.From(EntryAt(slot));
     if (entry.Get(0) == 0) continue;
     Group group;
     for (size_t i = 0; i < columns_.size(); ++i) group.keys.push_back(entry.Get(1 + i));
     group.outputs = inner_->Outputs(entry.From(1 + columns_.size()));
+    group.state = copy(entry.From(1 + columns_.size()));
     groups.push_back(std::move(group));
   }
   std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.keys < b.keys; });
-  if (state.Get(0) >= max_groups_) groups.push_back({{}, true, inner_->Outputs(state.From(2))});
+  if (state.Get(0) >= max_groups_) groups.push_back({{}, true, inner_->Outputs(state.From(2)), copy(state.From(2))});
   return groups;
 }
 

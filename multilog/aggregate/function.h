@@ -81,6 +81,8 @@ struct Group {
   std::vector<uint64_t> keys;
   bool is_rest = false;
   std::vector<Number> outputs;
+  // Of the group, if it was asked for.
+  std::vector<uint64_t> state = {};
 };
 
 // A group's keys as people write the values of its fields. REQUIRES that `group_by` are the fields of a function that
@@ -101,7 +103,7 @@ class GroupedFunction final : public AggregateFunction {
   void Merge(Cells into, Cells from) const override;
   std::vector<Number> Outputs(Cells state) const override;
 
-  std::vector<Group> Groups(Cells state) const;
+  std::vector<Group> Groups(Cells state, bool with_states = false) const;
   // Those of the row's own group; missing where it has none.
   std::vector<Number> OutputsFor(Cells state, const uint8_t* row) const;
 

@@ -10,6 +10,7 @@ namespace {
 // An idle link is looked at so often; a row waits at most that long for its batch to fill.
 constexpr long kIdleNs = 100'000;
 constexpr uint32_t kPollsPerLossReading = 1024;
+constexpr int kLongestWait = 10'000;  // of kIdleNs
 
 void Add(std::atomic<uint64_t>& counter, uint64_t count = 1) {
   counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
@@ -25,6 +26,7 @@ std::map<std::string, uint64_t> CaptureCounters::Dropped() const {
   tell(reason_info(IndexOf(Drop::kUnsampled)).name, unsampled);
   tell("filtered", filtered);
   tell("ring_full", ring_full);
+  tell("node_absent", node_absent);
   tell(drop_reason(DecodeOutcome::kUnsupportedLink), unsupported_link);
   for (int i = 0; i < kDecodeOutcomes; ++i) tell(drop_reason(static_cast<DecodeOutcome>(i)), undecoded[i]);
   for (int i = 0; i < kOwnDrops; ++i) tell(reason_info(i).name, lost[i]);
@@ -32,20 +34,32 @@ std::map<std::string, uint64_t> CaptureCounters::Dropped() const {
 }
 
 Result<std::unique_ptr<HeaderCapture>> HeaderCapture::Make(const CaptureOptions& options, const HeaderLayout* layout,
-                                                           std::vector<RowRing*> rings) {
-  auto capture = std::unique_ptr<HeaderCapture>(new HeaderCapture(options, layout, std::move(rings)));
-  if (options.filter.empty()) return capture;
-  auto filter = Expression::Compile(options.filter, layout->schema());
-  if (!filter.ok()) return filter.status();
-  capture->filter_ = std::move(*filter);
+                                                           std::vector<RowRing*> rings, CaptureCounters* counters) {
+  auto capture = std::unique_ptr<HeaderCapture>(new HeaderCapture(options, layout, std::move(rings), counters));
+  if (Status status = capture->Change(options.settings()); !status.ok()) return status;
+  capture->kept_.reset(capture->next_.exchange(nullptr));
   return capture;
+}
+
+HeaderCapture::~HeaderCapture() { delete next_.load(); }
+
+Status HeaderCapture::Change(const CaptureSettings& settings) {
+  auto kept = std::make_unique<Kept>(Kept{sampling_threshold(settings.sampling_rate), std::nullopt});
+  if (!settings.filter.empty()) {
+    auto filter = Expression::Compile(settings.filter, layout_->schema());
+    if (!filter.ok()) return filter.status();
+    kept->filter = std::move(*filter);
+  }
+  delete next_.exchange(kept.release());
+  return {};
 }
 
 void HeaderCapture::Run(PacketSource* source, const std::atomic<bool>* stop) {
   std::array<RawPacket, kBurstPackets> burst;
+  wait_ = !source->live();
   for (uint32_t polls = 0; !stop->load(std::memory_order_relaxed); ++polls) {
     const PacketSource::Burst got = source->Poll(burst);
-    for (size_t i = 0; i < got.packets; ++i) Take(burst[i]);
+    Take({burst.data(), got.packets});
     if (polls % kPollsPerLossReading == 0 || got.ended) ReadLosses(source);
     if (got.ended) break;
     if (got.packets > 0) continue;
@@ -58,20 +72,26 @@ void HeaderCapture::Run(PacketSource* source, const std::atomic<bool>* stop) {
   for (RowRing* ring : rings_) ring->Close();
 }
 
-void HeaderCapture::Take(const RawPacket& raw) {
-  Add(counters_.packets);
+void HeaderCapture::Take(std::span<const RawPacket> burst) {
+  if (next_.load(std::memory_order_relaxed) != nullptr) kept_.reset(next_.exchange(nullptr));
+  for (const RawPacket& raw : burst) TakeOne(raw);
+}
+
+void HeaderCapture::TakeOne(const RawPacket& raw) {
+  Add(counters_->packets);
   Packet packet;
   const DecodeOutcome outcome = decode(raw, hasher_, &packet);
   // A fragment is a packet with a header, too; which flow it is of, its first one tells.
   if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment)
-    return Add(counters_.undecoded[static_cast<size_t>(outcome)]);
+    return Add(counters_->undecoded[static_cast<size_t>(outcome)]);
   if (outcome == DecodeOutcome::kFragment) packet.flow_hash = hash_flow(hasher_, packet);
-  if (!sampled(packet.flow_hash, threshold_)) return Add(counters_.unsampled);
+  if (!sampled(packet.flow_hash, kept_->threshold)) return Add(counters_->unsampled);
   uint8_t* row = NextRow();
-  if (row == nullptr) return Add(counters_.ring_full);
+  if (row == nullptr && wait_) row = AwaitRow();
+  if (row == nullptr) return Add(counters_->ring_full);
   layout_->Write(raw, packet, row);
-  if (filter_ && !filter_->Matches(row, layout_->schema())) return Add(counters_.filtered);
-  Add(counters_.rows);
+  if (kept_->filter && !kept_->filter->Matches(row, layout_->schema())) return Add(counters_->filtered);
+  Add(counters_->rows);
   if (++rows_ == rings_[ring_]->shape().batch_rows) Flush();
 }
 
@@ -81,7 +101,18 @@ uint8_t* HeaderCapture::NextRow() {
     batch_ = rings_[ring_]->Reserve();
     if (batch_ == nullptr) ring_ = (ring_ + 1) % rings_.size();
   }
+  if (batch_ != nullptr) stood_still_ = false;
   return batch_ == nullptr ? nullptr : batch_ + size_t{rows_} * layout_->row_bytes();
+}
+
+uint8_t* HeaderCapture::AwaitRow() {
+  for (int waited = 0; waited < kLongestWait && !stood_still_; ++waited) {
+    const timespec pause = {0, kIdleNs};
+    nanosleep(&pause, nullptr);
+    if (uint8_t* row = NextRow(); row != nullptr) return row;
+  }
+  stood_still_ = true;
+  return nullptr;
 }
 
 void HeaderCapture::Flush() {
@@ -93,15 +124,25 @@ void HeaderCapture::Flush() {
   rows_ = 0;
 }
 
-// Packets that nobody could take are packets, too.
 void HeaderCapture::ReadLosses(PacketSource* source) {
-  const PacketSource::Losses losses = source->ReadLosses();
-  const auto set = [this](std::atomic<uint64_t>& counter, uint64_t now) {
-    Add(counters_.packets, now - counter.load(std::memory_order_relaxed));
-    counter.store(now, std::memory_order_relaxed);
-  };
-  for (int i = 0; i < kOwnDrops; ++i) set(counters_.lost[i], losses.by_drop[i]);
-  set(counters_.unsupported_link, losses.unsupported_link);
+  const PacketSource::Losses now = source->ReadLosses();
+  Lose(now - losses_);
+  losses_ = now;
+}
+
+// Packets that nobody could take are packets, too.
+void HeaderCapture::Lose(const PacketSource::Losses& more) {
+  for (int i = 0; i < kOwnDrops; ++i) {
+    Add(counters_->packets, more.by_drop[i]);
+    Add(counters_->lost[i], more.by_drop[i]);
+  }
+  Add(counters_->packets, more.unsupported_link);
+  Add(counters_->unsupported_link, more.unsupported_link);
+}
+
+void HeaderCapture::MissedBefore(uint64_t packets) {
+  Add(counters_->packets, packets);
+  Add(counters_->node_absent, packets);
 }
 
 }  // namespace tapline::multilog

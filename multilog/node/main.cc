@@ -41,7 +41,7 @@ RunStatus Print(const std::string& text) {
 
 std::string Help() {
   NodeConfig defaults;
-  return "Usage: tapline-multilog (--pcap FILE… | --interface IF | --vdev DEV | --port PCI)\n"
+  return "Usage: tapline-multilog (--pcap FILE… | --interface IF | --vdev DEV | --port PCI | --headers-from DIR)\n"
          "\nKeeps the headers of packets in a MultiLog and answers questions about them over gRPC.\n" +
          HelpOf(TableOf(&defaults), kActions) +
          "\nAfter the last packet of capture files it goes on answering. SIGTERM and SIGINT end it cleanly; a second "
@@ -50,6 +50,7 @@ std::string Help() {
 }
 
 std::unique_ptr<PacketSource> MakeSource(const NodeConfig& config, Reporter* reporter) {
+  if (!config.headers_from.empty()) return nullptr;
   const auto warn = [reporter](const std::string& message) { reporter->Warning(message); };
   if (!config.pcap.empty())
     return std::make_unique<FileSource>(FileSourceOptions{config.pcap, config.speed == "1x", warn, 0});
@@ -63,6 +64,15 @@ std::unique_ptr<PacketSource> MakeSource(const NodeConfig& config, Reporter* rep
   return std::make_unique<PortSource>(port, 0);
 }
 
+RunStatus Capture(HostNode* node, PacketSource* source, Reporter* reporter) {
+  node->Run(source, &stop_requested);
+  RunStatus status = source->status();
+  if (!status.ok()) reporter->Error(status);
+  source->Stop();
+  return status;
+}
+
+// Without a source, headers come from a monitor.
 RunStatus Serve(const NodeConfig& config, HostNode* node, PacketSource* source, Reporter* reporter) {
   NodeService service(node);
   grpc::ServerBuilder builder;
@@ -74,14 +84,12 @@ RunStatus Serve(const NodeConfig& config, HostNode* node, PacketSource* source, 
   RunStatus started;
   std::unique_ptr<NodeMetrics> metrics;
   if (!config.metrics.empty()) metrics = NodeMetrics::Serve(config.metrics, node, &started);
-  if (started.ok()) started = source->Start();
+  if (started.ok() && source != nullptr) started = source->Start();
   if (!started.ok()) return started;
   reporter->Ready();
-  node->Run(source, &stop_requested);
-  const RunStatus status = source->status();
-  if (!status.ok()) reporter->Error(status);
-  source->Stop();
+  const RunStatus status = source == nullptr ? RunStatus() : Capture(node, source, reporter);
   while (!stop_requested.load()) usleep(50'000);
+  node->StopWriters();
   service.Stop();
   server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
   return status;

@@ -19,9 +19,12 @@ uint64_t WallNs() {
 HostNode::HostNode(const NodeOptions& options)
     : name_(options.name), incarnation_(WallNs()), layout_(options.frame_bytes, options.telemetry_hops) {}
 
-HostNode::~HostNode() {
+HostNode::~HostNode() { StopWriters(); }
+
+void HostNode::StopWriters() {
   stop_.store(true);
   for (std::thread& writer : writers_) writer.join();
+  writers_.clear();
 }
 
 Result<std::unique_ptr<HostNode>> HostNode::Make(const NodeOptions& options) {
@@ -42,7 +45,33 @@ Status HostNode::Start(const NodeOptions& options) {
     if (std::find(present.begin(), present.end(), field) != present.end()) continue;
     if (Status status = log_->AddIndex(field); !status.ok()) return status;
   }
+  auto rings = MakeRings(options);
+  if (!rings.ok()) return rings.status();
+  for (uint32_t i = 0; i < options.writers; ++i) {
+    // Those that a loaded log had come first.
+    Writer* writer = log_->writer(i);
+    if (writer == nullptr) {
+      auto added = log_->AddWriter();
+      if (!added.ok()) return added.status();
+      writer = *added;
+    }
+    writers_.emplace_back([this, ring = (*rings)[i], writer] { Write(ring, writer); });
+  }
+  return {};
+}
+
+Result<std::vector<RowRing*>> HostNode::MakeRings(const NodeOptions& options) {
   std::vector<RowRing*> rings;
+  if (!options.headers_from.empty()) {
+    FeedSettings settings = {options.frame_bytes, options.telemetry_hops, options.writers, options.capture.settings()};
+    auto feed = FeedReader::Open(options.headers_from, std::move(settings));
+    if (!feed.ok()) return feed.status();
+    feed_ = std::move(*feed);
+    const uint64_t loaded = log_->statistics().appended;
+    rows_gone_ = feed_->taken_before() - std::min(feed_->taken_before(), loaded);
+    for (uint32_t i = 0; i < options.writers; ++i) rings.push_back(feed_->ring(i));
+    return rings;
+  }
   for (uint32_t i = 0; i < options.writers; ++i) {
     auto ring = RowRing::Make({.row_bytes = layout_.row_bytes()});
     if (!ring.ok()) return ring.status();
@@ -52,17 +81,22 @@ Status HostNode::Start(const NodeOptions& options) {
   auto capture = HeaderCapture::Make(options.capture, &layout_, rings);
   if (!capture.ok()) return capture.status();
   capture_ = std::move(*capture);
-  for (uint32_t i = 0; i < options.writers; ++i) {
-    // Those that a loaded log had come first.
-    Writer* writer = log_->writer(i);
-    if (writer == nullptr) {
-      auto added = log_->AddWriter();
-      if (!added.ok()) return added.status();
-      writer = *added;
-    }
-    writers_.emplace_back([this, ring = rings[i], writer] { Write(ring, writer); });
+  return rings;
+}
+
+Status HostNode::SetUpCapture(const CaptureSettings& settings) {
+  return feed_ != nullptr ? feed_->Change(settings) : capture_->Change(settings);
+}
+
+CaptureTotals HostNode::captured() const {
+  if (feed_ == nullptr) {
+    CaptureTotals totals;
+    totals.Add(capture_->counters());
+    return totals;
   }
-  return {};
+  CaptureTotals totals = feed_->totals();
+  if (rows_gone_ > 0) totals.dropped["node_restarted"] += rows_gone_;
+  return totals;
 }
 
 void HostNode::Run(PacketSource* source, const std::atomic<bool>* stop) {
@@ -75,6 +109,7 @@ void HostNode::Write(RowRing* ring, Writer* writer) {
   while (true) {
     uint32_t rows = 0;
     if (const uint8_t* batch = ring->Front(&rows); batch != nullptr) {
+      ring->Take();
       writer->Append(batch, rows);
       ring->Pop();
       continue;

@@ -1,5 +1,6 @@
 // One host's MultiLog node: a source of packets, the thread that captures their headers, the writers, and the log.
 //
+//   monitor's process ════════▶ FeedReader's rings ──┐    (header_feed.h)
 //   source ─▶ HeaderCapture ─▶ RowRing… ─▶ a writer thread each ─▶ MultiLog ◀── NodeService (gRPC)
 #pragma once
 
@@ -11,7 +12,7 @@
 
 #include "monitors/source/packet_source.h"
 #include "multilog/multilog.h"
-#include "multilog/node/header_capture.h"
+#include "multilog/node/header_feed.h"
 
 namespace tapline::multilog {
 
@@ -24,6 +25,8 @@ struct NodeOptions {
   std::vector<std::string> indexes;
   StorageOptions storage;
   CaptureOptions capture;
+  // Where a monitor's process puts headers (header_feed.h); empty: Run() captures them.
+  std::string headers_from;
 };
 
 class HostNode {
@@ -32,19 +35,27 @@ class HostNode {
   ~HostNode();
 
   // Captures until the source ends, or `stop` is set; then the writers have taken all that was captured. The log goes
-  // on answering. REQUIRES: once.
+  // on answering. REQUIRES: once, and that headers don't come from elsewhere.
   void Run(PacketSource* source, const std::atomic<bool>* stop);
+
+  // The writers take no more: before the log is closed. What waits in a monitor's rings is for the next node.
+  void StopWriters();
+
+  // What is captured from now on. kInvalid for a filter that makes no sense.
+  Status SetUpCapture(const CaptureSettings& settings);
 
   const std::string& name() const { return name_; }
   const HeaderLayout& layout() const { return layout_; }
   MultiLog& log() { return *log_; }
   // Grows with each start.
   uint64_t incarnation() const { return incarnation_; }
-  const CaptureCounters& captured() const { return capture_->counters(); }
+  // packets = the log's rows, if it was empty, + rows in rings + sum of dropped
+  CaptureTotals captured() const;
 
  private:
   explicit HostNode(const NodeOptions& options);
   Status Start(const NodeOptions& options);
+  Result<std::vector<RowRing*>> MakeRings(const NodeOptions& options);
   void Write(RowRing* ring, Writer* writer);
 
   std::string name_;
@@ -53,6 +64,8 @@ class HostNode {
   std::unique_ptr<MultiLog> log_;
   std::vector<std::unique_ptr<RowRing>> rings_;
   std::unique_ptr<HeaderCapture> capture_;
+  std::unique_ptr<FeedReader> feed_;
+  uint64_t rows_gone_ = 0;  // that nodes before this one took, and of which its log knows nothing
   std::vector<std::thread> writers_;
   std::atomic<bool> stop_{false};
 };

@@ -34,6 +34,9 @@ std::string CheckFilter(const std::string& text) {
 ConfigTable TableOf(NodeConfig* config) {
   ConfigTable table;
   AddInputKeys(&table, config);
+  table.AddText(&config->headers_from, "headers_from", "DIR",
+                "instead of an input: headers from the monitor that writes to this directory of a tmpfs "
+                "(tapline-monitor --headers-to)");
   table.AddText(&config->filter, "filter", "EXPRESSION", "which headers are kept; empty: all", CheckFilter);
   table.AddText(&config->sample, "sample", "RATE", "share of the flows whose headers are kept", CheckRate);
   table.AddNumber(&config->frame_bytes, 0, HeaderLayout::kMostFrameBytes, "frame_bytes",
@@ -62,8 +65,19 @@ ConfigTable TableOf(NodeConfig* config) {
   return table;
 }
 
+namespace {
+
+tapline::Status ValidateSource(const NodeConfig& config) {
+  if (config.headers_from.empty()) return ValidateInput(config);
+  const bool other = !config.pcap.empty() || !config.interface.empty() || !config.vdev.empty() || !config.port.empty();
+  if (other) return tapline::Status::Usage("several inputs: --headers-from is one, and the only one");
+  return {};
+}
+
+}  // namespace
+
 tapline::Status Validate(const NodeConfig& config) {
-  if (tapline::Status status = ValidateInput(config); !status.ok()) return status;
+  if (tapline::Status status = ValidateSource(config); !status.ok()) return status;
   const HeaderLayout layout(config.frame_bytes, config.telemetry_hops);
   for (const std::string& field : config.index) {
     if (layout.schema().Find(field) == nullptr)
@@ -90,6 +104,7 @@ NodeOptions OptionsOf(const NodeConfig& config) {
   options.capture.hash_key = *HashKey::parse(config.hash_key);
   options.capture.sampling_rate = *RateOf(config.sample);
   options.capture.filter = config.filter;
+  options.headers_from = config.headers_from;
   return options;
 }
 

@@ -12,6 +12,9 @@
 namespace tapline::multilog {
 
 struct NodeConfig : InputConfig {
+  // Instead of an input of its own: where a monitor puts headers.
+  std::string headers_from;
+
   // What is kept of the packets.
   std::string filter;
   std::string sample = "1";

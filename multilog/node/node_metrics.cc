@@ -26,11 +26,11 @@ class Collector final : public prometheus::Collectable {
   explicit Collector(HostNode* node) : node_(node) {}
 
   std::vector<MetricFamily> Collect() const override {
-    const CaptureCounters& captured = node_->captured();
+    const CaptureTotals captured = node_->captured();
     const MultiLog::Statistics log = node_->log().statistics();
     const TriggerStatistics triggers = node_->log().trigger_statistics();
     std::vector<ClientMetric> dropped;
-    for (const auto& [reason, count] : captured.Dropped()) dropped.push_back(Metric(count, {{"reason", reason}}));
+    for (const auto& [reason, count] : captured.dropped) dropped.push_back(Metric(count, {{"reason", reason}}));
     if (log.dropped > 0) dropped.push_back(Metric(log.dropped, {{"reason", "memory_full"}}));
     std::vector<MetricFamily> families;
     const auto add = [&](const std::string& name, const char* help, MetricType type,
@@ -38,7 +38,7 @@ class Collector final : public prometheus::Collectable {
       families.push_back({"tapline_multilog_" + name, help, type, std::move(metrics)});
     };
     add("packets_total", "Packets that came, those that the source lost included", MetricType::Counter,
-        {Metric(captured.packets.load(std::memory_order_relaxed))});
+        {Metric(captured.packets)});
     add("rows_total", "Headers appended to the log", MetricType::Counter, {Metric(log.appended)});
     add("dropped_total", "Packets without a row, by reason", MetricType::Counter, std::move(dropped));
     add("removed_rows_total", "Rows that left for want of memory, or of age", MetricType::Counter,

@@ -15,7 +15,7 @@
 
 namespace tapline::multilog {
 
-class NodeService final : public v1::MultiLogNode::Service {
+class NodeService final : public v1::MultiLogNode::WithCallbackMethod_Snapshots<v1::MultiLogNode::Service> {
  public:
   explicit NodeService(HostNode* node);
   ~NodeService() override;
@@ -25,6 +25,7 @@ class NodeService final : public v1::MultiLogNode::Service {
 
   grpc::Status Attach(grpc::ServerContext*, const v1::AttachRequest*, grpc::ServerWriter<v1::NodeEvent>*) override;
   grpc::Status Describe(grpc::ServerContext*, const v1::DescribeRequest*, v1::NodeDescription*) override;
+  grpc::Status SetUpCapture(grpc::ServerContext*, const v1::CaptureRequest*, v1::CaptureReply*) override;
   grpc::Status Define(grpc::ServerContext*, const v1::Definition*, v1::DefineReply*) override;
   grpc::Status Remove(grpc::ServerContext*, const v1::RemoveRequest*, v1::RemoveReply*) override;
   grpc::Status Query(grpc::ServerContext*, const v1::QueryRequest*, grpc::ServerWriter<v1::RowBatch>*) override;
@@ -34,7 +35,10 @@ class NodeService final : public v1::MultiLogNode::Service {
   grpc::Status Freeze(grpc::ServerContext*, const v1::FreezeRequest*, v1::FreezeReply*) override;
   grpc::Status Unfreeze(grpc::ServerContext*, const v1::UnfreezeRequest*, v1::UnfreezeReply*) override;
 
+  grpc::ServerBidiReactor<v1::SnapshotCommand, v1::SnapshotAnswer>* Snapshots(grpc::CallbackServerContext*) override;
+
  private:
+  class SnapshotStream;
   // Alerts on their way to one who is attached. Bounded: the oldest go, counted.
   struct Listener {
     std::deque<v1::NodeAlert> alerts;
@@ -44,6 +48,8 @@ class NodeService final : public v1::MultiLogNode::Service {
   void FillCounters(v1::NodeCounters* counters);
   void FillDescription(v1::NodeDescription* description);
   Status DefineIn(const v1::Definition& definition);
+  grpc::Status BeginFreeze(const v1::FreezeRequest& request, v1::FreezeReply* reply);
+  grpc::Status EndFreeze(uint64_t id, v1::UnfreezeReply* reply);
   Result<Snapshot> SnapshotFor(const v1::QueryRequest& request);
   Result<Cursor> CursorFor(const v1::QueryRequest& request);
 
@@ -53,7 +59,7 @@ class NodeService final : public v1::MultiLogNode::Service {
   bool stopped_ = false;
   std::list<Listener> listeners_;
   uint64_t lost_alerts_ = 0;
-  // What was defined here, as it was said, in order.
+  // What was defined here, as it was said, in order; what a loaded log had comes first.
   std::vector<v1::Definition> definitions_;
 };
 

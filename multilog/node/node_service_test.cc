@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "monitors/source/file_source.h"
@@ -43,7 +44,7 @@ class NodeServiceTest : public ::testing::Test {
     EXPECT_TRUE(source.Start().ok());
     const std::atomic<bool> stop{false};
     node_->Run(&source, &stop);
-    return node_->captured().packets.load();
+    return node_->captured().packets;
   }
 
   uint64_t CountRows(const v1::QueryRequest& request, grpc::Status* status = nullptr) {
@@ -251,6 +252,119 @@ TEST_F(NodeServiceTest, MistakesAreNamed) {
   EXPECT_EQ(stub_->Remove(&context, remove, &reply).error_code(), grpc::StatusCode::NOT_FOUND);
   Freeze(1, &status);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(NodeServiceTest, DefinitionsOfALogThatIsThereAreListed) {
+  NodeOptions options;
+  options.memory_bytes = size_t{64} << 20;
+  options.storage.directory = ::testing::TempDir() + "tapline-definitions-" + std::to_string(getpid());
+  for (const bool first : {true, false}) {
+    auto node = std::move(*HostNode::Make(options));
+    NodeService service(node.get());
+    v1::Definition definition;
+    v1::DefineReply defined;
+    definition.mutable_filter()->set_name("web");
+    definition.mutable_filter()->set_expression("dst_port == 80");
+    if (first) {
+      EXPECT_TRUE(service.Define(nullptr, &definition, &defined).ok());
+    }
+    auto* aggregate = definition.mutable_aggregate();
+    aggregate->set_name("volume");
+    aggregate->set_filter("web");
+    aggregate->mutable_function()->set_function("SUM");
+    aggregate->mutable_function()->set_field("bytes");
+    if (first) {
+      EXPECT_TRUE(service.Define(nullptr, &definition, &defined).ok());
+    }
+    v1::NodeDescription description;
+    ASSERT_TRUE(service.Describe(nullptr, nullptr, &description).ok());
+    ASSERT_EQ(description.definitions_size(), 2);
+    EXPECT_EQ(description.definitions(0).filter().expression(), "dst_port == 80");
+    EXPECT_EQ(description.definitions(1).aggregate().name(), "volume");
+    EXPECT_EQ(description.definitions(1).aggregate().function().field(), "bytes");
+    EXPECT_TRUE(node->log().Close().ok());
+  }
+  std::filesystem::remove_all(options.storage.directory);
+}
+
+// A coordinator's stream: answers in order; what it froze does not outlive it.
+TEST_F(NodeServiceTest, SnapshotsOverOneStream) {
+  Capture();
+  grpc::Status status;
+  {
+    grpc::ClientContext context;
+    const auto stream = stub_->Snapshots(&context);
+    v1::SnapshotCommand freeze, unfreeze, nothing;
+    v1::SnapshotAnswer answer;
+    freeze.mutable_freeze()->set_expiry_ns(60'000'000'000);
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_TRUE(stream->Write(freeze) && stream->Read(&answer));
+      ASSERT_TRUE(answer.has_frozen());
+      EXPECT_EQ(answer.frozen().tails().incarnation(), node_->incarnation());
+      unfreeze.mutable_unfreeze()->set_id(answer.frozen().id());
+      ASSERT_TRUE(stream->Write(unfreeze) && stream->Read(&answer));
+      EXPECT_TRUE(answer.unfrozen().was_frozen());
+    }
+    ASSERT_TRUE(stream->Write(unfreeze) && stream->Read(&answer));
+    EXPECT_FALSE(answer.unfrozen().was_frozen());
+    ASSERT_TRUE(stream->Write(nothing) && stream->Read(&answer));
+    EXPECT_EQ(answer.refused().code(), grpc::StatusCode::INVALID_ARGUMENT);
+    ASSERT_TRUE(stream->Write(freeze) && stream->Read(&answer));
+    ASSERT_TRUE(answer.has_frozen());
+    ASSERT_TRUE(stream->Write(freeze) && stream->Read(&answer));
+    EXPECT_EQ(answer.refused().code(), grpc::StatusCode::FAILED_PRECONDITION);
+    context.TryCancel();
+  }
+  // Its coordinator has gone: long before the minute is over, another may freeze.
+  v1::FreezeReply frozen;
+  for (int i = 0; i < 1000 && frozen.id() == 0; ++i) {
+    frozen = Freeze(60'000'000'000, &status);
+    if (frozen.id() == 0) usleep(10'000);
+  }
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(Unfreeze(frozen.id()));
+}
+
+TEST_F(NodeServiceTest, WhatIsCapturedCanBeChanged) {
+  const auto set_up = [&](double rate, const std::string& filter) {
+    grpc::ClientContext context;
+    v1::CaptureRequest request;
+    v1::CaptureReply reply;
+    request.set_sampling_rate(rate);
+    request.set_filter(filter);
+    return stub_->SetUpCapture(&context, request, &reply).error_code();
+  };
+  EXPECT_EQ(set_up(0, ""), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(set_up(1, "dst_prt == 80"), grpc::StatusCode::INVALID_ARGUMENT);
+  ASSERT_EQ(set_up(1, "protocol == UDP && dst_port == 1"), grpc::StatusCode::OK);
+  Capture();
+  EXPECT_EQ(CountRows(Ask("")), 0u);
+  EXPECT_GT(Describe().counters().dropped().at("filtered"), 0u);
+}
+
+TEST_F(NodeServiceTest, StatesOfAggregatesAreOnlyWhatIsNotZero) {
+  Capture();
+  v1::AggregateRequest request;
+  request.mutable_function()->set_function("DISTINCT");
+  request.mutable_function()->set_field("src_port");
+  v1::AggregateReply reply;
+  const auto ask = [&] {
+    grpc::ClientContext context;
+    reply.Clear();
+    return stub_->Aggregate(&context, request, &reply).ok();
+  };
+  ASSERT_TRUE(ask());
+  EXPECT_FALSE(reply.has_state());
+  request.set_with_states(true);
+  ASSERT_TRUE(ask());
+  ASSERT_GT(reply.state().index_size(), 0);
+  EXPECT_EQ(reply.state().index_size(), reply.state().word_size());
+  for (const uint64_t word : reply.state().word()) EXPECT_NE(word, 0u);
+  request.mutable_function()->add_group_by("protocol");
+  ASSERT_TRUE(ask());
+  EXPECT_FALSE(reply.has_state());
+  ASSERT_GT(reply.groups_size(), 0);
+  EXPECT_GT(reply.groups(0).state().index_size(), 0);
 }
 
 // A client that takes nothing of a huge answer and goes: the node goes on.

@@ -26,7 +26,7 @@ def run(*arguments):
     return done.returncode, done.stdout, done.stderr
 
 
-class ProcessTest(unittest.TestCase):
+class NodeTestCase(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory(prefix="tapline-test-")
         self.addCleanup(self.directory.cleanup)
@@ -57,6 +57,8 @@ class ProcessTest(unittest.TestCase):
             time.sleep(0.05)
         self.fail(seen)
 
+
+class ProcessTest(NodeTestCase):
     def test_counts_every_packet_and_ends_cleanly(self):
         port = free_port()
         process = self.start("--pcap", CAPTURE, "--metrics", f"127.0.0.1:{port}")
@@ -116,6 +118,98 @@ class ProcessTest(unittest.TestCase):
             config.write(out)
         self.assertEqual(run("--config", file, "--dump")[1], out)
         self.assertIn("--frame-bytes", run("--help")[1])
+
+
+class FeedTest(NodeTestCase):
+    """Headers from a monitor, each side killed while the other runs. TAPLINE_MONITOR names the monitor."""
+    MONITOR = os.environ["TAPLINE_MONITOR"]
+
+    def setUp(self):
+        super().setUp()
+        self.feed = tempfile.TemporaryDirectory(prefix="tapline-test-", dir="/dev/shm")
+        self.addCleanup(self.feed.cleanup)
+        self.port = free_port()
+
+    def start_node(self, *arguments):
+        return self.start("--headers-from", self.feed.name, "--metrics", f"127.0.0.1:{self.port}", *arguments)
+
+    def monitor(self, *arguments):
+        process = subprocess.Popen([self.MONITOR, "--parser", "tcp_conn_time", "--output", "null", "--status", "json",
+                                    "--headers-to", self.feed.name, *arguments],
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        return process
+
+    def counters(self):
+        seen = self.metrics(self.port)
+        prefix = 'tapline_multilog_dropped_total{reason="'
+        dropped = {name[len(prefix):-2]: value for name, value in seen.items() if name.startswith(prefix)}
+        return seen["tapline_multilog_packets_total"], seen["tapline_multilog_rows_total"], dropped
+
+    def await_counters(self, condition):
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            packets, rows, dropped = self.counters()
+            if condition(packets, rows, dropped):
+                return packets, rows, dropped
+            time.sleep(0.05)
+        self.fail(f"{packets} packets, {rows} rows, {dropped}")
+
+    def await_balance(self, packets):
+        return self.await_counters(lambda seen, rows, dropped: seen == packets == rows + sum(dropped.values()))
+
+    def packets_of_capture(self):
+        monitor = self.monitor("--pcap", CAPTURE)
+        events = [json.loads(line) for line in monitor.stderr]
+        self.assertEqual(monitor.wait(30), 0)
+        end = [event for event in events if event["event"] == "end"][0]
+        return end["accounting"]["packets_received"]
+
+    def test_every_packet_of_the_monitor_is_a_row(self):
+        self.start_node()
+        packets = self.packets_of_capture()
+        _, rows, dropped = self.await_balance(packets)
+        self.assertEqual(dropped, {})
+        self.packets_of_capture()
+        _, again, _ = self.await_balance(2 * packets)
+        self.assertEqual(again, 2 * rows)
+
+    def test_a_monitor_that_is_killed(self):
+        self.start_node()
+        monitor = self.monitor("--pcap", CAPTURE, "--speed", "1x")
+        self.await_counters(lambda packets, rows, _: packets > 0 and rows > 0)
+        monitor.kill()
+        monitor.wait()
+        before, _, _ = self.counters()
+        packets = self.packets_of_capture()
+        _, rows, dropped = self.await_balance(before + packets)
+        self.assertLessEqual(set(dropped), {"monitor_restarted"})
+
+    def test_a_node_that_is_killed(self):
+        node = self.start_node()
+        packets = self.packets_of_capture()
+        self.await_balance(packets)
+        node.kill()
+        node.wait()
+        self.packets_of_capture()
+        self.start_node()
+        _, rows, dropped = self.await_balance(2 * packets)
+        self.assertEqual((rows, dropped), (packets, {"node_restarted": packets}))
+
+    def test_a_monitor_before_its_node(self):
+        monitor = self.monitor("--pcap", CAPTURE, "--speed", "1x")
+        while json.loads(monitor.stderr.readline())["event"] != "ready":
+            pass
+        time.sleep(0.2)
+        self.start_node()
+        _, _, dropped = self.await_counters(lambda packets, rows, _: packets > 0 and rows > 0)
+        self.assertIn("node_absent", dropped)
+
+    def test_an_input_of_its_own_as_well(self):
+        code, _, error = run("--headers-from", self.feed.name, "--pcap", CAPTURE)
+        self.assertEqual(code, 2)
+        self.assertIn("--headers-from", error)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@
 namespace tapline::multilog {
 namespace {
 
-constexpr uint64_t kMagic = 0x31474e4952574f52;  // "ROWRING1"
+constexpr uint64_t kMagic = 0x32474e4952574f52;  // "ROWRING2"
 constexpr size_t kLine = 64;
 constexpr uint64_t kMostBytes = uint64_t{1} << 32;
 
@@ -30,17 +30,19 @@ struct RowRing::Shared {
   std::atomic<uint64_t> closed;
   alignas(kLine) std::atomic<uint64_t> head;  // batches popped
   std::atomic<uint64_t> popped_rows;
+  std::atomic<uint64_t> taken_rows;
 };
 
 struct alignas(8) RowRing::Batch {
   uint64_t rows;
+  uint64_t end;  // rows ever committed, up to and with this batch
   uint8_t bytes[];
 };
 
 namespace {
 
 uint64_t BatchBytes(const RowRing::Shape& shape) {
-  return (8 + uint64_t{shape.row_bytes} * shape.batch_rows + kLine - 1) / kLine * kLine;
+  return (16 + uint64_t{shape.row_bytes} * shape.batch_rows + kLine - 1) / kLine * kLine;
 }
 
 Status Check(const RowRing::Shape& shape) {
@@ -116,6 +118,8 @@ Result<std::unique_ptr<RowRing>> RowRing::Attach(const std::string& path, uint32
   // Where the ones before left off.
   ring->next_ = shared->tail.load(std::memory_order_acquire);
   ring->first_ = ring->head_seen_ = shared->head.load(std::memory_order_acquire);
+  // One that died may have told of rows that nobody will see.
+  if (ring->next_ > 0) ring->shared_->committed_rows.store(ring->At(ring->next_ - 1)->end, std::memory_order_relaxed);
   return ring;
 }
 
@@ -130,9 +134,10 @@ uint8_t* RowRing::Reserve() {
 }
 
 void RowRing::Commit(uint32_t rows) {
+  const uint64_t end = shared_->committed_rows.load(std::memory_order_relaxed) + rows;
   At(next_)->rows = rows;
-  shared_->committed_rows.store(shared_->committed_rows.load(std::memory_order_relaxed) + rows,
-                                std::memory_order_relaxed);
+  At(next_)->end = end;
+  shared_->committed_rows.store(end, std::memory_order_relaxed);
   shared_->tail.store(++next_, std::memory_order_release);
 }
 
@@ -144,6 +149,13 @@ const uint8_t* RowRing::Front(uint32_t* rows) {
   Batch* batch = At(first_);
   *rows = static_cast<uint32_t>(std::min<uint64_t>(batch->rows, shape_.batch_rows));
   return batch->bytes;
+}
+
+void RowRing::Take() { shared_->taken_rows.store(At(first_)->end, std::memory_order_release); }
+
+void RowRing::SkipTaken() {
+  uint32_t rows = 0;
+  while (Front(&rows) != nullptr && At(first_)->end <= taken()) Pop();
 }
 
 void RowRing::Pop() {
@@ -159,6 +171,7 @@ bool RowRing::Ended() const {
 }
 
 uint64_t RowRing::committed() const { return shared_->committed_rows.load(std::memory_order_relaxed); }
+uint64_t RowRing::taken() const { return shared_->taken_rows.load(std::memory_order_acquire); }
 uint64_t RowRing::popped() const { return shared_->popped_rows.load(std::memory_order_relaxed); }
 uint64_t RowRing::dropped() const { return shared_->dropped_rows.load(std::memory_order_relaxed); }
 

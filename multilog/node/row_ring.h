@@ -2,7 +2,10 @@
 // memory that both map.
 //
 //   producer   Reserve() → rows written in place → Commit()      tail (release)
-//   consumer   Front() → Pop()                                   tail (acquire), the rows, then head (release)
+//   consumer   Front() → Take() → Pop()                          tail (acquire), the rows, then head (release)
+//
+// Either may die at any instruction, and another attach in its place: what was not committed is not there, and a batch
+// that was taken is not seen a second time.
 //
 // The memory is trusted to be written by our own programs, yet whatever stands in it, nobody reads or writes outside of
 // the ring: sizes are checked once, when it is attached, and kept apart; a batch's number of rows is clamped.
@@ -49,12 +52,17 @@ class RowRing {
 
   // Consumer: the oldest batch; null if there is none.
   const uint8_t* Front(uint32_t* rows);
+  // Consumer: that batch is counted as taken, whatever becomes of it. REQUIRES: Front() gave one.
+  void Take();
   void Pop();
+  // Consumer, once after Attach(): leaves out what the one before had taken and not popped.
+  void SkipTaken();
   // Consumer: Close() was called and all has been popped.
   bool Ended() const;
 
-  // Any: rows ever committed, popped, and not put in.
+  // Any: rows ever committed, taken, popped, and not put in.
   uint64_t committed() const;
+  uint64_t taken() const;
   uint64_t popped() const;
   uint64_t dropped() const;
 

@@ -1,0 +1,132 @@
+#include "monitors/headers/header_tap.h"
+
+#include <atomic>
+#include <chrono>
+
+namespace tapline {
+namespace {
+
+constexpr auto kLookEvery = std::chrono::milliseconds(100);
+constexpr auto kLaneAnswers = std::chrono::milliseconds(1);
+
+}  // namespace
+
+class HeaderTap::TappedSource final : public PacketSource {
+ public:
+  explicit TappedSource(std::unique_ptr<PacketSource> source) : source_(std::move(source)) {}
+
+  Status Start() override { return source_->Start(); }
+  void Stop() override {
+    Use(nullptr);
+    over_.store(true, std::memory_order_release);
+    source_->Stop();
+  }
+
+  Burst Poll(std::span<RawPacket> packets) override {
+    if (wanted_.load(std::memory_order_acquire) != used_.load(std::memory_order_relaxed))
+      Use(wanted_.load(std::memory_order_acquire));
+    const Burst burst = source_->Poll(packets);
+    multilog::HeaderCapture* const capture = used_.load(std::memory_order_relaxed);
+    if (capture == nullptr) {
+      missed_ += burst.packets;
+      return burst;
+    }
+    capture->Take(packets.first(burst.packets));
+    if (burst.packets == 0 || burst.ended) capture->Flush();
+    return burst;
+  }
+
+  Losses ReadLosses() override {
+    const Losses losses = source_->ReadLosses();
+    multilog::HeaderCapture* const capture = used_.load(std::memory_order_relaxed);
+    if (capture == nullptr) return losses;
+    capture->Lose(losses - losses_);
+    losses_ = losses;
+    return losses;
+  }
+
+  Status status() const override { return source_->status(); }
+  bool retains() const override { return source_->retains(); }
+  void Retain(void* buffer, uint16_t times) override { source_->Retain(buffer, times); }
+  void Release(std::span<void* const> buffers) override { source_->Release(buffers); }
+  bool live() const override { return source_->live(); }
+  std::optional<int64_t> IdleTimeNs() const override { return source_->IdleTimeNs(); }
+  std::optional<double> Fraction() const override { return source_->Fraction(); }
+
+  // The thread's side: from the next burst on. Returns when the one before is not used any more.
+  void Want(multilog::HeaderCapture* capture) {
+    wanted_.store(capture, std::memory_order_release);
+    if (capture != nullptr) return;
+    while (used_.load(std::memory_order_acquire) != nullptr && !over_.load(std::memory_order_acquire))
+      std::this_thread::sleep_for(kLaneAnswers);
+  }
+
+ private:
+  void Use(multilog::HeaderCapture* capture) {
+    if (multilog::HeaderCapture* before = used_.load(std::memory_order_relaxed)) before->Flush();
+    if (capture != nullptr) {
+      capture->WaitForRoom(!source_->live());
+      capture->MissedBefore(missed_);
+      missed_ = 0;
+    }
+    used_.store(capture, std::memory_order_release);
+  }
+
+  std::unique_ptr<PacketSource> source_;
+  std::atomic<multilog::HeaderCapture*> wanted_{nullptr};
+  std::atomic<multilog::HeaderCapture*> used_{nullptr};
+  std::atomic<bool> over_{false};
+  uint64_t missed_ = 0;  // packets that went by
+  Losses losses_;        // as far as a node was told
+};
+
+HeaderTap::HeaderTap(std::string directory, const HashKey& hash_key, std::function<void(const std::string&)> warn,
+                     std::vector<std::unique_ptr<PacketSource>>* sources)
+    : directory_(std::move(directory)), hash_key_(hash_key), warn_(std::move(warn)) {
+  for (auto& source : *sources) {
+    auto tap = std::make_unique<TappedSource>(std::move(source));
+    taps_.push_back(tap.get());
+    source = std::move(tap);
+  }
+}
+
+HeaderTap::~HeaderTap() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void HeaderTap::Start() {
+  Join();
+  thread_ = std::thread([this] {
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, kLookEvery, [this] { return stop_; })) Look();
+  });
+}
+
+void HeaderTap::Look() {
+  if (feed_ != nullptr && !feed_->Follow()) Leave();
+  if (feed_ == nullptr) Join();
+}
+
+void HeaderTap::Join() {
+  auto feed = multilog::FeedWriter::Join(directory_, static_cast<uint32_t>(taps_.size()), hash_key_);
+  if (!feed.ok()) {
+    if (warned_ != feed.status().message()) warn_("--headers-to: " + feed.status().message());
+    warned_ = feed.status().message();
+    return;
+  }
+  warned_.clear();
+  feed_ = std::move(*feed);
+  for (uint32_t lane = 0; lane < taps_.size(); ++lane) taps_[lane]->Want(feed_->capture(lane));
+}
+
+void HeaderTap::Leave() {
+  for (TappedSource* tap : taps_) tap->Want(nullptr);
+  feed_.reset();
+}
+
+}  // namespace tapline

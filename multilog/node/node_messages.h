@@ -1,0 +1,27 @@
+// Between the library's types and the messages of schema/multilog.proto.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <string>
+#include <vector>
+
+#include "multilog/multilog.h"
+#include "schema/multilog.pb.h"
+
+namespace tapline::multilog {
+
+grpc::Status ToGrpc(const Status& status);
+// Neither a whole nor a real number where there is none.
+void Fill(const Number& number, v1::NodeNumber* out);
+void Fill(const AggregateValue& value, const Schema& schema, const std::vector<std::string>& group_by,
+          v1::AggregateReply* reply);
+FunctionSpec SpecOf(const v1::AggregateFunction& function);
+QuerySpec SpecOf(const v1::QueryRequest& request);
+// kInvalid for a severity that is none.
+Result<TriggerSpec> SpecOf(const v1::Definition::Trigger& trigger);
+AggregateSpec SpecOf(const v1::Definition::StoredAggregate& aggregate);
+// What a log that was loaded had.
+std::vector<v1::Definition> DefinitionsOf(const MultiLog::Definitions& definitions);
+
+}  // namespace tapline::multilog

@@ -1,0 +1,121 @@
+// What a node's rows answer.
+#include "multilog/node/node_messages.h"
+#include "multilog/node/node_service.h"
+#include "multilog/node/pcapng_writer.h"
+
+namespace tapline::multilog {
+namespace {
+
+using grpc::ServerContext;
+
+constexpr size_t kPieceBytes = size_t{64} << 10;
+// What clients take of one message.
+constexpr size_t kMostReplyBytes = 4'000'000;
+
+// Calls take(row) for each row until it says no, the limit is reached, or the client has gone.
+template <typename Take>
+void ForEachRow(Cursor* cursor, uint64_t limit, const ServerContext& context, Take take) {
+  uint64_t left = limit == 0 ? UINT64_MAX : limit;
+  for (auto rows = cursor->Next(); !rows.empty() && !context.IsCancelled(); rows = cursor->Next()) {
+    for (const uint8_t* row : rows) {
+      if (left-- == 0 || !take(row)) return;
+    }
+  }
+}
+
+}  // namespace
+
+Result<Snapshot> NodeService::SnapshotFor(const v1::QueryRequest& request) {
+  Snapshot snapshot = node_->log().TakeSnapshot();
+  if (!request.has_at()) return snapshot;
+  if (request.at().incarnation() != node_->incarnation())
+    return Status(Code::kNotFound, "the snapshot is of an earlier start of this node; take a new one");
+  const std::vector<uint64_t> tails(request.at().rows().begin(), request.at().rows().end());
+  snapshot.CutTo(tails);
+  return snapshot;
+}
+
+Result<Cursor> NodeService::CursorFor(const v1::QueryRequest& request) {
+  auto snapshot = SnapshotFor(request);
+  if (!snapshot.ok()) return snapshot.status();
+  return node_->log().Query(SpecOf(request), std::move(*snapshot));
+}
+
+grpc::Status NodeService::Query(ServerContext* context, const v1::QueryRequest* request,
+                                grpc::ServerWriter<v1::RowBatch>* writer) {
+  auto cursor = CursorFor(*request);
+  if (!cursor.ok()) return ToGrpc(cursor.status());
+  const uint32_t row_bytes = node_->layout().row_bytes();
+  v1::RowBatch batch;
+  ForEachRow(&*cursor, request->limit(), *context, [&](const uint8_t* row) {
+    batch.mutable_rows()->append(reinterpret_cast<const char*>(row), row_bytes);
+    if (batch.rows().size() < kPieceBytes) return true;
+    const bool taken = writer->Write(batch);
+    batch.Clear();
+    return taken;
+  });
+  if (context->IsCancelled()) return grpc::Status::CANCELLED;
+  batch.set_unreadable_segments(cursor->statistics().unreadable);
+  writer->Write(batch);
+  return grpc::Status::OK;
+}
+
+grpc::Status NodeService::Pcapng(ServerContext* context, const v1::QueryRequest* request,
+                                 grpc::ServerWriter<v1::PcapngPiece>* writer) {
+  auto cursor = CursorFor(*request);
+  if (!cursor.ok()) return ToGrpc(cursor.status());
+  PcapngWriter file(&node_->layout(), node_->name());
+  v1::PcapngPiece piece;
+  const auto send = [&] {
+    piece.set_bytes(file.Take());
+    const bool taken = writer->Write(piece);
+    piece.Clear();
+    return taken;
+  };
+  ForEachRow(&*cursor, request->limit(), *context, [&](const uint8_t* row) {
+    file.Add(row);
+    piece.set_packets(piece.packets() + 1);
+    return file.pending_bytes() < kPieceBytes || send();
+  });
+  if (context->IsCancelled()) return grpc::Status::CANCELLED;
+  send();
+  return grpc::Status::OK;
+}
+
+grpc::Status NodeService::Aggregate(ServerContext*, const v1::AggregateRequest* request, v1::AggregateReply* reply) {
+  const Schema& schema = node_->layout().schema();
+  MultiLog& log = node_->log();
+  auto snapshot = SnapshotFor(request->query());
+  if (!snapshot.ok()) return ToGrpc(snapshot.status());
+  const QuerySpec spec = SpecOf(request->query());
+  if (request->stored().empty()) {
+    const FunctionSpec function = SpecOf(request->function());
+    auto value = log.Aggregate(spec, function, std::move(*snapshot), request->with_states());
+    if (!value.ok()) return ToGrpc(value.status());
+    Fill(*value, schema, function.group_by, reply);
+    if (reply->ByteSizeLong() <= kMostReplyBytes) return grpc::Status::OK;
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "the answer has more than 4 MB: ask for fewer groups"};
+  }
+  auto value = log.ReadAggregate(request->stored(), *snapshot, spec.time_low, spec.time_high);
+  if (!value.ok()) return ToGrpc(value.status());
+  std::vector<std::string> group_by;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const v1::Definition& each : definitions_) {
+      if (!each.has_aggregate() || each.aggregate().name() != request->stored()) continue;
+      const auto& names = each.aggregate().function().group_by();
+      group_by.assign(names.begin(), names.end());
+    }
+  }
+  Fill(*value, schema, group_by, reply);
+  return grpc::Status::OK;
+}
+
+grpc::Status NodeService::Explain(ServerContext*, const v1::QueryRequest* request, v1::ExplainReply* reply) {
+  auto text = node_->log().Explain(SpecOf(*request));
+  if (!text.ok()) return ToGrpc(text.status());
+  reply->set_text(*text);
+  return grpc::Status::OK;
+}
+
+}  // namespace tapline::multilog
