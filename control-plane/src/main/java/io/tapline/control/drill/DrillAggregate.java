@@ -16,46 +16,69 @@ import java.util.regex.Pattern;
  * A number over the headers of several nodes: which numbers each node is asked for, and how they
  * are put together.
  *
- * @param function COUNT, SUM, AVG, MIN, MAX, DISTINCT or QUANTILE
+ * @param function COUNT, SUM, AVG, MIN, MAX, STDEV, DISTINCT or QUANTILE
  * @param field what it is of; empty for COUNT
+ * @param quantile of QUANTILE, which: 0 to 1
  * @param groupBy fields, at most four
  */
-public record DrillAggregate(String function, String field, List<String> groupBy) {
+public record DrillAggregate(String function, String field, double quantile, List<String> groupBy) {
   private static final Pattern TEXT =
-      Pattern.compile("\\s*(\\w+)\\s*(?:\\(\\s*([\\w.]*)\\s*\\))?\\s*");
-  private static final List<String> MERGED = List.of("COUNT", "SUM", "AVG", "MIN", "MAX");
-  private static final List<String> OF_ONE_NODE = List.of("DISTINCT", "QUANTILE", "STDEV");
+      Pattern.compile(
+          "\\s*(\\w+)\\s*(?:\\(\\s*([\\w.\\[\\]]*)\\s*(?:,\\s*([0-9.]+)\\s*)?\\))?\\s*");
+  private static final List<String> OF_NUMBERS = List.of("COUNT", "SUM", "AVG", "MIN", "MAX");
+  private static final double MEDIAN = 0.5;
 
   /**
-   * Reads "SUM(bytes)" or "count".
+   * Reads "SUM(bytes)", "count" or "quantile(bytes, 0.99)".
    *
    * @throws DrillException if it is no such thing
    */
   public static DrillAggregate parse(String text, List<String> groupBy) throws DrillException {
     Matcher matcher = TEXT.matcher(text);
     String function = matcher.matches() ? matcher.group(1).toUpperCase(Locale.ROOT) : "";
-    if (!MERGED.contains(function) && !OF_ONE_NODE.contains(function)) {
+    if (!OF_NUMBERS.contains(function) && !Sketches.has(function)) {
       throw new DrillException(
           Kind.INVALID,
           "'"
               + text
-              + "' is no aggregate: give one of COUNT, SUM(field), AVG(field), MIN(field), MAX(field), STDEV(field), DISTINCT(field), QUANTILE(field)");
+              + "' is no aggregate: give one of COUNT, SUM(field), AVG(field), MIN(field), MAX(field), STDEV(field), DISTINCT(field), QUANTILE(field, 0.99)");
     }
     String field = matcher.group(2) == null ? "" : matcher.group(2);
     if (field.isEmpty() && !function.equals("COUNT")) {
       throw new DrillException(Kind.INVALID, function + " needs a field: " + function + "(bytes)");
     }
-    return new DrillAggregate(function, field, List.copyOf(groupBy));
+    return new DrillAggregate(
+        function, field, quantile(function, matcher.group(3)), List.copyOf(groupBy));
+  }
+
+  private static double quantile(String function, String text) throws DrillException {
+    if (text == null) {
+      return MEDIAN;
+    }
+    try {
+      double quantile = Double.parseDouble(text);
+      if (function.equals("QUANTILE") && quantile >= 0 && quantile <= 1) {
+        return quantile;
+      }
+    } catch (NumberFormatException e) {
+      // Said below.
+    }
+    throw new DrillException(
+        Kind.INVALID,
+        "'" + text + "': only QUANTILE takes a number, 0 to 1: QUANTILE(bytes, 0.99)");
   }
 
   /** As it is written: "SUM(bytes)". */
   public String text() {
+    if (function.equals("QUANTILE") && quantile != MEDIAN) {
+      return function + "(" + field + ", " + quantile + ")";
+    }
     return field.isEmpty() ? function : function + "(" + field + ")";
   }
 
-  /** Whether answers of several nodes can be put together. */
-  boolean isMergeable() {
-    return MERGED.contains(function);
+  /** Whether nodes tell states, not numbers, which are put together. */
+  boolean isOfStates() {
+    return Sketches.has(function);
   }
 
   /** What each node is asked for. */
@@ -77,13 +100,22 @@ public record DrillAggregate(String function, String field, List<String> groupBy
   static final class Sums {
     private final DrillAggregate aggregate;
     private final Map<List<String>, Double[]> byGroup = new LinkedHashMap<>();
+    private final Map<List<String>, long[]> states = new LinkedHashMap<>();
 
     Sums(DrillAggregate aggregate) {
       this.aggregate = aggregate;
     }
 
-    /** Adds what a node answered for that part. */
+    /**
+     * Adds what a node answered for that part.
+     *
+     * @throws IllegalArgumentException if it makes no sense; then nothing of it was added
+     */
     void add(int part, AggregateReply reply) {
+      if (aggregate.isOfStates()) {
+        addStates(reply);
+        return;
+      }
       if (aggregate.groupBy.isEmpty()) {
         add(part, List.of(), reply.getValuesList());
       }
@@ -93,6 +125,21 @@ public record DrillAggregate(String function, String field, List<String> groupBy
             group.getRest() ? List.of() : List.copyOf(group.getKeysList()),
             group.getValuesList());
       }
+    }
+
+    private void addStates(AggregateReply reply) {
+      Sketches kind = Sketches.valueOf(aggregate.function);
+      Map<List<String>, long[]> read = new LinkedHashMap<>();
+      if (aggregate.groupBy.isEmpty()) {
+        read.put(List.of(), kind.read(reply.getState()));
+      }
+      for (AggregateReply.Group group : reply.getGroupsList()) {
+        read.put(
+            group.getRest() ? List.of() : List.copyOf(group.getKeysList()),
+            kind.read(group.getState()));
+      }
+      read.forEach(
+          (group, state) -> kind.merge(states.computeIfAbsent(group, key -> kind.empty()), state));
     }
 
     private void add(int part, List<String> group, List<NodeNumber> values) {
@@ -126,6 +173,13 @@ public record DrillAggregate(String function, String field, List<String> groupBy
     /** By group, the keys in the order of the fields; the empty list for all others together. */
     Map<List<String>, Double> result() {
       Map<List<String>, Double> result = new LinkedHashMap<>();
+      states.forEach(
+          (group, state) -> {
+            Double value = Sketches.valueOf(aggregate.function).value(state, aggregate.quantile);
+            if (value != null) {
+              result.put(group, value);
+            }
+          });
       byGroup.forEach(
           (group, numbers) -> {
             if (numbers.length == 1) {

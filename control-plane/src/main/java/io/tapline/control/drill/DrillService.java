@@ -175,11 +175,6 @@ public final class DrillService implements AutoCloseable {
    */
   public Numbers numbers(DrillRequest request, DrillAggregate aggregate) throws DrillException {
     SnapshotVector snapshot = snapshot(request);
-    if (!aggregate.isMergeable() && snapshot.tails().size() > 1) {
-      throw new DrillException(
-          Kind.INVALID,
-          aggregate.function() + " can't be put together over several nodes yet: name one node");
-    }
     Map<String, String> missing = new LinkedHashMap<>(snapshot.missing());
     DrillAggregate.Sums sums = new DrillAggregate.Sums(aggregate);
     List<AggregateFunction> parts = aggregate.parts();
@@ -196,6 +191,7 @@ public final class DrillService implements AutoCloseable {
                           AggregateRequest.newBuilder()
                               .setFunction(function)
                               .setQuery(message(request, at))
+                              .setWithStates(aggregate.isOfStates())
                               .build(),
                           ANSWER)));
       for (Map.Entry<NodeClient, ListenableFuture<AggregateReply>> each : asked.entrySet()) {
@@ -203,6 +199,9 @@ public final class DrillService implements AutoCloseable {
           sums.add(part, Snapshots.result(each.getValue()));
         } catch (StatusRuntimeException e) {
           failed(each.getKey(), e, missing);
+        } catch (IllegalArgumentException e) {
+          missing.put(
+              each.getKey().name(), "gave an answer that makes no sense: " + e.getMessage());
         }
       }
     }

@@ -2,6 +2,7 @@ package io.tapline.control.drill;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.data.Percentage.withPercentage;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.util.concurrent.Futures;
@@ -17,6 +18,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -124,6 +126,51 @@ class DrillServiceTest {
     }
   }
 
+  /** What needs more of a node than its number. */
+  @Test
+  void statesOfSeveralNodesAreMerged() throws Exception {
+    List<ObjectNode> rows = both.headers(all("")).rows();
+    double[] bytes =
+        rows.stream().mapToDouble(row -> row.path("bytes").asDouble()).sorted().toArray();
+    double mean = Arrays.stream(bytes).average().getAsDouble();
+    double variance = Arrays.stream(bytes).map(each -> (each - mean) * (each - mean)).sum();
+    assertThat(number("STDEV(bytes)"))
+        .isCloseTo(Math.sqrt(variance / bytes.length), withPercentage(1e-6));
+    assertThat(number("QUANTILE(bytes)")).isCloseTo(bytes[bytes.length / 2], withPercentage(1.6));
+    assertThat(number("quantile(bytes, 0.9)"))
+        .isCloseTo(bytes[bytes.length * 9 / 10], withPercentage(1.6));
+    long ports = rows.stream().map(row -> row.path("src_port")).distinct().count();
+    assertThat(number("DISTINCT(src_port)")).isCloseTo(ports, withPercentage(7));
+  }
+
+  @Test
+  void statesOfGroupsAreMergedByGroup() throws Exception {
+    List<ObjectNode> rows = both.headers(all("")).rows();
+    Numbers numbers =
+        both.numbers(all(""), DrillAggregate.parse("DISTINCT(src_port)", List.of("dst_port")));
+    assertThat(numbers.missing()).isEmpty();
+    assertThat(numbers.groups())
+        .hasSizeGreaterThan(1)
+        .allSatisfy(
+            group ->
+                assertThat(group.getValue())
+                    .isCloseTo(
+                        rows.stream()
+                            .filter(
+                                row -> row.path("dst_port").asText().equals(group.getKey().get(0)))
+                            .map(row -> row.path("src_port"))
+                            .distinct()
+                            .count(),
+                        withPercentage(7)));
+  }
+
+  private static double number(String aggregate) throws DrillException {
+    return both.numbers(all(""), DrillAggregate.parse(aggregate, List.of()))
+        .groups()
+        .get(0)
+        .getValue();
+  }
+
   @Test
   void groupsOfSeveralNodesAreOne() throws Exception {
     Numbers numbers =
@@ -178,9 +225,10 @@ class DrillServiceTest {
         .hasMessageContaining("needs a field");
     assertThatThrownBy(() -> DrillAggregate.parse("median(bytes)", List.of()))
         .hasMessageContaining("median");
-    assertThatThrownBy(
-            () -> both.numbers(all(""), DrillAggregate.parse("DISTINCT(src_ip)", List.of())))
-        .hasMessageContaining("name one node");
+    assertThatThrownBy(() -> DrillAggregate.parse("QUANTILE(bytes, 1.5)", List.of()))
+        .hasMessageContaining("1.5");
+    assertThatThrownBy(() -> DrillAggregate.parse("SUM(bytes, 0.5)", List.of()))
+        .hasMessageContaining("only QUANTILE");
     assertThatThrownBy(() -> new DrillService(List.of()).headers(all("")))
         .hasMessageContaining("--multilog");
   }

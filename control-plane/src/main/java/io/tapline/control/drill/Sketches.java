@@ -1,0 +1,152 @@
+package io.tapline.control.drill;
+
+import io.tapline.schema.rpc.AggregateState;
+
+/**
+ * States of aggregates as nodes send them: arrays of 64-bit words that merge (schema/sketches.md,
+ * multilog/aggregate/function.h), and the numbers that they stand for.
+ */
+enum Sketches {
+  /** Count, mean, sum of squared distances from it, the latter two as doubles. */
+  STDEV(3) {
+    @Override
+    void merge(long[] into, long[] from) {
+      long a = into[0];
+      long b = from[0];
+      if (b == 0) {
+        return;
+      }
+      double count = (double) a + b;
+      double delta = real(from[1]) - real(into[1]);
+      double squares = real(into[2]) + real(from[2]) + delta * delta * a * b / count;
+      into[0] = a + b;
+      into[1] = Double.doubleToRawLongBits(real(into[1]) + delta * b / count);
+      into[2] = Double.doubleToRawLongBits(squares);
+    }
+
+    @Override
+    Double value(long[] state, double quantile) {
+      return state[0] == 0 ? null : Math.sqrt(Math.max(0, real(state[2]) / state[0]));
+    }
+
+    private static double real(long word) {
+      return Double.longBitsToDouble(word);
+    }
+  },
+
+  /** HyperLogLog of 2048 registers of a byte. */
+  DISTINCT(256) {
+    @Override
+    void merge(long[] into, long[] from) {
+      for (int i = 0; i < into.length; i++) {
+        long merged = 0;
+        for (int shift = 0; shift < Long.SIZE; shift += Byte.SIZE) {
+          merged |= Math.max(into[i] >>> shift & 255, from[i] >>> shift & 255) << shift;
+        }
+        into[i] = merged;
+      }
+    }
+
+    @Override
+    Double value(long[] state, double quantile) {
+      double registers = state.length * Long.BYTES;
+      double sum = 0;
+      double zeros = 0;
+      for (long word : state) {
+        for (int shift = 0; shift < Long.SIZE; shift += Byte.SIZE) {
+          int rank = (int) (word >>> shift & 255);
+          sum += Math.scalb(1.0, -rank);
+          zeros += rank == 0 ? 1 : 0;
+        }
+      }
+      double estimate = 0.7213 / (1 + 1.079 / registers) * registers * registers / sum;
+      return estimate <= 2.5 * registers && zeros > 0
+          ? registers * Math.log(registers / zeros)
+          : estimate;
+    }
+  },
+
+  /** Counters by power of two and its 32nds. */
+  QUANTILE(1920) {
+    private static final int SUBS = 32;
+
+    @Override
+    void merge(long[] into, long[] from) {
+      for (int i = 0; i < into.length; i++) {
+        into[i] += from[i];
+      }
+    }
+
+    @Override
+    Double value(long[] state, double quantile) {
+      long total = 0;
+      for (long counter : state) {
+        total += counter;
+      }
+      if (total == 0) {
+        return null;
+      }
+      long rank = (long) Math.min(quantile * total, total - 1.0);
+      long below = 0;
+      int counter = -1;
+      while (below <= rank) {
+        below += state[++counter];
+      }
+      double least = least(counter);
+      double next = counter + 1 < state.length ? least(counter + 1) : Math.scalb(1.0, Long.SIZE);
+      return least + Math.floor((next - least - 1) / 2);
+    }
+
+    private static double least(int counter) {
+      return counter < SUBS
+          ? counter
+          : Math.scalb((double) (SUBS + counter % SUBS), counter / SUBS - 1);
+    }
+  };
+
+  private final int words;
+
+  Sketches(int words) {
+    this.words = words;
+  }
+
+  /** Adds what another node counted. */
+  abstract void merge(long[] into, long[] from);
+
+  /** What it comes to; null if nothing was counted. */
+  abstract Double value(long[] state, double quantile);
+
+  /** Whether an aggregate of this name is merged by its state. */
+  static boolean has(String function) {
+    for (Sketches each : values()) {
+      if (each.name().equals(function)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  long[] empty() {
+    return new long[words];
+  }
+
+  /**
+   * The words.
+   *
+   * @throws IllegalArgumentException if these are none of this kind
+   */
+  long[] read(AggregateState state) {
+    long[] array = empty();
+    if (state.getIndexCount() != state.getWordCount()) {
+      throw new IllegalArgumentException("a state has as many indexes as words");
+    }
+    for (int i = 0; i < state.getIndexCount(); i++) {
+      int index = state.getIndex(i);
+      if (index < 0 || index >= words) {
+        throw new IllegalArgumentException("a state of " + name() + " has " + words + " words");
+      }
+      array[index] = state.getWord(i);
+    }
+    return array;
+  }
+}
