@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 BUILD := build
 JOBS ?= $(shell nproc)
 MVN := mvn -B -q
-JAVA_MODULES := schema placement query-compiler flink-jobs sim control-plane
+JAVA_MODULES := schema placement query-compiler sdn-app flink-jobs sim control-plane
 JAVA_SOURCES = $(shell find $(JAVA_MODULES) -path '*/target' -prune -o -type f \
   \( -name '*.java' -o -name '*.g4' -o -name '*.proto' -o -name pom.xml -o -path '*/src/main/resources/*' \) -print)
 export TAPLINE_CAPTURES ?= $(abspath ../shared/traces)

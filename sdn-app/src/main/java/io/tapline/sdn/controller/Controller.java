@@ -1,0 +1,299 @@
+package io.tapline.sdn.controller;
+
+import io.tapline.sdn.flow.Cookie;
+import io.tapline.sdn.flow.Flow;
+import io.tapline.sdn.flow.FlowAction;
+import io.tapline.sdn.flow.FlowMatch;
+import io.tapline.sdn.flow.ObservedFlow;
+import io.tapline.sdn.mirror.MirrorReport;
+import io.tapline.sdn.mirror.MirrorState;
+import io.tapline.sdn.mirror.NetworkAdapter;
+import io.tapline.sdn.openflow.OpenFlowServer;
+import io.tapline.sdn.topology.Lldp;
+import io.tapline.sdn.topology.SwitchPort;
+import java.io.IOException;
+import java.security.SecureRandom;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tapline's OpenFlow controller. All of its state belongs to one thread, that of {@link
+ * OpenFlowServer}; its public methods may be called from any other.
+ *
+ * <p>It keeps nothing on disk: what it must know after a restart it reads from the switches' own
+ * flows, and until links are heard of again it leaves forwarding as it finds it.
+ */
+public final class Controller implements NetworkAdapter {
+  private static final Logger LOG = LoggerFactory.getLogger(Controller.class);
+  private static final int KEY_BYTES = 32;
+  private static final int MOST_ASKED_A_ROUND = 64;
+  private static final int HELLOS_BEFORE_ASKING = 5;
+
+  private final ControllerOptions options;
+  private final Counters counters = new Counters();
+  private final NetworkView view;
+  private final Discovery discovery;
+  private final Forwarder forwarder;
+  private final Mirroring mirroring;
+  private final OpenFlowServer server;
+  private long lastHelloNs;
+  private long hellos;
+
+  private Controller(ControllerOptions options) throws IOException {
+    long nowNs = System.nanoTime();
+    byte[] key = new byte[KEY_BYTES];
+    new SecureRandom().nextBytes(key);
+    this.options = options;
+    this.view = new NetworkView(options, nowNs);
+    this.discovery = new Discovery(new Lldp(key), view.links, view.hosts, view, counters, nowNs);
+    this.forwarder =
+        new Forwarder(view.switches, view.links, view.hosts, counters, options.epoch());
+    this.mirroring = new Mirroring(view, options.map(), options.epoch());
+    this.server = OpenFlowServer.start(options.address(), new Events(), counters, options.limits());
+  }
+
+  /** Starts one. */
+  public static Controller start(ControllerOptions options) throws IOException {
+    return new Controller(options);
+  }
+
+  public int port() {
+    return server.port();
+  }
+
+  public Counters counters() {
+    return counters;
+  }
+
+  @Override
+  public void mirror(MirrorState wanted) {
+    server.ask(
+        () -> {
+          mirroring.want(wanted);
+          return null;
+        });
+  }
+
+  @Override
+  public MirrorReport report() {
+    return server.ask(mirroring::report);
+  }
+
+  public ControllerStatus status() {
+    return server.ask(
+        () ->
+            StatusReport.of(
+                view,
+                mirroring,
+                view.isSettled() && forwarder.isUpToDate() && view.isConfirmed(),
+                counters.all()));
+  }
+
+  /** The ports by which a packet from a switch goes to a host; empty if it does not. */
+  public List<SwitchPort> route(long datapath, long mac) {
+    return server.ask(() -> forwarder.trees().route(datapath, mac));
+  }
+
+  /** Ends it; switches keep their flows and forward as before. */
+  @Override
+  public void close() {
+    server.close();
+  }
+
+  private void send(Collection<Order> orders) {
+    for (Order order : orders) {
+      SwitchState to = view.switches.get(order.datapath());
+      if (to != null && to.isConnected()) {
+        to.send(List.of(order.message()));
+      }
+    }
+  }
+
+  private void changed() {
+    forwarder.changed();
+  }
+
+  /** Says hello out of every port, and asks for hosts that the inventory knows and nobody saw. */
+  private void discover() {
+    if (view.nowNs - lastHelloNs < options.helloNs()) {
+      return;
+    }
+    lastHelloNs = view.nowNs;
+    for (SwitchPort port : view.up()) {
+      send(List.of(discovery.hello(port, view.nowNs)));
+    }
+    if (view.isSettled() && hellos++ % HELLOS_BEFORE_ASKING == 0) {
+      Collection<SwitchPort> edges = view.edges();
+      options.map().addresses().values().stream()
+          .flatMap(List::stream)
+          .filter(address -> view.hosts.byIp(address).isEmpty())
+          .limit(MOST_ASKED_A_ROUND)
+          .forEach(address -> send(discovery.ask(address, under(address, edges))));
+    }
+  }
+
+  private Collection<SwitchPort> under(int address, Collection<SwitchPort> edges) {
+    Long pinned = options.map().switchOfAddress().get(address);
+    return pinned == null
+        ? edges
+        : edges.stream().filter(port -> port.datapath() == pinned).toList();
+  }
+
+  /** Hosts that were known before this controller began: their flows are there. */
+  private void recoverHosts() {
+    Predicate<Flow> toPort =
+        flow ->
+            Cookie.is(Cookie.Kind.FORWARD, flow.cookie())
+                && flow.match().ethDst() != FlowMatch.ANY_MAC
+                && flow.actions().size() == 1;
+    for (SwitchState each : view.switches.values()) {
+      each.flows().values().stream().filter(toPort).forEach(flow -> recover(each.datapath, flow));
+    }
+  }
+
+  private void recover(long datapath, Flow flow) {
+    if (flow.actions().get(0) instanceof FlowAction.Output output) {
+      SwitchPort at = new SwitchPort(datapath, output.port());
+      if (view.isEdge(at)) {
+        view.hosts.recover(flow.match().ethDst(), at);
+      }
+    }
+  }
+
+  /** What switches say. */
+  private final class Events implements SwitchListener {
+    private boolean recovered;
+
+    /** Hosts are elsewhere, maybe monitors', too. */
+    private boolean mirrorStale;
+
+    @Override
+    public boolean connected(SwitchConnection connection, List<PortState> ports) {
+      Map<String, Long> known = options.map().datapaths();
+      if (!known.isEmpty() && !known.containsValue(connection.datapath())) {
+        counters.add(Counter.UNKNOWN_DATAPATHS);
+        return false;
+      }
+      view.nowNs = System.nanoTime();
+      SwitchState state = view.arrive(connection, ports);
+      if (state == null) {
+        counters.add(Counter.DUPLICATE_DATAPATHS);
+        return false;
+      }
+      LOG.debug("switch {} has come from {}", mirroring.name(state.datapath), connection.remote());
+      recovered = false;
+      state.nextReadNs = view.nowNs + options.readNs();
+      state.ask();
+      changed();
+      return true;
+    }
+
+    @Override
+    public void disconnected(SwitchConnection connection) {
+      SwitchState state = view.switches.get(connection.datapath());
+      if (state != null && state.connection == connection) {
+        LOG.debug("switch {} is gone", mirroring.name(state.datapath));
+        state.connection = null;
+        state.goneSinceNs = System.nanoTime();
+      }
+    }
+
+    private SwitchState of(SwitchConnection connection) {
+      return view.switches.get(connection.datapath());
+    }
+
+    @Override
+    public void packetIn(SwitchConnection connection, int port, byte[] frame) {
+      view.nowNs = System.nanoTime();
+      SwitchState.Port at = of(connection).ports.get(port);
+      if (at == null || !at.packetIns.take(view.nowNs)) {
+        counters.add(Counter.PACKET_INS_DROPPED);
+        return;
+      }
+      Discovery.Result result =
+          discovery.packetIn(new SwitchPort(connection.datapath(), port), frame, view.nowNs);
+      send(result.orders());
+      if (result.changed()) {
+        changed();
+        mirrorStale = true;
+      }
+    }
+
+    @Override
+    public void portChanged(SwitchConnection connection, PortState port) {
+      view.nowNs = System.nanoTime();
+      SwitchState state = of(connection);
+      if (view.portChanged(state, port)) {
+        changed();
+        mirrorStale = true;
+      } else if (port.up()) {
+        SwitchPort up = new SwitchPort(state.datapath, port.number());
+        send(List.of(discovery.hello(up, view.nowNs)));
+      }
+    }
+
+    @Override
+    public void flows(SwitchConnection connection, List<ObservedFlow> flows) {
+      SwitchState state = of(connection);
+      boolean again = state.read;
+      if (!state.take(flows)) {
+        return;
+      }
+      if (mirroring.repair(state)) {
+        counters.add(Counter.REPAIRS, again ? 1 : 0);
+      } else {
+        state.lastError = "";
+      }
+      changed();
+    }
+
+    @Override
+    public void portCounters(SwitchConnection connection, List<PortCounters> all) {
+      SwitchState state = of(connection);
+      for (PortCounters each : all) {
+        SwitchState.Port port = state.ports.get(each.port());
+        if (port != null) {
+          port.counters = each;
+        }
+      }
+    }
+
+    @Override
+    public void refused(SwitchConnection connection, String error) {
+      SwitchState state = of(connection);
+      LOG.debug("switch {}: {}", mirroring.name(state.datapath), error);
+      state.lastError = error;
+      state.nextReadNs = Math.min(state.nextReadNs, System.nanoTime() + options.readNs() / 5);
+    }
+
+    @Override
+    public void tick() {
+      view.nowNs = System.nanoTime();
+      if (view.expire()) {
+        changed();
+      }
+      discover();
+      for (SwitchState each : view.switches.values()) {
+        if (each.isConnected() && view.nowNs >= each.nextReadNs) {
+          each.nextReadNs = view.nowNs + options.readNs();
+          each.ask();
+        }
+      }
+      if (mirrorStale) {
+        mirrorStale = false;
+        view.switches.values().forEach(mirroring::repair);
+      }
+      if (view.isSettled() && !recovered && view.isRead()) {
+        recovered = true;
+        recoverHosts();
+      }
+      if (view.isSettled() && recovered) {
+        forwarder.advance(view.nowNs);
+      }
+    }
+  }
+}

@@ -1,0 +1,46 @@
+package io.tapline.sdn.controller;
+
+import java.net.InetSocketAddress;
+import java.time.Instant;
+
+/**
+ * How a controller runs.
+ *
+ * @param address to listen on; port 0 takes a free one
+ * @param epoch in the cookies of what it installs: later controllers have higher ones
+ * @param settleNs how long after a new switch routes are worked out, and a port is up before hosts
+ *     are believed to be behind it
+ * @param readNs how often a switch's flows and counters are read
+ * @param keepNs how long the links of a switch that is gone are taken to work on
+ */
+public record ControllerOptions(
+    InetSocketAddress address,
+    NetworkMap map,
+    Limits limits,
+    long epoch,
+    long settleNs,
+    long helloNs,
+    long readNs,
+    long keepNs) {
+
+  public static ControllerOptions of(InetSocketAddress address, NetworkMap map) {
+    return new ControllerOptions(
+        address,
+        map,
+        Limits.DEFAULT,
+        Instant.now().getEpochSecond(),
+        2_500_000_000L,
+        1_000_000_000L,
+        10_000_000_000L,
+        30_000_000_000L);
+  }
+
+  public ControllerOptions with(Limits other) {
+    return new ControllerOptions(address, map, other, epoch, settleNs, helloNs, readNs, keepNs);
+  }
+
+  /** For tests and benchmarks: other times. */
+  public ControllerOptions withTimes(long settle, long hello, long read) {
+    return new ControllerOptions(address, map, limits, epoch, settle, hello, read, keepNs);
+  }
+}

@@ -1,0 +1,199 @@
+package io.tapline.sdn.controller;
+
+import io.tapline.sdn.flow.FlowMatch;
+import io.tapline.sdn.flow.SwitchMessage.PacketOut;
+import io.tapline.sdn.topology.Arp;
+import io.tapline.sdn.topology.Host;
+import io.tapline.sdn.topology.HostTable;
+import io.tapline.sdn.topology.LinkTable;
+import io.tapline.sdn.topology.Lldp;
+import io.tapline.sdn.topology.SwitchPort;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * What frames tell of the network, and the frames that answer them. ARP never crosses a link: it is
+ * answered from what is known, or asked at all edge ports. Sends nothing itself.
+ */
+public final class Discovery {
+  /** Who asks for hosts in the controller's name; locally administered. */
+  private static final long OWN_MAC = 0x0e7a_9100_0001L;
+
+  private static final int ETHER_TYPE_AT = 12;
+  private static final double FLOODS_TO_SWITCHES_PER_SECOND = 5000;
+  private static final int MOST_ASKED = 4096;
+  private static final long ASK_AGAIN_NS = 500_000_000L;
+
+  private final Lldp lldp;
+  private final LinkTable links;
+  private final HostTable hosts;
+  private final Ports ports;
+  private final Counters counters;
+  private final TokenBucket floods;
+  private final Map<Integer, Long> askedNs =
+      new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Integer, Long> eldest) {
+          return size() > MOST_ASKED;
+        }
+      };
+
+  /**
+   * What came of a frame.
+   *
+   * @param changed whether routes may be others now
+   */
+  public record Result(List<Order> orders, boolean changed) {
+    private static final Result NOTHING = new Result(List.of(), false);
+  }
+
+  public Discovery(
+      Lldp lldp, LinkTable links, HostTable hosts, Ports ports, Counters counters, long nowNs) {
+    this.lldp = lldp;
+    this.links = links;
+    this.hosts = hosts;
+    this.ports = ports;
+    this.counters = counters;
+    this.floods = new TokenBucket(FLOODS_TO_SWITCHES_PER_SECOND, nowNs);
+  }
+
+  /** A frame that arrived at a port. */
+  public Result packetIn(SwitchPort at, byte[] frame, long nowNs) {
+    int etherType =
+        frame.length < ETHER_TYPE_AT + 2
+            ? 0
+            : (frame[ETHER_TYPE_AT] & 0xff) << 8 | frame[ETHER_TYPE_AT + 1] & 0xff;
+    if (etherType == FlowMatch.LLDP) {
+      return lldp(at, lldp.read(frame), nowNs);
+    } else if (etherType == FlowMatch.ARP && ports.isEdge(at)) {
+      Arp arp = Arp.read(frame).orElse(null);
+      if (arp == null) {
+        counters.add(Counter.ARP_MALFORMED);
+        return Result.NOTHING;
+      }
+      return arp(at, arp, nowNs);
+    }
+    counters.add(Counter.PACKET_INS_IGNORED);
+    return Result.NOTHING;
+  }
+
+  private Result lldp(SwitchPort at, Lldp.Heard heard, long nowNs) {
+    if (heard.kind() != Lldp.Kind.OURS) {
+      counters.add(
+          heard.kind() == Lldp.Kind.FORGED ? Counter.LLDP_FORGED : Counter.PACKET_INS_IGNORED);
+      return Result.NOTHING;
+    }
+    if (isHosts(at) || isHosts(heard.from())) {
+      counters.add(Counter.LLDP_CONFLICTS);
+      return Result.NOTHING;
+    }
+    LinkTable.Outcome outcome = links.heard(heard.from(), at, heard.sentNs(), nowNs);
+    switch (outcome) {
+      case STALE -> counters.add(Counter.LLDP_STALE);
+      case CONFLICT -> counters.add(Counter.LLDP_CONFLICTS);
+      default -> {}
+    }
+    return new Result(List.of(), outcome == LinkTable.Outcome.NEW);
+  }
+
+  /** Whether a host has spoken there: what it then says to be a switch is carried there. */
+  private boolean isHosts(SwitchPort port) {
+    return hosts.isTaken(port);
+  }
+
+  private Result arp(SwitchPort at, Arp arp, long nowNs) {
+    if (arp.senderMac() != arp.ethernetSource()) {
+      counters.add(Counter.ARP_SPOOFED);
+      return Result.NOTHING;
+    }
+    boolean changed = false;
+    if (arp.senderIp() != 0) {
+      HostTable.Answer answer = hosts.claim(arp.senderMac(), arp.senderIp(), at, nowNs);
+      switch (answer.verdict()) {
+        case ASK -> {
+          return new Result(List.of(probe(answer.holder().get(), arp.senderIp())), false);
+        }
+        case WAIT -> {
+          return Result.NOTHING;
+        }
+        case SPOOFED -> counters.add(Counter.ARP_SPOOFED);
+        case TOO_MANY -> counters.add(Counter.HOSTS_REFUSED);
+        case LEARNED -> changed = true;
+        default -> {}
+      }
+      boolean believed =
+          hosts.byIp(arp.senderIp()).filter(host -> host.at().equals(at)).isPresent();
+      if (!believed) {
+        return Result.NOTHING;
+      }
+    }
+    boolean announced = arp.senderIp() == arp.targetIp();
+    return new Result(announced ? List.of() : passedOn(at, arp, nowNs), changed);
+  }
+
+  private static Order probe(Host holder, int ip) {
+    return out(holder.at(), Arp.request(OWN_MAC, 0, ip).frame(holder.mac()));
+  }
+
+  private static Order out(SwitchPort port, byte[] frame) {
+    return new Order(port.datapath(), new PacketOut(List.of(port.port()), frame));
+  }
+
+  private List<Order> passedOn(SwitchPort at, Arp arp, long nowNs) {
+    if (arp.operation() == Arp.REPLY) {
+      return hosts
+          .byMac(arp.targetMac())
+          .map(host -> List.of(out(host.at(), arp.frame())))
+          .orElse(List.of());
+    }
+    Optional<Host> target = hosts.byIp(arp.targetIp());
+    if (target.isPresent()) {
+      counters.add(Counter.ARP_ANSWERED);
+      return target.get().at().equals(at)
+          ? List.of()
+          : List.of(out(at, arp.answeredBy(target.get().mac()).frame()));
+    }
+    return flooded(at, arp, nowNs);
+  }
+
+  private List<Order> flooded(SwitchPort at, Arp arp, long nowNs) {
+    Long asked = askedNs.get(arp.targetIp());
+    boolean room = asked == null || nowNs - asked > ASK_AGAIN_NS;
+    for (int i = 0; room && i < ports.switches(); i++) {
+      room = floods.take(nowNs);
+    }
+    if (!room) {
+      counters.add(Counter.ARP_FLOODS_DROPPED);
+      return List.of();
+    }
+    askedNs.put(arp.targetIp(), nowNs);
+    counters.add(Counter.ARP_FLOODED);
+    return outOf(ports.edges().stream().filter(port -> !port.equals(at)).toList(), arp.frame());
+  }
+
+  /** Asks for an address at ports. */
+  public List<Order> ask(int ip, Collection<SwitchPort> where) {
+    return outOf(where, Arp.request(OWN_MAC, 0, ip).frame());
+  }
+
+  private static List<Order> outOf(Collection<SwitchPort> where, byte[] frame) {
+    Map<Long, List<Integer>> bySwitch = new TreeMap<>();
+    where.forEach(
+        port ->
+            bySwitch.computeIfAbsent(port.datapath(), key -> new ArrayList<>()).add(port.port()));
+    List<Order> orders = new ArrayList<>();
+    bySwitch.forEach(
+        (datapath, numbers) -> orders.add(new Order(datapath, new PacketOut(numbers, frame))));
+    return orders;
+  }
+
+  /** The frame by which the switch behind a port is found. */
+  public Order hello(SwitchPort port, long nowNs) {
+    return out(port, lldp.frame(port, nowNs));
+  }
+}

@@ -1,0 +1,105 @@
+package io.tapline.sdn.controller;
+
+import io.tapline.sdn.flow.Cookie;
+import io.tapline.sdn.flow.Flow;
+import io.tapline.sdn.flow.SwitchMessage.FlowMod;
+import io.tapline.sdn.forwarding.Rollout;
+import io.tapline.sdn.forwarding.Trees;
+import io.tapline.sdn.mirror.MirrorFlows;
+import io.tapline.sdn.topology.HostTable;
+import io.tapline.sdn.topology.LinkTable;
+import java.util.ArrayDeque;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+
+/** Keeps forwarding as the trees say: one change at a time, round after round. */
+final class Forwarder {
+  private static final long ROUND_NS = 5_000_000_000L;
+
+  private final Map<Long, SwitchState> switches;
+  private final LinkTable links;
+  private final HostTable hosts;
+  private final Counters counters;
+  private final long epoch;
+  private Queue<Map<Long, List<FlowMod>>> rounds = new ArrayDeque<>();
+  private Trees trees = Trees.of(List.of(), List.of());
+  private int round;
+  private int waiting;
+  private long roundBeganNs;
+  private boolean stale = true;
+
+  Forwarder(
+      Map<Long, SwitchState> switches,
+      LinkTable links,
+      HostTable hosts,
+      Counters counters,
+      long epoch) {
+    this.switches = switches;
+    this.links = links;
+    this.hosts = hosts;
+    this.counters = counters;
+    this.epoch = epoch;
+  }
+
+  /** Links, hosts or a switch's flows are not as they were. */
+  void changed() {
+    stale = true;
+  }
+
+  boolean isUpToDate() {
+    return !stale && rounds.isEmpty() && waiting == 0;
+  }
+
+  Trees trees() {
+    return trees;
+  }
+
+  /** Begins what is to do, or goes on with it. */
+  void advance(long nowNs) {
+    if (waiting > 0 && nowNs - roundBeganNs > ROUND_NS) {
+      counters.add(Counter.BARRIER_TIMEOUTS);
+      round++;
+      waiting = 0;
+    }
+    if (waiting == 0 && rounds.isEmpty() && stale) {
+      stale = false;
+      trees = Trees.of(links.links(), hosts.hosts());
+      rounds = new ArrayDeque<>(Rollout.rounds(forwarding(), trees, epoch));
+    }
+    while (waiting == 0 && !rounds.isEmpty()) {
+      begin(rounds.remove(), nowNs);
+    }
+  }
+
+  private Map<Long, Collection<Flow>> forwarding() {
+    Map<Long, Collection<Flow>> flows = new HashMap<>();
+    for (SwitchState each : switches.values()) {
+      if (each.isReady()) {
+        flows.put(each.datapath, each.flows().values().stream().filter(Forwarder::isOwn).toList());
+      }
+    }
+    return flows;
+  }
+
+  /** Ours for forwarding, and whatever else is in that table. */
+  static boolean isOwn(Flow flow) {
+    return Cookie.isOurs(flow.cookie())
+        ? Cookie.is(Cookie.Kind.FORWARD, flow.cookie())
+        : flow.table() == MirrorFlows.FORWARDING_TABLE;
+  }
+
+  private void begin(Map<Long, List<FlowMod>> mods, long nowNs) {
+    int number = ++round;
+    roundBeganNs = nowNs;
+    List<SwitchState> told =
+        mods.keySet().stream().map(switches::get).filter(s -> s != null && s.isReady()).toList();
+    waiting = told.size();
+    for (SwitchState each : told) {
+      each.send(mods.get(each.datapath));
+      each.connection.afterAll(() -> waiting -= number == round ? 1 : 0);
+    }
+  }
+}

@@ -1,0 +1,139 @@
+package io.tapline.sdn.controller;
+
+import io.tapline.compiler.rules.RuleTable;
+import io.tapline.sdn.flow.Cookie;
+import io.tapline.sdn.flow.Flow;
+import io.tapline.sdn.flow.FlowDifference;
+import io.tapline.sdn.forwarding.BaseFlows;
+import io.tapline.sdn.mirror.MirrorFlows;
+import io.tapline.sdn.mirror.MirrorPort;
+import io.tapline.sdn.mirror.MirrorReport;
+import io.tapline.sdn.mirror.MirrorState;
+import io.tapline.sdn.topology.Host;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/** Keeps the first table of each switch: what all have, and what is mirrored. */
+final class Mirroring {
+  private final NetworkView view;
+  private final NetworkMap map;
+  private final long epoch;
+  private final Map<Long, String> names = new HashMap<>();
+  private MirrorState wanted = MirrorState.NOTHING;
+
+  Mirroring(NetworkView view, NetworkMap map, long epoch) {
+    this.view = view;
+    this.map = map;
+    this.epoch = epoch;
+    map.datapaths().forEach((name, datapath) -> names.put(datapath, name));
+  }
+
+  /** As the inventory calls it, or its number. */
+  String name(long datapath) {
+    return names.getOrDefault(datapath, "%016x".formatted(datapath));
+  }
+
+  void want(MirrorState state) {
+    wanted = state;
+    view.switches.values().forEach(this::repair);
+  }
+
+  /**
+   * Makes a switch's first table what it should be.
+   *
+   * @return whether it was not
+   */
+  boolean repair(SwitchState each) {
+    if (!each.isReady()) {
+      return false;
+    }
+    List<Flow> flows = new ArrayList<>(BaseFlows.of(epoch));
+    flows.addAll(mirrored(each.datapath).flows());
+    List<Flow> has = each.flows().values().stream().filter(flow -> !Forwarder.isOwn(flow)).toList();
+    FlowDifference difference = FlowDifference.between(has, flows);
+    each.blocked = difference.blocked();
+    if (difference.messages().isEmpty()) {
+      return false;
+    }
+    each.send(difference.messages());
+    return true;
+  }
+
+  private MirrorFlows.Result mirrored(long datapath) {
+    String name = name(datapath);
+    RuleTable table = wanted.tables().getOrDefault(name, RuleTable.empty());
+    Map<String, MirrorPort> ports = new HashMap<>();
+    if (!table.rules().isEmpty()) {
+      wanted
+          .monitors()
+          .forEach(
+              (monitor, host) ->
+                  port(name, datapath, host).ifPresent(port -> ports.put(monitor, port)));
+    }
+    return MirrorFlows.of(table, ports, epoch);
+  }
+
+  private Optional<MirrorPort> port(String name, long datapath, String host) {
+    MirrorPort given = map.monitorPorts().getOrDefault(name, Map.of()).get(host);
+    if (given != null) {
+      return Optional.of(given);
+    }
+    return map.addresses().getOrDefault(host, List.of()).stream()
+        .flatMap(address -> view.hosts.byIp(address).stream())
+        .map(Host::at)
+        .filter(at -> at.datapath() == datapath)
+        .map(at -> MirrorPort.direct(at.port()))
+        .findFirst();
+  }
+
+  MirrorReport report() {
+    SortedMap<String, Integer> rules = new TreeMap<>();
+    List<String> missing = new ArrayList<>();
+    for (SwitchState each : view.switches.values()) {
+      int count = (int) each.count(Cookie.Kind.MIRROR);
+      if (count > 0) {
+        rules.put(name(each.datapath), count);
+      }
+      if (!each.lastError.isEmpty()) {
+        missing.add("switch %s: %s".formatted(name(each.datapath), each.lastError));
+      }
+    }
+    for (Map.Entry<String, RuleTable> each : new TreeMap<>(wanted.tables()).entrySet()) {
+      if (!each.getValue().rules().isEmpty()) {
+        missing(each.getKey(), missing);
+      }
+    }
+    return new MirrorReport(rules, missing);
+  }
+
+  private void missing(String name, List<String> missing) {
+    Long datapath = map.datapaths().get(name);
+    SwitchState state = datapath == null ? null : view.switches.get(datapath);
+    if (datapath == null) {
+      missing.add("switch %s: the inventory has no datapath for it".formatted(name));
+    } else if (state == null || !state.isReady()) {
+      missing.add("switch %s: not connected".formatted(name));
+    } else {
+      mirrored(datapath)
+          .unresolved()
+          .forEach(monitor -> missing.add("switch %s: %s".formatted(name, unknown(monitor))));
+      state.blocked.forEach(
+          flow ->
+              missing.add(
+                  "switch %s: somebody else's flow is where %s should be".formatted(name, flow)));
+      if (!state.isConfirmed()) {
+        missing.add("switch %s: has not confirmed yet".formatted(name));
+      }
+    }
+  }
+
+  private String unknown(String monitor) {
+    return "the port of %s (host %s) is not known"
+        .formatted(monitor, wanted.monitors().getOrDefault(monitor, "?"));
+  }
+}

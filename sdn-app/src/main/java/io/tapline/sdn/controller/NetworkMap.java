@@ -1,0 +1,112 @@
+package io.tapline.sdn.controller;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.tapline.compiler.network.Network;
+import io.tapline.compiler.rules.Prefix;
+import io.tapline.sdn.mirror.MirrorPort;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What an inventory says of a network beyond its topology:
+ *
+ * <pre>
+ * network:
+ *   fat_tree: 4
+ *   openflow:
+ *     datapaths: {edge-0-0: 0x10000, edge-0-1: 0x10001}
+ *     monitor_ports:
+ *       edge-0-0: {h-0-0-1: 4, h-3-1-0: {port: 9, tunnel: 5001}}
+ * </pre>
+ *
+ * {@code monitor_ports} is only needed where a monitor's host is not behind a port of that switch
+ * itself, or never speaks.
+ *
+ * @param datapaths by switch; if there are any, other switches are refused
+ * @param addresses IPv4 addresses by host
+ * @param switchOfAddress the datapath of the edge switch that an IPv4 address is under
+ * @param monitorPorts by switch and host
+ */
+public record NetworkMap(
+    Map<String, Long> datapaths,
+    Map<String, List<Integer>> addresses,
+    Map<Integer, Long> switchOfAddress,
+    Map<String, Map<String, MirrorPort>> monitorPorts) {
+  public static final NetworkMap NOTHING = new NetworkMap(Map.of(), Map.of(), Map.of(), Map.of());
+
+  private static final int HOST_LENGTH = 32;
+
+  /**
+   * Reads the map of a network whose inventory this is.
+   *
+   * @throws IllegalArgumentException if it is wrong; the message says what and where
+   */
+  public static NetworkMap of(Network network, String inventory) {
+    JsonNode section;
+    try {
+      section = new YAMLMapper().readTree(inventory).path("network").path("openflow");
+    } catch (IOException e) {
+      throw new IllegalArgumentException("inventory: not YAML", e);
+    }
+    Map<String, Long> datapaths = new HashMap<>();
+    for (Map.Entry<String, JsonNode> each : section.path("datapaths").properties()) {
+      datapaths.put(each.getKey(), number(each.getValue(), "datapaths." + each.getKey()));
+    }
+    Map<String, List<Integer>> addresses = new HashMap<>();
+    Map<Integer, Long> switchOfAddress = new HashMap<>();
+    for (int host = 0; host < network.addresses().size(); host++) {
+      String edge = network.topology().edgeName(network.topology().edgeOf(host));
+      List<Integer> own = ipv4(network.addresses().get(host));
+      addresses.put(network.topology().host(host).name(), own);
+      if (datapaths.containsKey(edge)) {
+        own.forEach(address -> switchOfAddress.put(address, datapaths.get(edge)));
+      }
+    }
+    return new NetworkMap(
+        datapaths, addresses, switchOfAddress, monitorPorts(section.path("monitor_ports")));
+  }
+
+  private static List<Integer> ipv4(List<Prefix> prefixes) {
+    List<Integer> addresses = new ArrayList<>();
+    for (Prefix prefix : prefixes) {
+      if (prefix.family() == 4 && prefix.length() == HOST_LENGTH) {
+        addresses.add((int) (prefix.high() >>> 32));
+      }
+    }
+    return addresses;
+  }
+
+  private static Map<String, Map<String, MirrorPort>> monitorPorts(JsonNode section) {
+    Map<String, Map<String, MirrorPort>> ports = new HashMap<>();
+    for (Map.Entry<String, JsonNode> each : section.properties()) {
+      for (Map.Entry<String, JsonNode> host : each.getValue().properties()) {
+        String where = "monitor_ports.%s.%s".formatted(each.getKey(), host.getKey());
+        JsonNode value = host.getValue();
+        long port = number(value.isObject() ? value.path("port") : value, where);
+        long tunnel = value.has("tunnel") ? number(value.get("tunnel"), where) : 0;
+        ports
+            .computeIfAbsent(each.getKey(), key -> new HashMap<>())
+            .put(host.getKey(), new MirrorPort((int) port, tunnel));
+      }
+    }
+    return ports;
+  }
+
+  private static long number(JsonNode value, String where) {
+    try {
+      String text = value.asText();
+      return text.startsWith("0x")
+          ? Long.parseUnsignedLong(text.substring(2), 16)
+          : Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(
+          "inventory, network: openflow.%s must be a number, not '%s'"
+              .formatted(where, value.asText()),
+          e);
+    }
+  }
+}

@@ -1,0 +1,150 @@
+package io.tapline.sdn.controller;
+
+import io.tapline.sdn.topology.HostTable;
+import io.tapline.sdn.topology.LinkTable;
+import io.tapline.sdn.topology.SwitchPort;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/** Switches, links and hosts, as far as known. On the controller's thread only. */
+final class NetworkView implements Ports {
+  private static final long MOST_READING_NS = 5_000_000_000L;
+
+  final Map<Long, SwitchState> switches = new TreeMap<>(Long::compareUnsigned);
+  final LinkTable links = new LinkTable();
+  final HostTable hosts;
+  private final ControllerOptions options;
+  long nowNs;
+  private long lastNewNs;
+
+  NetworkView(ControllerOptions options, long nowNs) {
+    this.options = options;
+    this.hosts = new HostTable(options.map().switchOfAddress());
+    this.nowNs = nowNs;
+    this.lastNewNs = nowNs;
+  }
+
+  /** Whether links had time to be heard of since the last new switch came. */
+  boolean isSettled() {
+    return nowNs - lastNewNs >= options.settleNs();
+  }
+
+  /** Whether the flows of all are known, but of those that do not tell. */
+  boolean isRead() {
+    return switches.values().stream()
+        .filter(SwitchState::isConnected)
+        .allMatch(each -> each.isReady() || nowNs - each.sinceNs > MOST_READING_NS);
+  }
+
+  /** Whether every switch is here and has done what it was told. */
+  boolean isConfirmed() {
+    return switches.values().stream().allMatch(each -> each.isReady() && each.isConfirmed());
+  }
+
+  /**
+   * A switch that has come, or come back.
+   *
+   * @return null if it is here already
+   */
+  SwitchState arrive(SwitchConnection connection, List<PortState> ports) {
+    SwitchState state = switches.get(connection.datapath());
+    if (state != null && state.isConnected()) {
+      return null;
+    }
+    if (state == null) {
+      state = new SwitchState(connection.datapath());
+      switches.put(state.datapath, state);
+      lastNewNs = nowNs;
+    }
+    state.connected(connection, nowNs);
+    Set<Integer> there = new HashSet<>();
+    for (PortState port : ports) {
+      there.add(port.number());
+      portChanged(state, port);
+    }
+    for (SwitchState.Port port : List.copyOf(state.ports.values())) {
+      if (!there.contains(port.state.number())) {
+        portChanged(state, new PortState(port.state.number(), port.state.name(), false));
+      }
+    }
+    return state;
+  }
+
+  /** Returns whether links or hosts went with it. */
+  boolean portChanged(SwitchState state, PortState port) {
+    if (!state.ports.containsKey(port.number())
+        && state.ports.size() >= options.limits().mostFlows()) {
+      return false;
+    }
+    state.port(port, options.limits(), nowNs);
+    if (port.up()) {
+      return false;
+    }
+    SwitchPort gone = new SwitchPort(state.datapath, port.number());
+    boolean link = links.forget(gone);
+    return hosts.forget(gone) || link;
+  }
+
+  /** Forgets links that are silent and switches that are gone for long; whether there were any. */
+  boolean expire() {
+    Set<Long> excused = new HashSet<>();
+    boolean changed = false;
+    for (SwitchState each : List.copyOf(switches.values())) {
+      if (each.isConnected()) {
+        continue;
+      } else if (nowNs - each.goneSinceNs < options.keepNs()) {
+        excused.add(each.datapath);
+      } else {
+        switches.remove(each.datapath);
+        links.forget(each.datapath);
+        each.ports.keySet().forEach(port -> hosts.forget(new SwitchPort(each.datapath, port)));
+        changed = true;
+      }
+    }
+    return links.expire(nowNs, excused) || changed;
+  }
+
+  @Override
+  public boolean isEdge(SwitchPort port) {
+    SwitchState state = switches.get(port.datapath());
+    SwitchState.Port known = state == null ? null : state.ports.get(port.port());
+    return known != null
+        && known.state.up()
+        && nowNs - known.upSinceNs >= options.settleNs()
+        && !links.isEnd(port);
+  }
+
+  @Override
+  public Collection<SwitchPort> edges() {
+    List<SwitchPort> edges = new ArrayList<>();
+    for (SwitchPort port : up()) {
+      if (isEdge(port)) {
+        edges.add(port);
+      }
+    }
+    return edges;
+  }
+
+  /** All ports of connected switches that are up. */
+  List<SwitchPort> up() {
+    List<SwitchPort> up = new ArrayList<>();
+    for (SwitchState each : switches.values()) {
+      if (each.isConnected()) {
+        each.ports.values().stream()
+            .filter(port -> port.state.up())
+            .forEach(port -> up.add(new SwitchPort(each.datapath, port.state.number())));
+      }
+    }
+    return up;
+  }
+
+  @Override
+  public int switches() {
+    return switches.size();
+  }
+}

@@ -1,0 +1,6 @@
+package io.tapline.sdn.controller;
+
+import io.tapline.sdn.flow.SwitchMessage;
+
+/** A message and the switch that shall get it. */
+public record Order(long datapath, SwitchMessage message) {}

@@ -1,0 +1,11 @@
+package io.tapline.sdn.controller;
+
+/** What a port has counted since it is there. */
+public record PortCounters(
+    int port,
+    long rxPackets,
+    long txPackets,
+    long rxBytes,
+    long txBytes,
+    long rxDropped,
+    long txDropped) {}

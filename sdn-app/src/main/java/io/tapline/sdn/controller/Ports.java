@@ -1,0 +1,14 @@
+package io.tapline.sdn.controller;
+
+import io.tapline.sdn.topology.SwitchPort;
+import java.util.Collection;
+
+/** The ports of connected switches that hosts may be behind. */
+public interface Ports {
+  /** Whether a port is up, and since long enough that a switch behind it would have been heard. */
+  boolean isEdge(SwitchPort port);
+
+  Collection<SwitchPort> edges();
+
+  int switches();
+}

@@ -1,0 +1,144 @@
+package io.tapline.sdn.controller;
+
+import io.tapline.sdn.flow.Cookie;
+import io.tapline.sdn.flow.Flow;
+import io.tapline.sdn.flow.FlowDifference;
+import io.tapline.sdn.flow.FlowKey;
+import io.tapline.sdn.flow.ObservedFlow;
+import io.tapline.sdn.flow.SwitchMessage;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A switch as the controller knows it. On the controller's thread only. */
+final class SwitchState {
+  private static final double PORTS_SHARE = 0.1;
+
+  /** A port and since when it is up. */
+  static final class Port {
+    PortState state;
+    long upSinceNs;
+    final TokenBucket packetIns;
+    PortCounters counters;
+
+    Port(PortState state, double packetInsPerSecond, long nowNs) {
+      this.state = state;
+      this.upSinceNs = nowNs;
+      this.packetIns = new TokenBucket(packetInsPerSecond, nowNs);
+    }
+  }
+
+  final long datapath;
+  final Map<Integer, Port> ports = new HashMap<>();
+  final Map<FlowKey, ObservedFlow> observed = new HashMap<>();
+
+  /** What it has, others' flows too: as last read, and what it was told since. */
+  private Map<FlowKey, Flow> flows = new HashMap<>();
+
+  /** Null while it is not there. */
+  SwitchConnection connection;
+
+  long sinceNs;
+  long goneSinceNs;
+  long nextReadNs;
+  boolean read;
+  boolean asked;
+  List<Flow> blocked = List.of();
+  String lastError = "";
+  private int unconfirmed;
+  private long mods;
+  private long modsWhenAsked;
+
+  SwitchState(long datapath) {
+    this.datapath = datapath;
+  }
+
+  boolean isConnected() {
+    return connection != null;
+  }
+
+  /** Whether its flows are known. */
+  boolean isReady() {
+    return connection != null && read;
+  }
+
+  Map<FlowKey, Flow> flows() {
+    return flows;
+  }
+
+  void connected(SwitchConnection to, long nowNs) {
+    connection = to;
+    sinceNs = nowNs;
+    read = false;
+    asked = false;
+    unconfirmed = 0;
+    lastError = "";
+    nextReadNs = nowNs;
+  }
+
+  void port(PortState state, Limits limits, long nowNs) {
+    Port port = ports.get(state.number());
+    if (port == null) {
+      port = new Port(state, limits.packetInsPerSecond() * PORTS_SHARE, nowNs);
+      ports.put(state.number(), port);
+    } else if (state.up() && !port.state.up()) {
+      port.upSinceNs = nowNs;
+    }
+    port.state = state;
+  }
+
+  /** Tells it something. REQUIRES: it is connected. */
+  void send(List<? extends SwitchMessage> messages) {
+    boolean changes = false;
+    for (SwitchMessage message : messages) {
+      if (message instanceof SwitchMessage.FlowMod mod) {
+        FlowDifference.apply(flows, mod);
+        mods++;
+        changes = true;
+      }
+    }
+    SwitchConnection to = connection;
+    to.send(messages);
+    if (changes) {
+      unconfirmed++;
+      to.afterAll(() -> unconfirmed -= connection == to ? 1 : 0);
+    }
+  }
+
+  void ask() {
+    asked = true;
+    modsWhenAsked = mods;
+    connection.askFlows();
+    connection.askPortCounters();
+  }
+
+  /**
+   * Takes what it says to have.
+   *
+   * @return whether that is how it is now: it may have been told something since it was asked
+   */
+  boolean take(List<ObservedFlow> all) {
+    asked = false;
+    observed.clear();
+    all.stream()
+        .filter(each -> Cookie.isOurs(each.flow().cookie()))
+        .forEach(each -> observed.put(each.flow().key(), each));
+    if (mods != modsWhenAsked) {
+      return false;
+    }
+    Map<FlowKey, Flow> now = new HashMap<>();
+    all.forEach(each -> now.put(each.flow().key(), each.flow()));
+    flows = now;
+    read = true;
+    return true;
+  }
+
+  boolean isConfirmed() {
+    return unconfirmed == 0;
+  }
+
+  /** Flows of a kind. */
+  long count(Cookie.Kind kind) {
+    return flows.values().stream().filter(flow -> Cookie.is(kind, flow.cookie())).count();
+  }
+}

@@ -1,0 +1,43 @@
+package io.tapline.sdn.flow;
+
+/**
+ * A flow's cookie: 16 bits that mark Tapline, 8 that say what for, 40 of the epoch in which it was
+ * installed.
+ */
+public final class Cookie {
+  /** Bits of the mark. */
+  public static final long MARK_MASK = 0xffff_0000_0000_0000L;
+
+  /** Bits of the mark and of what for. */
+  public static final long KIND_MASK = 0xffff_ff00_0000_0000L;
+
+  private static final long MARK = 0x7a91_0000_0000_0000L;
+  private static final long EPOCH_MASK = 0xff_ffff_ffffL;
+  private static final int KIND_SHIFT = 40;
+
+  /** What a flow is for. */
+  public enum Kind {
+    /** LLDP and ARP to the controller, everything else to forwarding. */
+    BASE,
+    MIRROR,
+    FORWARD
+  }
+
+  private Cookie() {}
+
+  public static long of(Kind kind, long epoch) {
+    return MARK | (long) (kind.ordinal() + 1) << KIND_SHIFT | epoch & EPOCH_MASK;
+  }
+
+  public static boolean isOurs(long cookie) {
+    return (cookie & MARK_MASK) == MARK;
+  }
+
+  public static boolean is(Kind kind, long cookie) {
+    return (cookie & KIND_MASK) == of(kind, 0);
+  }
+
+  public static long epoch(long cookie) {
+    return cookie & EPOCH_MASK;
+  }
+}

@@ -1,0 +1,45 @@
+package io.tapline.sdn.flow;
+
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * A flow of a switch.
+ *
+ * @param next table that goes on with the packet; {@link #NO_TABLE} none
+ * @param cookie whose it is: {@link Cookie}
+ */
+public record Flow(
+    int table, int priority, FlowMatch match, List<FlowAction> actions, int next, long cookie) {
+  public static final int NO_TABLE = -1;
+
+  public Flow {
+    actions = List.copyOf(actions);
+  }
+
+  public FlowKey key() {
+    return new FlowKey(table, priority, match);
+  }
+
+  /** Whether both do the same; the cookie is of no account to packets. */
+  public boolean doesLike(Flow other) {
+    return actions.equals(other.actions) && next == other.next;
+  }
+
+  /** As ovs-ofctl reads it. */
+  @Override
+  public String toString() {
+    String text = match.toString();
+    return "table=%d,priority=%d,cookie=0x%x%s,actions=%s"
+        .formatted(table, priority, cookie, text.isEmpty() ? "" : "," + text, does());
+  }
+
+  private String does() {
+    Stream<String> goesOn = next == NO_TABLE ? Stream.empty() : Stream.of("goto_table:" + next);
+    String does =
+        Stream.concat(actions.stream().map(FlowAction::toString), goesOn)
+            .collect(Collectors.joining(","));
+    return does.isEmpty() ? "drop" : does;
+  }
+}

@@ -1,0 +1,91 @@
+package io.tapline.sdn.flow;
+
+import io.tapline.sdn.flow.SwitchMessage.FlowMod;
+import io.tapline.sdn.flow.SwitchMessage.Kind;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * From the flows that a switch has to those that it should have. What is new or different comes
+ * first, the highest priority foremost; what is wrong goes last, the lowest foremost; with a
+ * barrier wherever the order matters. So after each message every packet is treated as before the
+ * change or as after it. Flows of others are no matter of ours, and one that has the key of a
+ * wanted one keeps its place.
+ *
+ * @param messages in order; none if nothing is to do
+ * @param blocked wanted flows whose place somebody else's flow takes
+ */
+public record FlowDifference(List<SwitchMessage> messages, List<Flow> blocked) {
+
+  /** REQUIRES: wanted flows have distinct keys. */
+  public static FlowDifference between(Collection<Flow> actual, Collection<Flow> wanted) {
+    Map<FlowKey, Flow> has = new HashMap<>();
+    actual.forEach(flow -> has.put(flow.key(), flow));
+    List<FlowMod> comes = new ArrayList<>();
+    List<Flow> blocked = new ArrayList<>();
+    for (Flow flow : wanted) {
+      Flow was = has.remove(flow.key());
+      if (was == null) {
+        comes.add(new FlowMod(Kind.ADD, flow));
+      } else if (!Cookie.isOurs(was.cookie())) {
+        blocked.add(flow);
+      } else if (!was.doesLike(flow)) {
+        comes.add(new FlowMod(Kind.MODIFY, flow));
+      }
+    }
+    List<FlowMod> goes = new ArrayList<>();
+    has.values().stream()
+        .filter(flow -> Cookie.isOurs(flow.cookie()))
+        .forEach(flow -> goes.add(new FlowMod(Kind.DELETE, flow)));
+    Comparator<FlowMod> byPriority = Comparator.comparingInt(mod -> mod.flow().priority());
+    comes.sort(byPriority.reversed());
+    goes.sort(byPriority);
+    comes.addAll(goes);
+    return new FlowDifference(withBarriers(comes), blocked);
+  }
+
+  private static List<SwitchMessage> withBarriers(List<FlowMod> mods) {
+    List<SwitchMessage> messages = new ArrayList<>();
+    FlowMod before = null;
+    for (FlowMod mod : mods) {
+      if (before != null && ordered(before, mod)) {
+        messages.add(new SwitchMessage.Barrier());
+      }
+      messages.add(mod);
+      before = mod;
+    }
+    return messages;
+  }
+
+  private static boolean ordered(FlowMod before, FlowMod mod) {
+    boolean ends = (before.kind() == Kind.DELETE) != (mod.kind() == Kind.DELETE);
+    return ends || before.flow().priority() != mod.flow().priority();
+  }
+
+  /** The flows of a switch after a change. */
+  public static void apply(Map<FlowKey, Flow> flows, FlowMod mod) {
+    Flow flow = mod.flow();
+    switch (mod.kind()) {
+      case ADD -> flows.put(flow.key(), flow);
+      case MODIFY -> flows.computeIfPresent(flow.key(), (key, was) -> keepingCookie(was, flow));
+      case DELETE -> flows.remove(flow.key());
+    }
+  }
+
+  private static Flow keepingCookie(Flow was, Flow flow) {
+    return new Flow(
+        flow.table(), flow.priority(), flow.match(), flow.actions(), flow.next(), was.cookie());
+  }
+
+  /** An index of flows by key. */
+  public static Map<FlowKey, Flow> byKey(Collection<Flow> flows) {
+    Map<FlowKey, Flow> map = new LinkedHashMap<>();
+    flows.forEach(flow -> map.put(flow.key(), flow));
+    return map;
+  }
+}

@@ -1,0 +1,52 @@
+package io.tapline.sdn.flow;
+
+import io.tapline.compiler.rules.RuleMatch;
+
+/**
+ * Which packets a flow matches.
+ *
+ * @param ethType 0 any; that of the family if {@code ip} is given
+ * @param ethDst {@link #ANY_MAC} any
+ * @param ip null any
+ * @param rest fields that only others' flows have, as text; empty for ours
+ */
+public record FlowMatch(int ethType, long ethDst, RuleMatch ip, String rest) {
+  public static final long ANY_MAC = -1;
+  public static final int IPV4 = 0x0800;
+  public static final int ARP = 0x0806;
+  public static final int IPV6 = 0x86dd;
+  public static final int LLDP = 0x88cc;
+  public static final FlowMatch ALL = new FlowMatch(0, ANY_MAC, null, "");
+
+  public static FlowMatch ofEthType(int ethType) {
+    return new FlowMatch(ethType, ANY_MAC, null, "");
+  }
+
+  public static FlowMatch to(long mac) {
+    return new FlowMatch(0, mac, null, "");
+  }
+
+  /** REQUIRES: the match is of one family. */
+  public static FlowMatch of(RuleMatch ip) {
+    int family = Math.max(ip.from().family(), ip.to().family());
+    if (family == 0) {
+      throw new IllegalArgumentException("a flow is of one family: " + ip);
+    }
+    return new FlowMatch(family == 6 ? IPV6 : IPV4, ANY_MAC, ip, "");
+  }
+
+  /** As ovs-ofctl writes it; empty for all packets. */
+  @Override
+  public String toString() {
+    StringBuilder text = new StringBuilder();
+    if (ip != null) {
+      text.append(ip);
+    } else if (ethType != 0) {
+      text.append("dl_type=0x%04x".formatted(ethType));
+    }
+    if (ethDst != ANY_MAC) {
+      text.append(text.isEmpty() ? "" : ",").append("dl_dst=").append(Mac.text(ethDst));
+    }
+    return rest.isEmpty() ? text.toString() : text + "," + rest;
+  }
+}

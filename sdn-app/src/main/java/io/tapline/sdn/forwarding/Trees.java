@@ -1,0 +1,129 @@
+package io.tapline.sdn.forwarding;
+
+import io.tapline.sdn.topology.Host;
+import io.tapline.sdn.topology.Link;
+import io.tapline.sdn.topology.SwitchPort;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * One spanning tree of shortest paths to each host, rooted there (PAST: Stephens et al., CoNEXT
+ * 2012), so that a packet's route is known from its destination address, and hosts' trees together
+ * use all links. Of the neighbours that are nearer to the root a switch takes the one whose hash
+ * with the host is highest: where a link fails only the hosts that were reached over it go another
+ * way. A function of its input.
+ */
+public final class Trees {
+  /** Where a switch sends packets for a host, and how many switches are behind that port. */
+  public record Hop(int port, int distance) {}
+
+  private record Neighbour(long datapath, int port) {}
+
+  private final Map<Long, List<Neighbour>> neighbours = new HashMap<>();
+  private final Map<Long, Map<Long, Hop>> hops = new HashMap<>();
+  private final Map<Long, Host> hosts = new HashMap<>();
+
+  private Trees() {}
+
+  /** The trees to hosts over links, each of which is given in both directions. */
+  public static Trees of(Collection<Link> links, Collection<Host> hosts) {
+    Trees trees = new Trees();
+    for (Link link : links) {
+      trees
+          .neighbours
+          .computeIfAbsent(link.from().datapath(), key -> new ArrayList<>())
+          .add(new Neighbour(link.to().datapath(), link.from().port()));
+    }
+    Map<Long, Map<Long, Integer>> distances = new HashMap<>();
+    for (Host host : hosts) {
+      trees.hosts.put(host.mac(), host);
+      long root = host.at().datapath();
+      trees.grow(host, distances.computeIfAbsent(root, trees::distances));
+    }
+    return trees;
+  }
+
+  private Map<Long, Integer> distances(long root) {
+    Map<Long, Integer> distances = new HashMap<>(Map.of(root, 0));
+    Deque<Long> queue = new ArrayDeque<>(List.of(root));
+    while (!queue.isEmpty()) {
+      long at = queue.remove();
+      for (Neighbour next : neighbours.getOrDefault(at, List.of())) {
+        if (distances.putIfAbsent(next.datapath(), distances.get(at) + 1) == null) {
+          queue.add(next.datapath());
+        }
+      }
+    }
+    return distances;
+  }
+
+  private void grow(Host host, Map<Long, Integer> distances) {
+    distances.forEach(
+        (datapath, distance) -> {
+          int port = distance == 0 ? host.at().port() : parent(host, datapath, distances);
+          hops.computeIfAbsent(datapath, key -> new HashMap<>())
+              .put(host.mac(), new Hop(port, distance));
+        });
+  }
+
+  private int parent(Host host, long datapath, Map<Long, Integer> distances) {
+    Neighbour best = null;
+    long highest = 0;
+    for (Neighbour each : neighbours.get(datapath)) {
+      if (distances.get(each.datapath()) == distances.get(datapath) - 1) {
+        long weight = hash(host.mac(), datapath, each);
+        if (best == null || Long.compareUnsigned(weight, highest) > 0) {
+          best = each;
+          highest = weight;
+        }
+      }
+    }
+    return best.port();
+  }
+
+  private static long hash(long mac, long datapath, Neighbour neighbour) {
+    long mixed = mix(mix(mac) ^ datapath);
+    return mix(mix(mixed ^ neighbour.datapath()) ^ neighbour.port());
+  }
+
+  /** The finaliser of MurmurHash3. */
+  private static long mix(long value) {
+    long mixed = (value ^ value >>> 33) * 0xff51afd7ed558ccdL;
+    mixed = (mixed ^ mixed >>> 33) * 0xc4ceb9fe1a85ec53L;
+    return mixed ^ mixed >>> 33;
+  }
+
+  /** By host's address, what a switch does with packets for it. */
+  public Map<Long, Hop> hops(long datapath) {
+    return hops.getOrDefault(datapath, Map.of());
+  }
+
+  /** The ports by which a packet leaves switch after switch on its way to a host; empty if none. */
+  public List<SwitchPort> route(long from, long mac) {
+    Host host = hosts.get(mac);
+    List<SwitchPort> route = new ArrayList<>();
+    long at = from;
+    while (host != null && hops(at).containsKey(mac)) {
+      int port = hops(at).get(mac).port();
+      route.add(new SwitchPort(at, port));
+      if (at == host.at().datapath()) {
+        return route;
+      }
+      at = next(at, port);
+    }
+    return List.of();
+  }
+
+  private long next(long datapath, int port) {
+    return neighbours.get(datapath).stream()
+        .filter(each -> each.port() == port)
+        .findFirst()
+        .orElseThrow()
+        .datapath();
+  }
+}

@@ -1,0 +1,117 @@
+package io.tapline.sdn.mirror;
+
+import io.tapline.compiler.rules.RuleTable;
+import io.tapline.sdn.flow.Cookie;
+import io.tapline.sdn.flow.Flow;
+import io.tapline.sdn.flow.FlowDifference;
+import io.tapline.sdn.flow.FlowKey;
+import io.tapline.sdn.flow.SwitchMessage.FlowMod;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * Writes what would be told to switches into files, for whoever installs flows by other means: for
+ * each switch {@code SWITCH.flows}, the whole mirror table, and {@code SWITCH.change}, what {@code
+ * ovs-ofctl --bundle add-flows BRIDGE SWITCH.change} makes of the table before. Thread-safe.
+ */
+public final class FlowFiles implements NetworkAdapter {
+  private final Path folder;
+  private final Map<String, Map<String, MirrorPort>> ports;
+  private final long epoch;
+  private final Map<String, List<Flow>> written = new TreeMap<>();
+  private final List<String> missing = new ArrayList<>();
+
+  /**
+   * Files in a folder, which must be there.
+   *
+   * @param ports by switch and host
+   */
+  public FlowFiles(Path folder, Map<String, Map<String, MirrorPort>> ports, long epoch) {
+    this.folder = folder;
+    this.ports = ports;
+    this.epoch = epoch;
+  }
+
+  @Override
+  public synchronized void mirror(MirrorState wanted) throws IOException {
+    missing.clear();
+    TreeSet<String> switches = new TreeSet<>(written.keySet());
+    switches.addAll(wanted.tables().keySet());
+    for (String name : switches) {
+      RuleTable table = wanted.tables().getOrDefault(name, RuleTable.empty());
+      Map<String, MirrorPort> own = new HashMap<>();
+      wanted
+          .monitors()
+          .forEach(
+              (monitor, host) -> {
+                MirrorPort port = ports.getOrDefault(name, Map.of()).get(host);
+                if (port != null) {
+                  own.put(monitor, port);
+                }
+              });
+      MirrorFlows.Result result = MirrorFlows.of(table, own, epoch);
+      result
+          .unresolved()
+          .forEach(monitor -> missing.add("switch %s: no port for %s".formatted(name, monitor)));
+      write(name, result.flows());
+    }
+  }
+
+  private void write(String name, List<Flow> flows) throws IOException {
+    List<Flow> before = written.getOrDefault(name, List.of());
+    List<String> changes =
+        FlowDifference.between(before, flows).messages().stream()
+            .filter(FlowMod.class::isInstance)
+            .map(message -> line((FlowMod) message))
+            .toList();
+    replace(name + ".flows", flows.stream().map(Flow::toString).toList());
+    replace(name + ".change", changes);
+    Map<FlowKey, Flow> after = FlowDifference.byKey(flows);
+    written.put(name, List.copyOf(after.values()));
+  }
+
+  private static String line(FlowMod mod) {
+    return switch (mod.kind()) {
+      case ADD -> "add " + mod.flow();
+      case MODIFY -> "modify_strict " + withMask(mod.flow());
+      case DELETE -> "delete_strict " + withMask(mod.flow()).replaceFirst(",actions=.*", "");
+    };
+  }
+
+  private static String withMask(Flow flow) {
+    return flow.toString()
+        .replaceFirst(
+            ",cookie=0x[0-9a-f]+", ",cookie=0x%x/0x%x".formatted(flow.cookie(), Cookie.KIND_MASK));
+  }
+
+  /** Whoever reads it sees all of it or what was there before. */
+  private void replace(String file, List<String> lines) throws IOException {
+    Path fresh = folder.resolve(file + ".new");
+    Files.write(fresh, lines);
+    Files.move(
+        fresh,
+        folder.resolve(file),
+        StandardCopyOption.ATOMIC_MOVE,
+        StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  @Override
+  public synchronized MirrorReport report() {
+    SortedMap<String, Integer> rules = new TreeMap<>();
+    written.forEach((name, flows) -> rules.put(name, flows.size()));
+    rules.values().removeIf(count -> count == 0);
+    return new MirrorReport(rules, List.copyOf(missing));
+  }
+
+  @Override
+  public void close() {}
+}

@@ -1,0 +1,81 @@
+package io.tapline.sdn.mirror;
+
+import io.tapline.compiler.rules.MirrorRule;
+import io.tapline.compiler.rules.Prefix;
+import io.tapline.compiler.rules.RuleMatch;
+import io.tapline.compiler.rules.RuleTable;
+import io.tapline.sdn.flow.Cookie;
+import io.tapline.sdn.flow.Flow;
+import io.tapline.sdn.flow.FlowAction;
+import io.tapline.sdn.flow.FlowMatch;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+
+/** The flows of a mirror table: a copy to each monitor, then on to forwarding as it came. */
+public final class MirrorFlows {
+  /** What comes before forwarding. */
+  public static final int MIRROR_TABLE = 0;
+
+  /** What packets are forwarded by. */
+  public static final int FORWARDING_TABLE = 1;
+
+  /** Mirror flows' priorities lie above it by the bits that their matches fix: up to 340. */
+  public static final int LOWEST_PRIORITY = 1000;
+
+  /**
+   * The flows of a switch.
+   *
+   * @param unresolved monitors whose port is not known: no copies go to them yet
+   */
+  public record Result(List<Flow> flows, TreeSet<String> unresolved) {}
+
+  private MirrorFlows() {}
+
+  /**
+   * What a table is in flows.
+   *
+   * @param ports by monitor
+   */
+  public static Result of(RuleTable table, Map<String, MirrorPort> ports, long epoch) {
+    List<Flow> flows = new ArrayList<>();
+    TreeSet<String> unresolved = new TreeSet<>();
+    for (MirrorRule rule : table.rules()) {
+      List<FlowAction> actions = new ArrayList<>();
+      for (String monitor : rule.monitors()) {
+        MirrorPort port = ports.get(monitor);
+        if (port == null) {
+          unresolved.add(monitor);
+        } else {
+          actions.addAll(port.actions());
+        }
+      }
+      for (RuleMatch match : families(rule.match())) {
+        flows.add(
+            new Flow(
+                MIRROR_TABLE,
+                LOWEST_PRIORITY + rule.priority(),
+                FlowMatch.of(match),
+                actions,
+                FORWARDING_TABLE,
+                Cookie.of(Cookie.Kind.MIRROR, epoch)));
+      }
+    }
+    return new Result(flows, unresolved);
+  }
+
+  /** A match without addresses is of IPv4 and of IPv6. */
+  private static List<RuleMatch> families(RuleMatch match) {
+    if (match.from().family() != 0) {
+      return List.of(match);
+    }
+    return List.of(inFamily(match, 4), inFamily(match, 6));
+  }
+
+  private static RuleMatch inFamily(RuleMatch match, int family) {
+    Prefix all = new Prefix(family, 0, 0, 0);
+    return new RuleMatch(
+        all, all, match.protocol(), match.fromPort(), match.toPort(), match.vlan(), match.tenant());
+  }
+}

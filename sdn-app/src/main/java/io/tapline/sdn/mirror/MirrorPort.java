@@ -1,0 +1,21 @@
+package io.tapline.sdn.mirror;
+
+import io.tapline.sdn.flow.FlowAction;
+import java.util.List;
+
+/**
+ * Where a switch sends the copies for a monitor.
+ *
+ * @param tunnel 0: the monitor is behind the port itself; otherwise the ID that the tunnel port
+ *     gives its packets
+ */
+public record MirrorPort(int port, long tunnel) {
+  public static MirrorPort direct(int port) {
+    return new MirrorPort(port, 0);
+  }
+
+  List<FlowAction> actions() {
+    FlowAction output = new FlowAction.Output(port);
+    return tunnel == 0 ? List.of(output) : List.of(new FlowAction.SetTunnel(tunnel), output);
+  }
+}

@@ -1,0 +1,220 @@
+package io.tapline.sdn.openflow;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.tapline.sdn.controller.Counter;
+import io.tapline.sdn.controller.Counters;
+import io.tapline.sdn.controller.Limits;
+import io.tapline.sdn.controller.SwitchConnection;
+import io.tapline.sdn.controller.SwitchListener;
+import io.tapline.sdn.flow.ObservedFlow;
+import io.tapline.sdn.flow.SwitchMessage;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.projectfloodlight.openflow.protocol.OFBundleCtrlMsg;
+import org.projectfloodlight.openflow.protocol.OFEchoRequest;
+import org.projectfloodlight.openflow.protocol.OFFactory;
+import org.projectfloodlight.openflow.protocol.OFFlowStatsEntry;
+import org.projectfloodlight.openflow.protocol.OFFlowStatsReply;
+import org.projectfloodlight.openflow.protocol.OFMessage;
+import org.projectfloodlight.openflow.protocol.OFStatsReplyFlags;
+import org.projectfloodlight.openflow.protocol.OFVersion;
+import org.projectfloodlight.openflow.types.OFGroup;
+import org.projectfloodlight.openflow.types.OFPort;
+import org.projectfloodlight.openflow.types.TableId;
+import org.projectfloodlight.openflow.types.U64;
+
+/** The controller's end of a connection. On the event loop only. */
+final class NettySwitch implements SwitchConnection {
+  private final Channel channel;
+  private final OFFactory factory;
+  private final FlowCodec codec;
+  private final Counters counters;
+  private final Limits limits;
+  private final Map<Long, Runnable> barriers = new HashMap<>();
+  private final List<ObservedFlow> flows = new ArrayList<>();
+  private long datapath;
+  private long lastXid = 1;
+  private long flowsXid;
+  private long fullSinceNs;
+  private boolean gone;
+
+  NettySwitch(Channel channel, OFFactory factory, Counters counters, Limits limits) {
+    this.channel = channel;
+    this.factory = factory;
+    this.codec = new FlowCodec(factory);
+    this.counters = counters;
+    this.limits = limits;
+  }
+
+  OFFactory factory() {
+    return factory;
+  }
+
+  void introduced(long number) {
+    datapath = number;
+  }
+
+  @Override
+  public long datapath() {
+    return datapath;
+  }
+
+  @Override
+  public String remote() {
+    InetSocketAddress address = (InetSocketAddress) channel.remoteAddress();
+    return address == null
+        ? "gone"
+        : address.getAddress().getHostAddress() + ":" + address.getPort();
+  }
+
+  @Override
+  public String version() {
+    return factory.getVersion() == OFVersion.OF_14 ? "1.4" : "1.3";
+  }
+
+  @Override
+  public void send(List<? extends SwitchMessage> messages) {
+    long mods = messages.stream().filter(SwitchMessage.FlowMod.class::isInstance).count();
+    counters.add(Counter.FLOW_MODS, mods);
+    if (mods > 1 && factory.getVersion() == OFVersion.OF_14) {
+      write(Bundle.of(factory, codec, messages, this::nextXid));
+    } else {
+      write(messages.stream().map(message -> codec.encode(message, nextXid())).toList());
+    }
+  }
+
+  private long nextXid() {
+    lastXid = lastXid + 1 & 0xffff_ffffL;
+    return lastXid;
+  }
+
+  private void write(List<OFMessage> messages) {
+    if (gone || messages.isEmpty()) {
+      return;
+    }
+    ByteBuf bytes = channel.alloc().buffer();
+    messages.forEach(message -> message.writeTo(bytes));
+    channel.writeAndFlush(bytes);
+    if (pendingBytes() > limits.mostPendingBytes()) {
+      close(Counter.SLOW_READERS);
+    }
+  }
+
+  private long pendingBytes() {
+    ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
+    return buffer == null ? 0 : buffer.totalPendingWriteBytes();
+  }
+
+  /** Cuts off who has not taken anything for long. */
+  void cutIfSlow(long nowNs) {
+    if (channel.isWritable()) {
+      fullSinceNs = 0;
+    } else if (fullSinceNs == 0) {
+      fullSinceNs = nowNs;
+    } else if (nowNs - fullSinceNs > limits.slowNs()) {
+      close(Counter.SLOW_READERS);
+    }
+  }
+
+  @Override
+  public void afterAll(Runnable done) {
+    long xid = nextXid();
+    barriers.put(xid, done);
+    write(List.of(factory.buildBarrierRequest().setXid(xid).build()));
+    if (gone) {
+      barrierDone(xid);
+    }
+  }
+
+  void barrierDone(long xid) {
+    Runnable done = barriers.remove(xid);
+    if (done != null) {
+      done.run();
+    }
+  }
+
+  /** Nobody is there any more: nobody shall wait. */
+  void gone() {
+    gone = true;
+    List.copyOf(barriers.keySet()).forEach(this::barrierDone);
+  }
+
+  @Override
+  public void askFlows() {
+    flows.clear();
+    flowsXid = nextXid();
+    write(
+        List.of(
+            factory.buildBarrierRequest().setXid(nextXid()).build(),
+            factory
+                .buildFlowStatsRequest()
+                .setXid(flowsXid)
+                .setTableId(TableId.ALL)
+                .setOutPort(OFPort.ANY)
+                .setOutGroup(OFGroup.ANY)
+                .setCookie(U64.ZERO)
+                .setCookieMask(U64.ZERO)
+                .setMatch(factory.matchWildcardAll())
+                .build()));
+  }
+
+  void take(OFFlowStatsReply reply, SwitchListener listener) {
+    if (reply.getXid() != flowsXid) {
+      counters.add(Counter.UNEXPECTED_MESSAGES);
+      return;
+    }
+    for (OFFlowStatsEntry entry : reply.getEntries()) {
+      flows.add(FlowCodec.decode(entry));
+    }
+    if (flows.size() > limits.mostFlows()) {
+      close(Counter.OVERSIZED_REPLIES);
+    } else if (!reply.getFlags().contains(OFStatsReplyFlags.REPLY_MORE)) {
+      flowsXid = 0;
+      List<ObservedFlow> all = List.copyOf(flows);
+      flows.clear();
+      listener.flows(this, all);
+    }
+  }
+
+  @Override
+  public void askPortCounters() {
+    write(List.of(factory.buildPortStatsRequest().setXid(nextXid()).setPortNo(OFPort.ANY).build()));
+  }
+
+  void askFeatures() {
+    write(List.of(factory.buildFeaturesRequest().setXid(nextXid()).build()));
+  }
+
+  void askPorts() {
+    write(List.of(factory.buildPortDescStatsRequest().setXid(nextXid()).build()));
+  }
+
+  void sendEcho() {
+    write(List.of(factory.buildEchoRequest().setXid(nextXid()).build()));
+  }
+
+  void answer(OFEchoRequest request) {
+    write(
+        List.of(
+            factory.buildEchoReply().setXid(request.getXid()).setData(request.getData()).build()));
+  }
+
+  boolean isBundleReply(OFMessage message) {
+    return message instanceof OFBundleCtrlMsg;
+  }
+
+  @Override
+  public void close(Counter why) {
+    if (!gone) {
+      gone = true;
+      counters.add(why);
+      channel.close();
+      channel.eventLoop().execute(this::gone);
+    }
+  }
+}

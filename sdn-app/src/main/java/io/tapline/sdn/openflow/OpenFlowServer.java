@@ -1,0 +1,143 @@
+package io.tapline.sdn.openflow;
+
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.WriteBufferWaterMark;
+import io.netty.channel.group.ChannelGroup;
+import io.netty.channel.group.DefaultChannelGroup;
+import io.netty.channel.nio.NioEventLoopGroup;
+import io.netty.channel.socket.SocketChannel;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.tapline.sdn.controller.Counter;
+import io.tapline.sdn.controller.Counters;
+import io.tapline.sdn.controller.Limits;
+import io.tapline.sdn.controller.SwitchListener;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Listens for switches. One thread reads, decides and writes: nothing waits in a queue between, and
+ * what a switch sends faster than that waits in its own socket.
+ */
+public final class OpenFlowServer implements AutoCloseable {
+  private static final int TICK_MS = 100;
+  private static final int LOW_WATER = 32 << 10;
+  private static final int HIGH_WATER = 64 << 10;
+
+  private final EventLoopGroup loop;
+  private final ChannelGroup connections;
+  private final Channel listening;
+
+  private OpenFlowServer(EventLoopGroup loop, ChannelGroup connections, Channel listening) {
+    this.loop = loop;
+    this.connections = connections;
+    this.listening = listening;
+  }
+
+  /**
+   * Starts.
+   *
+   * @param port 0 takes a free one
+   */
+  public static OpenFlowServer start(
+      InetSocketAddress address, SwitchListener listener, Counters counters, Limits limits)
+      throws IOException {
+    EventLoopGroup loop = new NioEventLoopGroup(1, new DefaultThreadFactory("openflow", true));
+    ChannelGroup connections = new DefaultChannelGroup(loop.next());
+    ServerBootstrap bootstrap =
+        new ServerBootstrap()
+            .group(loop)
+            .channel(NioServerSocketChannel.class)
+            .option(ChannelOption.SO_BACKLOG, 1024)
+            .option(ChannelOption.SO_REUSEADDR, true)
+            .childOption(ChannelOption.TCP_NODELAY, true)
+            .childOption(
+                ChannelOption.WRITE_BUFFER_WATER_MARK,
+                new WriteBufferWaterMark(LOW_WATER, HIGH_WATER))
+            .childHandler(
+                new ChannelInitializer<SocketChannel>() {
+                  @Override
+                  protected void initChannel(SocketChannel channel) {
+                    accept(channel, connections, listener, counters, limits);
+                  }
+                });
+    try {
+      Channel listening = bootstrap.bind(address).sync().channel();
+      loop.scheduleAtFixedRate(
+          () -> tick(connections, listener), TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
+      return new OpenFlowServer(loop, connections, listening);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      loop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+      throw new IOException("interrupted", e);
+    } catch (Exception e) {
+      loop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+      throw new IOException("can't listen on %s: %s".formatted(address, e.getMessage()), e);
+    }
+  }
+
+  private static void accept(
+      SocketChannel channel,
+      ChannelGroup connections,
+      SwitchListener listener,
+      Counters counters,
+      Limits limits) {
+    if (connections.size() >= limits.mostConnections()) {
+      counters.add(Counter.REFUSED_CONNECTIONS);
+      channel.close();
+      return;
+    }
+    connections.add(channel);
+    channel
+        .pipeline()
+        .addLast(new FrameDecoder(counters, limits), new SwitchHandler(listener, counters, limits));
+  }
+
+  private static void tick(ChannelGroup connections, SwitchListener listener) {
+    long nowNs = System.nanoTime();
+    for (Channel channel : connections) {
+      ChannelHandlerContext context = channel.pipeline().context(SwitchHandler.class);
+      if (context != null) {
+        ((SwitchHandler) context.handler()).tick(context, nowNs);
+      }
+    }
+    listener.tick();
+  }
+
+  public int port() {
+    return ((InetSocketAddress) listening.localAddress()).getPort();
+  }
+
+  /** Has the controller's thread do something; done before the next if on that thread already. */
+  public <T> Future<T> call(Callable<T> task) {
+    return loop.next().submit(task);
+  }
+
+  /** Does something on the controller's thread and waits for it. */
+  public <T> T ask(Callable<T> task) {
+    try {
+      return call(task).get();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(e);
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e.getCause());
+    }
+  }
+
+  @Override
+  public void close() {
+    listening.close().syncUninterruptibly();
+    connections.close().awaitUninterruptibly();
+    loop.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+  }
+}

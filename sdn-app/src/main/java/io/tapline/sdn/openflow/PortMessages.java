@@ -1,0 +1,63 @@
+package io.tapline.sdn.openflow;
+
+import io.tapline.sdn.controller.PortCounters;
+import io.tapline.sdn.controller.PortState;
+import java.util.List;
+import org.projectfloodlight.openflow.protocol.OFErrorMsg;
+import org.projectfloodlight.openflow.protocol.OFPortConfig;
+import org.projectfloodlight.openflow.protocol.OFPortDesc;
+import org.projectfloodlight.openflow.protocol.OFPortState;
+import org.projectfloodlight.openflow.protocol.OFPortStatsReply;
+
+/** What switches say of ports, and of what they could not do. */
+final class PortMessages {
+  private static final int MOST_TEXT = 300;
+
+  /** Ports with numbers from here on are none of wires. */
+  private static final int RESERVED = 0xffff_ff00;
+
+  private PortMessages() {}
+
+  record Entry(OFPortDesc port) {}
+
+  static List<PortState> states(List<Entry> ports) {
+    return ports.stream()
+        .map(Entry::port)
+        .filter(port -> isWire(port.getPortNo().getPortNumber()))
+        .map(port -> state(port, false))
+        .toList();
+  }
+
+  private static boolean isWire(int port) {
+    return port != 0 && Integer.compareUnsigned(port, RESERVED) < 0;
+  }
+
+  static PortState state(OFPortDesc port, boolean gone) {
+    boolean up =
+        !gone
+            && isWire(port.getPortNo().getPortNumber())
+            && !port.getState().contains(OFPortState.LINK_DOWN)
+            && !port.getConfig().contains(OFPortConfig.PORT_DOWN);
+    return new PortState(port.getPortNo().getPortNumber(), port.getName(), up);
+  }
+
+  static List<PortCounters> counters(OFPortStatsReply reply) {
+    return reply.getEntries().stream()
+        .map(
+            port ->
+                new PortCounters(
+                    port.getPortNo().getPortNumber(),
+                    port.getRxPackets().getValue(),
+                    port.getTxPackets().getValue(),
+                    port.getRxBytes().getValue(),
+                    port.getTxBytes().getValue(),
+                    port.getRxDropped().getValue(),
+                    port.getTxDropped().getValue()))
+        .toList();
+  }
+
+  static String text(OFErrorMsg error) {
+    String text = error.toString();
+    return text.length() > MOST_TEXT ? text.substring(0, MOST_TEXT) + "…" : text;
+  }
+}

@@ -1,0 +1,58 @@
+package io.tapline.sdn.openflow;
+
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.projectfloodlight.openflow.protocol.OFFactories;
+import org.projectfloodlight.openflow.protocol.OFFactory;
+import org.projectfloodlight.openflow.protocol.OFHello;
+import org.projectfloodlight.openflow.protocol.OFHelloElemVersionbitmap;
+import org.projectfloodlight.openflow.protocol.OFVersion;
+import org.projectfloodlight.openflow.types.U32;
+
+/** Which version of OpenFlow is spoken: the highest that both know (OpenFlow 1.3.1, 6.3.1). */
+final class Versions {
+  static final List<OFVersion> SPOKEN = List.of(OFVersion.OF_14, OFVersion.OF_13);
+
+  private Versions() {}
+
+  static OFHello hello() {
+    OFFactory factory = OFFactories.getFactory(SPOKEN.get(0));
+    int bits = 0;
+    for (OFVersion version : SPOKEN) {
+      bits |= 1 << version.getWireVersion();
+    }
+    return factory
+        .buildHello()
+        .setXid(1)
+        .setElements(
+            List.of(
+                factory.buildHelloElemVersionbitmap().setBitmaps(List.of(U32.ofRaw(bits))).build()))
+        .build();
+  }
+
+  /** The version to speak with whoever said this. */
+  static Optional<OFVersion> common(OFHello hello) {
+    Set<OFVersion> theirs = EnumSet.noneOf(OFVersion.class);
+    boolean told = false;
+    if (hello.getVersion().getWireVersion() >= OFVersion.OF_13.getWireVersion()) {
+      for (var element : hello.getElements()) {
+        if (element instanceof OFHelloElemVersionbitmap bitmap && !bitmap.getBitmaps().isEmpty()) {
+          told = true;
+          int bits = bitmap.getBitmaps().get(0).getRaw();
+          for (OFVersion version : OFVersion.values()) {
+            if ((bits >> version.getWireVersion() & 1) != 0) {
+              theirs.add(version);
+            }
+          }
+        }
+      }
+    }
+    if (!told) {
+      // Who sends no list knows every version up to the one that it sends.
+      theirs.addAll(EnumSet.range(OFVersion.OF_10, hello.getVersion()));
+    }
+    return SPOKEN.stream().filter(theirs::contains).findFirst();
+  }
+}

@@ -1,0 +1,39 @@
+package io.tapline.sdn.simulation;
+
+import java.nio.ByteBuffer;
+import java.util.function.Consumer;
+
+/** Cuts what a connection brings into messages, and keeps the part of one whose rest is to come. */
+final class MessageBuffer {
+  private static final int HEADER_BYTES = 8;
+
+  private ByteBuffer kept = ByteBuffer.allocate(256);
+
+  /** Whole messages are taken where they lie. */
+  void take(ByteBuffer fresh, Consumer<ByteBuffer> taker) {
+    ByteBuffer bytes = fresh;
+    if (kept.position() > 0) {
+      bytes = grown(fresh.remaining()).put(fresh).flip();
+    }
+    while (bytes.remaining() >= HEADER_BYTES) {
+      int length = bytes.getShort(bytes.position() + 2) & 0xffff;
+      if (bytes.remaining() < length) {
+        break;
+      }
+      taker.accept(bytes.slice(bytes.position(), length));
+      bytes.position(bytes.position() + length);
+    }
+    if (bytes == kept) {
+      kept.compact();
+    } else {
+      grown(bytes.remaining()).put(bytes);
+    }
+  }
+
+  private ByteBuffer grown(int more) {
+    if (kept.remaining() < more) {
+      kept = ByteBuffer.allocate(2 * (kept.position() + more)).put(kept.flip());
+    }
+    return kept;
+  }
+}

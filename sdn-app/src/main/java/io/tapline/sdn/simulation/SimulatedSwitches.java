@@ -1,0 +1,291 @@
+package io.tapline.sdn.simulation;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+
+/**
+ * Many simulated switches on one thread, with connections of their own to a controller. A frame
+ * that is sent out of a port comes in at the one that it is linked to, or goes into a log. Methods
+ * are thread-safe.
+ */
+public final class SimulatedSwitches implements AutoCloseable {
+  private static final int READ_BYTES = 256 << 10;
+  private static final int MOST_FRAMES = 10_000;
+
+  /** A frame that left a port with no link. */
+  public record Sent(int member, int port, byte[] frame) {}
+
+  private record Place(int member, int port) {}
+
+  /** A switch and its connection. */
+  private final class Member implements SimulatedSwitch.Output {
+    final int number;
+    final SimulatedSwitch state;
+    SocketChannel channel;
+    MessageBuffer in = new MessageBuffer();
+    final Queue<ByteBuffer> out = new ArrayDeque<>();
+
+    Member(int number, SimulatedSwitch state) {
+      this.number = number;
+      this.state = state;
+    }
+
+    @Override
+    public void send(ByteBuffer message) {
+      out.add(message);
+    }
+
+    @Override
+    public void frame(int port, byte[] frame) {
+      Place far = links.get(new Place(number, port));
+      if (far != null) {
+        members.get(far.member()).send(SimulatedSwitch.packetIn(far.port(), frame));
+        awake.add(members.get(far.member()));
+      } else if (sent.size() < MOST_FRAMES) {
+        sent.add(new Sent(number, port, frame));
+      }
+    }
+  }
+
+  private final InetSocketAddress controller;
+  private final List<Member> members = new ArrayList<>();
+  private final Map<Place, Place> links = new HashMap<>();
+  private final Queue<Sent> sent = new ConcurrentLinkedQueue<>();
+  private final Queue<FutureTask<?>> tasks = new ConcurrentLinkedQueue<>();
+  private final Queue<Member> awake = new ArrayDeque<>();
+  private final ByteBuffer buffer = ByteBuffer.allocate(READ_BYTES);
+  private final Selector selector = Selector.open();
+  private final Thread thread = new Thread(this::run, "simulated-switches");
+  private volatile boolean closed;
+
+  /**
+   * Switches that are not connected yet.
+   *
+   * @param ports of each, numbered from 1
+   * @param firstDatapath of the first; the others' follow
+   */
+  public SimulatedSwitches(InetSocketAddress controller, int count, int ports, long firstDatapath)
+      throws IOException {
+    this.controller = controller;
+    for (int i = 0; i < count; i++) {
+      members.add(new Member(i, new SimulatedSwitch(firstDatapath + i, ports)));
+    }
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  /** A cable. */
+  public void link(int memberA, int portA, int memberB, int portB) {
+    ask(
+        () -> {
+          links.put(new Place(memberA, portA), new Place(memberB, portB));
+          return links.put(new Place(memberB, portB), new Place(memberA, portA));
+        });
+  }
+
+  /** Connects all that are not. */
+  public void connect() {
+    ask(
+        () -> {
+          for (Member each : members) {
+            if (each.channel == null) {
+              connect(each);
+            }
+          }
+          return null;
+        });
+  }
+
+  private void connect(Member each) throws IOException {
+    each.channel = SocketChannel.open(controller);
+    each.channel.configureBlocking(false);
+    each.channel.register(selector, SelectionKey.OP_READ, each);
+    each.in = new MessageBuffer();
+    each.out.clear();
+    each.send(each.state.hello());
+    flush(each);
+  }
+
+  /** Cuts one's connection; it keeps its flows. */
+  public void disconnect(int member) {
+    ask(
+        () -> {
+          close(members.get(member));
+          return null;
+        });
+  }
+
+  /** As after losing power. REQUIRES: it is not connected. */
+  public void forgetFlows(int member) {
+    ask(
+        () -> {
+          members.get(member).state.forgetFlows();
+          return null;
+        });
+  }
+
+  /** Loses a flow of a table, as if somebody had deleted it. */
+  public boolean loseFlow(int member, int table) {
+    return ask(() -> members.get(member).state.loseFlow(table));
+  }
+
+  /** Adds a flow of somebody else's. */
+  public void addForeign(int member, int priority) {
+    ask(
+        () -> {
+          members.get(member).state.addForeign(priority);
+          return null;
+        });
+  }
+
+  public boolean hasPriority(int member, int priority) {
+    return ask(() -> members.get(member).state.hasPriority(priority));
+  }
+
+  /** A frame that a host sends into a port. */
+  public void receive(int member, int port, byte[] frame) {
+    ask(
+        () -> {
+          Member at = members.get(member);
+          at.send(SimulatedSwitch.packetIn(port, frame));
+          flush(at);
+          return null;
+        });
+  }
+
+  /** The frames that left ports without links since this was asked last. */
+  public List<Sent> takeSent() {
+    List<Sent> taken = new ArrayList<>();
+    for (Sent each = sent.poll(); each != null; each = sent.poll()) {
+      taken.add(each);
+    }
+    return taken;
+  }
+
+  public int flows(int member) {
+    return ask(() -> members.get(member).state.flowCount());
+  }
+
+  /** Of all together. */
+  public long flows() {
+    return ask(() -> members.stream().mapToLong(each -> each.state.flowCount()).sum());
+  }
+
+  /** Changes that came to all together. */
+  public long flowMods() {
+    return ask(() -> members.stream().mapToLong(each -> each.state.flowMods).sum());
+  }
+
+  private <T> T ask(Callable<T> task) {
+    FutureTask<T> future = new FutureTask<>(task);
+    tasks.add(future);
+    selector.wakeup();
+    try {
+      return future.get();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(e);
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e.getCause());
+    }
+  }
+
+  private void run() {
+    while (!closed) {
+      try {
+        selector.select();
+      } catch (IOException e) {
+        return;
+      }
+      for (FutureTask<?> task = tasks.poll(); task != null; task = tasks.poll()) {
+        task.run();
+      }
+      Collection<SelectionKey> ready = selector.selectedKeys();
+      for (SelectionKey key : ready) {
+        serve((Member) key.attachment());
+      }
+      ready.clear();
+      for (Member each = awake.poll(); each != null; each = awake.poll()) {
+        serve(each);
+      }
+    }
+  }
+
+  private void serve(Member each) {
+    if (each.channel == null) {
+      return;
+    }
+    try {
+      buffer.clear();
+      int read = each.channel.read(buffer);
+      if (read < 0) {
+        close(each);
+        return;
+      }
+      each.in.take(buffer.flip(), message -> each.state.take(message, each));
+      flush(each);
+    } catch (IOException e) {
+      close(each);
+    }
+  }
+
+  private void flush(Member each) throws IOException {
+    while (!each.out.isEmpty() && each.channel != null) {
+      each.channel.write(each.out.peek());
+      if (each.out.peek().hasRemaining()) {
+        break;
+      }
+      each.out.remove();
+    }
+    if (each.channel != null) {
+      int wanted = each.out.isEmpty() ? 0 : SelectionKey.OP_WRITE;
+      each.channel.keyFor(selector).interestOps(SelectionKey.OP_READ | wanted);
+    }
+  }
+
+  private static void close(Member each) {
+    try {
+      if (each.channel != null) {
+        each.channel.close();
+      }
+    } catch (IOException e) {
+      // It is gone either way.
+    }
+    each.channel = null;
+  }
+
+  @Override
+  public void close() {
+    if (thread.isAlive()) {
+      ask(
+          () -> {
+            members.forEach(SimulatedSwitches::close);
+            closed = true;
+            return null;
+          });
+    }
+    try {
+      thread.join();
+      selector.close();
+    } catch (IOException e) {
+      // Nothing is to be done about it.
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

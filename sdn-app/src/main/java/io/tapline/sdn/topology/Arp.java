@@ -1,0 +1,86 @@
+package io.tapline.sdn.topology;
+
+import io.tapline.sdn.flow.FlowMatch;
+import io.tapline.sdn.flow.Mac;
+import java.nio.ByteBuffer;
+import java.util.Optional;
+
+/**
+ * An ARP packet for IPv4 over Ethernet (RFC 826).
+ *
+ * @param ethernetSource that of the frame, which an honest host's sender address equals
+ * @param operation {@link #REQUEST} or {@link #REPLY}
+ */
+public record Arp(
+    long ethernetSource,
+    int operation,
+    long senderMac,
+    int senderIp,
+    long targetMac,
+    int targetIp) {
+  public static final int REQUEST = 1;
+  public static final int REPLY = 2;
+  private static final int HEADER_BYTES = 14;
+  private static final int ARP_BYTES = 28;
+  private static final long FIXED = 0x0001_0800_0604L;
+
+  /** Reads a frame; empty if it is not such a packet. */
+  public static Optional<Arp> read(byte[] bytes) {
+    if (bytes.length < HEADER_BYTES + ARP_BYTES) {
+      return Optional.empty();
+    }
+    ByteBuffer frame = ByteBuffer.wrap(bytes);
+    boolean right =
+        (frame.getShort(12) & 0xffff) == FlowMatch.ARP && mac(frame, HEADER_BYTES) == FIXED;
+    int operation = frame.getShort(20);
+    if (!right || operation != REQUEST && operation != REPLY) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        new Arp(
+            mac(frame, 6),
+            operation,
+            mac(frame, 22),
+            frame.getInt(28),
+            mac(frame, 32),
+            frame.getInt(38)));
+  }
+
+  private static long mac(ByteBuffer frame, int at) {
+    return (frame.getShort(at) & 0xffffL) << 32 | frame.getInt(at + 2) & 0xffff_ffffL;
+  }
+
+  /** What a host says to whom it looks for. */
+  public static Arp request(long senderMac, int senderIp, int targetIp) {
+    return new Arp(senderMac, REQUEST, senderMac, senderIp, 0, targetIp);
+  }
+
+  /** The answer to this request in the name of the one looked for. */
+  public Arp answeredBy(long mac) {
+    return new Arp(mac, REPLY, mac, targetIp, senderMac, senderIp);
+  }
+
+  /** The frame: to all, or to the one who is answered. */
+  public byte[] frame() {
+    return frame(operation == REQUEST ? Mac.BROADCAST : targetMac);
+  }
+
+  /** The frame to one address. */
+  public byte[] frame(long destination) {
+    ByteBuffer frame = ByteBuffer.allocate(HEADER_BYTES + ARP_BYTES);
+    put(frame, destination);
+    put(frame, ethernetSource);
+    frame.putShort((short) FlowMatch.ARP);
+    put(frame, FIXED);
+    frame.putShort((short) operation);
+    put(frame, senderMac);
+    frame.putInt(senderIp);
+    put(frame, targetMac);
+    frame.putInt(targetIp);
+    return frame.array();
+  }
+
+  private static void put(ByteBuffer frame, long mac) {
+    frame.putShort((short) (mac >> 32)).putInt((int) mac);
+  }
+}

@@ -1,0 +1,131 @@
+package io.tapline.sdn.topology;
+
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+/**
+ * Links by what was heard over them. A link counts once both directions were heard, and ends when
+ * one is silent for {@link #SILENCE_NS} or a port goes down. Not thread-safe.
+ */
+public final class LinkTable {
+  /** Three rounds of LLDP and a little. */
+  public static final long SILENCE_NS = 7_000_000_000L;
+
+  /** What a frame told. */
+  public enum Outcome {
+    NEW,
+    KNOWN,
+    /** Too old to be told now: somebody kept it. */
+    STALE,
+    /** Its port is at the end of another link that is alive: somebody carried it there. */
+    CONFLICT
+  }
+
+  private record End(SwitchPort from, long heardNs) {}
+
+  /** By the port where it was heard. */
+  private final Map<SwitchPort, End> heard = new HashMap<>();
+
+  /** The ports that frames were heard from. */
+  private final Set<SwitchPort> senders = new HashSet<>();
+
+  /** Notes that a frame which left one port arrived at another. */
+  public Outcome heard(SwitchPort from, SwitchPort to, long sentNs, long nowNs) {
+    if (nowNs - sentNs > SILENCE_NS || sentNs > nowNs || from.equals(to)) {
+      return Outcome.STALE;
+    }
+    End before = heard.get(to);
+    if (before != null && before.from().equals(from)) {
+      heard.put(to, new End(from, nowNs));
+      return Outcome.KNOWN;
+    }
+    if (isTaken(from, to, nowNs)) {
+      return Outcome.CONFLICT;
+    }
+    heard.put(to, new End(from, nowNs));
+    senders.add(from);
+    return Outcome.NEW;
+  }
+
+  /** Whether either port is at the end of a link to a third. */
+  private boolean isTaken(SwitchPort from, SwitchPort to, long nowNs) {
+    return heard.entrySet().stream()
+        .filter(entry -> nowNs - entry.getValue().heardNs() <= SILENCE_NS)
+        .anyMatch(
+            entry -> {
+              SwitchPort a = entry.getKey();
+              SwitchPort b = entry.getValue().from();
+              boolean same = a.equals(to) && b.equals(from) || a.equals(from) && b.equals(to);
+              boolean touches = a.equals(to) || a.equals(from) || b.equals(to) || b.equals(from);
+              return touches && !same;
+            });
+  }
+
+  /**
+   * Forgets what was not heard for long.
+   *
+   * @param excused switches that can't be asked now: what they last told stays
+   * @return whether anything changed
+   */
+  public boolean expire(long nowNs, Set<Long> excused) {
+    return remove(
+        entry ->
+            nowNs - entry.getValue().heardNs() > SILENCE_NS
+                && !excused.contains(entry.getKey().datapath())
+                && !excused.contains(entry.getValue().from().datapath()));
+  }
+
+  /** Forgets what a port is an end of; whether there was anything. */
+  public boolean forget(SwitchPort port) {
+    return remove(entry -> entry.getKey().equals(port) || entry.getValue().from().equals(port));
+  }
+
+  /** Forgets a switch's links; whether there were any. */
+  public boolean forget(long datapath) {
+    return remove(
+        entry ->
+            entry.getKey().datapath() == datapath
+                || entry.getValue().from().datapath() == datapath);
+  }
+
+  /** Whether a port is an end of anything. */
+  public boolean isEnd(SwitchPort port) {
+    return heard.containsKey(port) || senders.contains(port);
+  }
+
+  private boolean remove(Predicate<Map.Entry<SwitchPort, End>> which) {
+    if (!heard.entrySet().removeIf(which)) {
+      return false;
+    }
+    senders.clear();
+    heard.values().forEach(end -> senders.add(end.from()));
+    return true;
+  }
+
+  /** Links of which both directions were heard, each direction. */
+  public Set<Link> links() {
+    return heard.entrySet().stream()
+        .filter(
+            entry -> {
+              End back = heard.get(entry.getValue().from());
+              return back != null && back.from().equals(entry.getKey());
+            })
+        .map(entry -> new Link(entry.getValue().from(), entry.getKey()))
+        .collect(Collectors.toCollection(() -> new TreeSet<>(LinkTable::compare)));
+  }
+
+  private static int compare(Link a, Link b) {
+    int from = compare(a.from(), b.from());
+    return from != 0 ? from : compare(a.to(), b.to());
+  }
+
+  private static int compare(SwitchPort a, SwitchPort b) {
+    int datapath = Long.compareUnsigned(a.datapath(), b.datapath());
+    return datapath != 0 ? datapath : Integer.compare(a.port(), b.port());
+  }
+}

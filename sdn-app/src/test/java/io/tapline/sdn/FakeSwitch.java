@@ -1,0 +1,63 @@
+package io.tapline.sdn;
+
+import io.tapline.compiler.rules.RuleMatch;
+import io.tapline.sdn.flow.Flow;
+import io.tapline.sdn.flow.FlowAction;
+import io.tapline.sdn.flow.FlowDifference;
+import io.tapline.sdn.flow.FlowKey;
+import io.tapline.sdn.flow.FlowMatch;
+import io.tapline.sdn.flow.SwitchMessage;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** A flow table that answers where a packet goes, as OpenFlow 1.3 (5.1) says. */
+public final class FakeSwitch {
+  /** A packet's header. */
+  public record Packet(long ethDst, int ethType, RuleMatch.Header ip) {}
+
+  public final Map<FlowKey, Flow> flows = new HashMap<>();
+
+  public void take(SwitchMessage message) {
+    if (message instanceof SwitchMessage.FlowMod mod) {
+      FlowDifference.apply(flows, mod);
+    }
+  }
+
+  public List<Flow> all() {
+    return new ArrayList<>(flows.values());
+  }
+
+  /** The ports that a packet is sent out of, first to last table. */
+  public Set<Integer> outputs(Packet packet) {
+    Set<Integer> outputs = new TreeSet<>();
+    int table = 0;
+    while (table != Flow.NO_TABLE) {
+      Optional<Flow> flow = decides(table, packet);
+      flow.ifPresent(
+          found ->
+              found.actions().stream()
+                  .filter(FlowAction.Output.class::isInstance)
+                  .forEach(action -> outputs.add(((FlowAction.Output) action).port())));
+      table = flow.map(Flow::next).orElse(Flow.NO_TABLE);
+    }
+    return outputs;
+  }
+
+  private Optional<Flow> decides(int table, Packet packet) {
+    return flows.values().stream()
+        .filter(flow -> flow.table() == table && matches(flow.match(), packet))
+        .max(Comparator.comparingInt(Flow::priority));
+  }
+
+  private static boolean matches(FlowMatch match, Packet packet) {
+    return (match.ethType() == 0 || match.ethType() == packet.ethType())
+        && (match.ethDst() == FlowMatch.ANY_MAC || match.ethDst() == packet.ethDst())
+        && (match.ip() == null || match.ip().matches(packet.ip()));
+  }
+}

@@ -1,0 +1,28 @@
+package io.tapline.sdn.controller;
+
+import java.util.concurrent.Callable;
+
+/** Waits, for long if need be. */
+public final class Await {
+  private static final long MOST_NS = 60_000_000_000L;
+
+  private Await() {}
+
+  public static void until(Callable<Boolean> condition) {
+    long endNs = System.nanoTime() + MOST_NS;
+    try {
+      while (!condition.call()) {
+        if (System.nanoTime() > endNs) {
+          throw new AssertionError("still not so after a minute");
+        }
+        Thread.sleep(20);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (RuntimeException | Error e) {
+      throw e;
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+}
