@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -283,9 +284,13 @@ class WrongInputTest {
           .isLessThan(deadline);
       Thread.sleep(50);
     }
-    new ProcessBuilder("dd", "if=/dev/zero", "of=" + disk.resolve("filler"), "bs=64k")
-        .start()
-        .waitFor();
+    Process dd =
+        new ProcessBuilder("dd", "if=/dev/zero", "of=" + disk.resolve("filler"), "bs=64k")
+            .redirectErrorStream(true)
+            .start();
+    String said = new String(dd.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(said).as("stderr: %s", running.stderr()).contains("No space left on device");
+    assertThat(disk.resolve("filler")).as(said).exists();
   }
 
   private interface DiskTest {

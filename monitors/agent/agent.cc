@@ -1,0 +1,205 @@
+#include "monitors/agent/agent.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+
+namespace tapline {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kPollAtLeast{100};
+constexpr milliseconds kBetweenAttempts{500};
+// Before a control plane has said how long a lease lasts.
+constexpr seconds kFirstWord{5};
+constexpr milliseconds kMostMonitorPause{10'000};
+// A monitor that ran for so long did not die of how it was started.
+constexpr seconds kHealthy{30};
+// What queries may take to flush when the agent ends.
+constexpr seconds kMostEnding{15};
+
+int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+Agent::Agent(const AgentConfig& config, std::vector<std::string> parsers, Reporter* reporter,
+             const std::atomic<bool>* stop)
+    : config_(config),
+      parsers_(std::move(parsers)),
+      reporter_(reporter),
+      stop_(stop),
+      incarnation_(static_cast<uint64_t>(NowNs())) {}
+
+Status Agent::Run() {
+  reporter_->Ready();
+  while (true) {
+    const Time now = Clock::now();
+    KeepLease(now);
+    KeepMonitor(now);
+    Deliver();
+    if (Ended(now)) break;
+    Wait();
+    while (auto event = inbox_.Pop()) On(*event, Clock::now());
+    if (monitor_ != nullptr) ReadMonitor(Clock::now());
+  }
+  if (lease_ != nullptr) lease_->Finish();
+  return {};
+}
+
+v1::AgentHello Agent::Hello() const {
+  v1::AgentHello hello;
+  hello.set_agent(config_.name);
+  hello.set_incarnation(incarnation_);
+  hello.set_version(TAPLINE_VERSION);
+  hello.set_interface(config_.interface);
+  hello.set_capacity_mbps(config_.capacity_mbps);
+  hello.set_multilog(config_.multilog);
+  hello.set_term(assignments_.term());
+  for (const std::string& parser : parsers_) hello.add_parsers(parser);
+  for (v1::Assignment& assignment : assignments_.List()) *hello.add_assignments() = std::move(assignment);
+  return hello;
+}
+
+void Agent::KeepLease(Time now) {
+  if (lease_ != nullptr && now > lease_until_) LeaseLost("it has not been heard of", now);
+  if (lease_ == nullptr && now >= next_attempt_ && stop_at_ == Time::max()) {
+    const std::string& server = config_.control_plane[server_ % config_.control_plane.size()];
+    lease_ = std::make_unique<Lease>(++leases_, server, Hello(), &inbox_);
+    lease_until_ = now + kFirstWord;
+  }
+  if (lease_ == nullptr && now >= grace_until_) {
+    reporter_->Warning("no control plane within the grace period: all queries end");
+    grace_until_ = Time::max();
+    assignments_.EndAll();
+  }
+}
+
+void Agent::LeaseLost(const std::string& why, Time now) {
+  if (welcomed_) {
+    reporter_->Warning("control plane " + lease_->server() + " is lost: " + why + "; looking for it");
+    grace_until_ = now + milliseconds(deployment_.grace_ms());
+  }
+  lease_.reset();
+  welcomed_ = false;
+  server_++;
+  next_attempt_ = now + kBetweenAttempts;
+}
+
+void Agent::On(const LeaseEvent& event, Time now) {
+  if (lease_ == nullptr || event.lease != lease_->id()) return;
+  if (event.lost) return LeaseLost(event.why, now);
+  if (!assignments_.Obey(event.command)) return LeaseLost("another has led since", now);
+  if (event.command.has_welcome()) On(event.command.welcome());
+  if (event.command.has_probe()) Answer(event.command.probe(), event.at_ns);
+  if (welcomed_) lease_until_ = now + milliseconds(deployment_.lease_ms());
+}
+
+void Agent::On(const v1::Welcome& welcome) {
+  const bool moved = monitor_ != nullptr &&
+                     (welcome.brokers() != deployment_.brokers() || welcome.hash_key() != deployment_.hash_key());
+  deployment_ = welcome;
+  welcomed_ = true;
+  grace_until_ = Time::max();
+  if (moved) StopMonitor();
+}
+
+void Agent::Answer(const v1::Probe& probe, int64_t received_ns) {
+  v1::AgentMessage message;
+  v1::AgentHeartbeat* heartbeat = message.mutable_heartbeat();
+  heartbeat->set_probe_sent_ns(probe.sent_ns());
+  heartbeat->set_received_ns(received_ns);
+  double load = 0;
+  if (getloadavg(&load, 1) == 1) heartbeat->set_load(load);
+  heartbeat->set_cores(std::thread::hardware_concurrency());
+  heartbeat->set_monitor_starts(monitor_starts_);
+  heartbeat->set_sent_ns(NowNs());
+  lease_->Send(std::move(message));
+}
+
+void Agent::KeepMonitor(Time now) {
+  if (assignments_.needs_monitor()) needed_ = now;
+  if (monitor_ == nullptr && assignments_.needs_monitor() && now >= next_monitor_) StartMonitor(now);
+  if (monitor_ready_ && now > needed_ + seconds(config_.idle_s)) StopMonitor();
+}
+
+// Once: a second signal would end it at once.
+void Agent::StopMonitor() {
+  if (monitor_ready_) monitor_->Stop();
+  monitor_ready_ = false;
+  assignments_.MonitorStopping();
+}
+
+void Agent::StartMonitor(Time now) {
+  monitor_starts_++;
+  monitor_started_ = now;
+  const Status started =
+      MonitorChild::Start(MonitorCommand(config_, deployment_.brokers(), deployment_.hash_key()), &monitor_);
+  if (started.ok()) return;
+  reporter_->Error(started);
+  assignments_.MonitorGone(started.message());
+  next_monitor_ = now + kMostMonitorPause;
+}
+
+void Agent::ReadMonitor(Time now) {
+  monitor_->Write();
+  std::vector<std::string> lines;
+  const bool lives = monitor_->Read(&lines);
+  for (const std::string& line : lines) {
+    assignments_.MonitorSaid(line);
+    if (Assignments::IsReady(line)) {
+      monitor_ready_ = true;
+      assignments_.MonitorReady();
+    }
+  }
+  if (lives) return;
+  const std::string why = monitor_->Reap();
+  const bool wanted = assignments_.needs_monitor();
+  monitor_.reset();
+  monitor_ready_ = false;
+  assignments_.MonitorGone(why);
+  if (now - monitor_started_ > kHealthy) monitor_pause_ = milliseconds(0);
+  next_monitor_ = now + monitor_pause_;
+  monitor_pause_ = std::min(kMostMonitorPause, monitor_pause_ * 2 + kPollAtLeast);
+  if (wanted) reporter_->Warning(why + "; it is started again");
+}
+
+void Agent::Deliver() {
+  Assignments::Outbox& out = assignments_.outbox();
+  for (const std::string& line : out.monitor) {
+    if (monitor_ != nullptr) monitor_->Send(line);
+  }
+  // Without a lease nobody is told: the next hello says how things are.
+  for (v1::MonitorStatus& status : out.control_plane) {
+    if (lease_ != nullptr && welcomed_) lease_->Send(std::move(status));
+  }
+  out = {};
+}
+
+void Agent::Wait() {
+  pollfd files[3] = {{inbox_.fd(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLOUT, 0}};
+  if (monitor_ != nullptr) {
+    files[1].fd = monitor_->status_fd();
+    files[2].fd = monitor_->command_fd();
+  }
+  poll(files, 3, static_cast<int>(kPollAtLeast.count()));
+}
+
+bool Agent::Ended(Time now) {
+  if (!stop_->load()) return false;
+  if (stop_at_ == Time::max()) {
+    stop_at_ = now + kMostEnding;
+    assignments_.EndAll();
+    Deliver();
+  }
+  return !assignments_.needs_monitor() || now >= stop_at_;
+}
+
+}  // namespace tapline

@@ -1,0 +1,73 @@
+// An agent's loop: one lease at a time with a control plane, one monitor while there is something to watch for.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "monitors/agent/agent_config.h"
+#include "monitors/agent/assignments.h"
+#include "monitors/agent/lease.h"
+#include "monitors/agent/monitor_child.h"
+#include "monitors/base/reporter.h"
+
+namespace tapline {
+
+class Agent {
+ public:
+  // `parsers` are those that its monitor knows. All outlive it.
+  Agent(const AgentConfig& config, std::vector<std::string> parsers, Reporter* reporter, const std::atomic<bool>* stop);
+
+  // Returns when `stop` is set and all that ran has ended.
+  Status Run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Time = Clock::time_point;
+
+  v1::AgentHello Hello() const;
+  void KeepLease(Time now);
+  void LeaseLost(const std::string& why, Time now);
+  void On(const LeaseEvent& event, Time now);
+  void On(const v1::Welcome& welcome);
+  void Answer(const v1::Probe& probe, int64_t received_ns);
+  void KeepMonitor(Time now);
+  void StartMonitor(Time now);
+  void StopMonitor();
+  void ReadMonitor(Time now);
+  void Deliver();
+  void Wait();
+  bool Ended(Time now);
+
+  const AgentConfig& config_;
+  const std::vector<std::string> parsers_;
+  Reporter* reporter_;
+  const std::atomic<bool>* stop_;
+  const uint64_t incarnation_;
+
+  Inbox<LeaseEvent> inbox_;
+  std::unique_ptr<Lease> lease_;
+  uint64_t leases_ = 0;
+  size_t server_ = 0;
+  bool welcomed_ = false;
+  Time next_attempt_{};
+  // Without a word by then the lease is broken; without a lease by then all ends.
+  Time lease_until_{};
+  Time grace_until_ = Time::max();
+  v1::Welcome deployment_;
+
+  Assignments assignments_;
+  std::unique_ptr<MonitorChild> monitor_;
+  // It takes commands, and was not asked to end.
+  bool monitor_ready_ = false;
+  uint32_t monitor_starts_ = 0;
+  std::chrono::milliseconds monitor_pause_{0};
+  Time next_monitor_{};
+  Time monitor_started_{};
+  Time needed_{};
+  Time stop_at_ = Time::max();
+};
+
+}  // namespace tapline

@@ -1,0 +1,65 @@
+#include "monitors/agent/agent_config.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace tapline {
+namespace {
+
+std::string CheckName(const std::string& text) {
+  const bool right = !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '.';
+  });
+  return right ? "" : "'" + text + "' is not a host's name: 1 to 64 of lower case letters, digits, '-' and '.'";
+}
+
+}  // namespace
+
+ConfigTable TableOf(AgentConfig* config) {
+  ConfigTable table;
+  table.AddText(&config->name, "name", "NAME", "this host, as the inventory calls it", CheckName);
+  table.AddList(&config->control_plane, "control_plane", "HOST:PORT",
+                "where control planes take agents; the one that leads is found", true);
+  table.AddText(&config->interface, "interface", "IF", "network interface that mirrored packets come to");
+  table.AddText(&config->monitor, "monitor", "FILE", "tapline-monitor; default: beside this program");
+  table.AddList(&config->plugin, "plugin", "FILE", "plug-ins that the monitor loads", true);
+  table.AddNumber(&config->lanes, 1, 32, "lanes", "the monitor's polling threads");
+  table.AddChoice(&config->hugepages, {"auto", "never"}, "hugepages", "auto|never",
+                  "use hugepages where there are enough, or never");
+  table.AddNumber(&config->memory_mib, 64, 1048576, "memory_mib", "MiB that the monitor may take for packet buffers");
+  table.AddNumber(&config->max_connections, 1024, 1'073'741'824, "max_connections",
+                  "connections that the monitor follows at once");
+  table.AddNumber(&config->capacity_mbps, 1, 1'000'000, "capacity_mbps", "mirrored traffic that it may be given, Mb/s");
+  table.AddText(&config->multilog, "multilog", "HOST:PORT", "this host's MultiLog node, if there is one");
+  table.AddNumber(&config->idle_s, 1, 86'400, "idle_s", "seconds after which a monitor without queries is ended");
+  table.AddChoice(&config->status, {"text", "json"}, "status", "text|json",
+                  "messages on standard error for people or for programs");
+  return table;
+}
+
+Status Validate(const AgentConfig& config) {
+  if (config.name.empty()) return Status::Usage("--name is needed: this host, as the inventory calls it");
+  if (config.interface.empty()) return Status::Usage("--interface is needed: where mirrored packets come to");
+  if (config.control_plane.empty()) return Status::Usage("--control-plane is needed: HOST:PORT");
+  return {};
+}
+
+std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers,
+                                        const std::string& hash_key) {
+  std::vector<std::string> command = {config.monitor,      "--control",
+                                      "--supervise",       "always",
+                                      "--status",          "json",
+                                      "--output",          "kafka",
+                                      "--brokers",         brokers,
+                                      "--interface",       config.interface,
+                                      "--monitor-id",      config.name,
+                                      "--hash-key",        hash_key,
+                                      "--lanes",           std::to_string(config.lanes),
+                                      "--hugepages",       config.hugepages,
+                                      "--memory-mib",      std::to_string(config.memory_mib),
+                                      "--max-connections", std::to_string(config.max_connections)};
+  for (const std::string& plugin : config.plugin) command.insert(command.end(), {"--plugin", plugin});
+  return command;
+}
+
+}  // namespace tapline

@@ -1,0 +1,38 @@
+// Everything that can be set about tapline-agent, and its defaults.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "monitors/base/status.h"
+#include "monitors/config/config_table.h"
+
+namespace tapline {
+
+struct AgentConfig {
+  std::string name;
+  std::vector<std::string> control_plane = {"127.0.0.1:8481"};
+  std::string monitor;
+  std::string interface;
+  std::vector<std::string> plugin;
+  uint32_t lanes = 1;
+  std::string hugepages = "auto";
+  uint32_t memory_mib = 256;
+  uint32_t max_connections = 1'048'576;
+  uint32_t capacity_mbps = 10'000;
+  std::string multilog;
+  uint32_t idle_s = 60;
+  std::string status = "text";
+};
+
+ConfigTable TableOf(AgentConfig* config);
+
+// What no single key can tell.
+Status Validate(const AgentConfig& config);
+
+// The monitor's command line, for what a control plane said of the deployment.
+std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers,
+                                        const std::string& hash_key);
+
+}  // namespace tapline

@@ -1,0 +1,235 @@
+#include "monitors/agent/assignments.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+namespace tapline {
+namespace {
+
+v1::AgentCommand Assign(const std::string& query, uint32_t epoch, uint64_t term = 1) {
+  v1::AgentCommand command;
+  command.set_term(term);
+  command.mutable_assign()->set_query(query);
+  command.mutable_assign()->set_epoch(epoch);
+  command.mutable_assign()->set_plan("{\"query\": \"" + query + "\", \"epoch\": " + std::to_string(epoch) + "}");
+  return command;
+}
+
+v1::AgentCommand End(const std::string& query, uint64_t term = 1) {
+  v1::AgentCommand command;
+  command.set_term(term);
+  command.mutable_end()->set_query(query);
+  return command;
+}
+
+std::string Added(const std::string& query) { return "{\"event\":\"query_added\",\"query\":\"" + query + "\"}"; }
+std::string EndedLine(const std::string& query) {
+  return "{\"accounting\":{},\"event\":\"query_ended\",\"query\":\"" + query + "\"}";
+}
+std::string Lost(const std::string& query) {
+  return "{\"event\":\"query_ended\",\"lost\":true,\"query\":\"" + query + "\"}";
+}
+
+using Lines = std::vector<std::string>;
+
+struct AssignmentsTest : testing::Test {
+  Assignments assignments;
+
+  Lines ToMonitor() { return std::exchange(assignments.outbox().monitor, {}); }
+  Lines Told() {
+    Lines lines;
+    for (const v1::MonitorStatus& status : assignments.outbox().control_plane) lines.push_back(status.json());
+    assignments.outbox().control_plane.clear();
+    return lines;
+  }
+  // A query that runs, and nothing that waits to be said.
+  void Running(const std::string& query, uint32_t epoch = 1) {
+    assignments.MonitorReady();
+    assignments.Obey(Assign(query, epoch));
+    assignments.MonitorSaid(Added(query));
+    assignments.outbox() = {};
+  }
+  v1::Assignment::State StateOf(const std::string& query) {
+    for (const v1::Assignment& assignment : assignments.List()) {
+      if (assignment.query() == query) return assignment.state();
+    }
+    ADD_FAILURE() << query << " is not there";
+    return v1::Assignment::ENDED;
+  }
+};
+
+TEST_F(AssignmentsTest, AQueryWaitsForTheMonitorAndGoesThroughItsLife) {
+  EXPECT_TRUE(assignments.Obey(Assign("q", 1)));
+  EXPECT_TRUE(assignments.needs_monitor());
+  EXPECT_EQ(ToMonitor(), Lines{});
+  assignments.MonitorReady();
+  EXPECT_EQ(ToMonitor(), Lines{"{\"add\":{\"epoch\":1,\"query\":\"q\"}}"});
+  EXPECT_EQ(StateOf("q"), v1::Assignment::STARTING);
+  assignments.MonitorSaid(Added("q"));
+  EXPECT_EQ(StateOf("q"), v1::Assignment::RUNNING);
+  assignments.Obey(End("q"));
+  EXPECT_EQ(ToMonitor(), Lines{"{\"end\":\"q\"}"});
+  EXPECT_EQ(StateOf("q"), v1::Assignment::ENDING);
+  assignments.MonitorSaid(EndedLine("q"));
+  EXPECT_EQ(Told(), (Lines{Added("q"), EndedLine("q")}));
+  EXPECT_FALSE(assignments.needs_monitor());
+}
+
+TEST_F(AssignmentsTest, AnEndIsRememberedUntilItWasHeard) {
+  Running("q");
+  assignments.MonitorSaid(EndedLine("q"));
+  EXPECT_EQ(StateOf("q"), v1::Assignment::ENDED);
+  Told();
+  assignments.Obey(Assign("q", 1));
+  EXPECT_EQ(Told(), Lines{EndedLine("q")}) << "a control plane that did not hear of it wants it to run";
+  EXPECT_EQ(ToMonitor(), Lines{});
+  assignments.Obey(End("q"));
+  EXPECT_TRUE(assignments.List().empty());
+  EXPECT_EQ(Told(), Lines{});
+}
+
+TEST_F(AssignmentsTest, ALowerTermIsNotObeyed) {
+  EXPECT_TRUE(assignments.Obey(Assign("q", 1, 7)));
+  EXPECT_FALSE(assignments.Obey(End("q", 6)));
+  EXPECT_FALSE(assignments.Obey(Assign("r", 1, 6)));
+  EXPECT_EQ(assignments.List().size(), 1u);
+  EXPECT_EQ(assignments.term(), 7u);
+  EXPECT_TRUE(assignments.Obey(Assign("r", 1, 7)));
+}
+
+TEST_F(AssignmentsTest, AHigherEpochReplacesALowerOneOnceThatHasEnded) {
+  Running("q", 1);
+  assignments.Obey(Assign("q", 2));
+  EXPECT_EQ(ToMonitor(), Lines{"{\"end\":\"q\"}"});
+  assignments.Obey(Assign("q", 2));
+  EXPECT_EQ(ToMonitor(), Lines{}) << "it is asked to end once";
+  assignments.MonitorSaid(EndedLine("q"));
+  EXPECT_EQ(ToMonitor(), Lines{"{\"add\":{\"epoch\":2,\"query\":\"q\"}}"});
+  EXPECT_EQ(assignments.outbox().control_plane.at(0).epoch(), 1u);
+  EXPECT_EQ(assignments.List().at(0).epoch(), 2u);
+}
+
+TEST_F(AssignmentsTest, TheSameOrALowerEpochChangesNothing) {
+  Running("q", 3);
+  assignments.Obey(Assign("q", 2));
+  assignments.Obey(Assign("q", 3));
+  EXPECT_EQ(ToMonitor(), Lines{});
+  EXPECT_EQ(Told(), (Lines{Added("q"), Added("q")}));
+  EXPECT_EQ(assignments.List().at(0).epoch(), 3u);
+}
+
+TEST_F(AssignmentsTest, AMonitorThatDiesGetsItsQueriesAgainAndLosesThoseThatWereEnding) {
+  Running("a");
+  Running("b");
+  assignments.Obey(End("b"));
+  ToMonitor();
+  assignments.MonitorGone("killed");
+  EXPECT_EQ(Told(), (Lines{"{\"event\":\"monitor_ended\",\"message\":\"killed\"}", Lost("b")}));
+  EXPECT_EQ(StateOf("a"), v1::Assignment::STARTING);
+  EXPECT_TRUE(assignments.needs_monitor());
+  assignments.MonitorReady();
+  EXPECT_EQ(ToMonitor(), Lines{"{\"add\":{\"epoch\":1,\"query\":\"a\"}}"});
+}
+
+TEST_F(AssignmentsTest, WhatIsEndedBeforeAMonitorIsThereWasNeverThere) {
+  assignments.Obey(Assign("q", 1));
+  assignments.Obey(End("q"));
+  EXPECT_EQ(Told(), Lines{Lost("q")});
+  EXPECT_FALSE(assignments.needs_monitor());
+  assignments.Obey(End("unknown"));
+  EXPECT_EQ(Told(), Lines{Lost("unknown")});
+}
+
+TEST_F(AssignmentsTest, ARefusedQueryIsGone) {
+  assignments.MonitorReady();
+  assignments.Obey(Assign("q", 1));
+  const std::string refused = R"({"event":"query_refused","kind":"user","message":"no","query":"q"})";
+  assignments.MonitorSaid(refused);
+  EXPECT_EQ(Told(), Lines{refused});
+  EXPECT_TRUE(assignments.List().empty());
+}
+
+TEST_F(AssignmentsTest, APlanThatIsNoJsonIsRefusedAndNotSentOn) {
+  assignments.MonitorReady();
+  v1::AgentCommand command = Assign("q", 1);
+  command.mutable_assign()->set_plan("{\"query\":\"q\"}\n{\"end\":\"other\"}");
+  assignments.Obey(command);
+  EXPECT_EQ(ToMonitor(), Lines{});
+  ASSERT_EQ(Told().size(), 1u);
+  EXPECT_TRUE(assignments.List().empty());
+}
+
+TEST_F(AssignmentsTest, AMonitorThatEndsTakesNothingNew) {
+  Running("q");
+  assignments.MonitorStopping();
+  assignments.Obey(Assign("r", 1));
+  EXPECT_EQ(ToMonitor(), Lines{});
+  assignments.MonitorGone("idle");
+  assignments.MonitorReady();
+  EXPECT_EQ(ToMonitor().size(), 2u);
+}
+
+TEST_F(AssignmentsTest, EndedOnesAreBounded) {
+  for (size_t i = 0; i < Assignments::kMostEnded + 10; i++) {
+    assignments.Obey(Assign("q" + std::to_string(i), 1));
+  }
+  assignments.EndAll();
+  EXPECT_EQ(assignments.List().size(), Assignments::kMostEnded);
+  EXPECT_FALSE(assignments.needs_monitor());
+}
+
+// Whatever happens in whatever order, a monitor is never told of a query that it has, nor asked to end one it has not.
+TEST_F(AssignmentsTest, NeverContradictsTheMonitor) {
+  for (uint32_t seed = 0; seed < 300; seed++) {
+    std::mt19937 random(seed);
+    Assignments tried;
+    std::set<std::string> held;
+    bool alive = false;
+    for (int step = 0; step < 200; step++) {
+      const std::string query(1, static_cast<char>('a' + random() % 3));
+      switch (random() % 8) {
+        case 0:
+        case 1:
+          tried.Obey(Assign(query, 1 + random() % 4));
+          break;
+        case 2:
+          tried.Obey(End(query));
+          break;
+        case 3:
+          if (!alive) tried.MonitorReady();
+          alive = true;
+          break;
+        case 4:
+          if (alive && random() % 4 == 0) {
+            tried.MonitorGone("killed");
+            held.clear();
+            alive = false;
+          }
+          break;
+        case 5:
+          if (held.contains(query)) tried.MonitorSaid(Added(query));
+          break;
+        case 6:
+          if (held.erase(query) == 1) tried.MonitorSaid(EndedLine(query));
+          break;
+        default:
+          tried.MonitorSaid("not JSON");
+      }
+      for (const std::string& line : std::exchange(tried.outbox().monitor, {})) {
+        ASSERT_TRUE(alive) << "seed " << seed;
+        const size_t at = line.find("\"query\":\"");
+        const std::string name = line.substr(at == std::string::npos ? line.size() - 3 : at + 9, 1);
+        if (line.starts_with("{\"add\"")) {
+          ASSERT_TRUE(held.insert(name).second) << "seed " << seed << " step " << step << " " << line;
+        } else {
+          ASSERT_TRUE(held.contains(name)) << "seed " << seed << " step " << step << " " << line;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tapline

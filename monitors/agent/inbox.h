@@ -1,0 +1,51 @@
+// Events for the agent's loop, from any thread. The loop polls `fd`, which is readable while there are some.
+#pragma once
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace tapline {
+
+template <typename Event>
+class Inbox {
+ public:
+  Inbox() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  ~Inbox() { close(fd_); }
+  Inbox(const Inbox&) = delete;
+  Inbox& operator=(const Inbox&) = delete;
+
+  int fd() const { return fd_; }
+
+  void Push(Event event) {
+    {
+      const std::lock_guard lock(mutex_);
+      events_.push_back(std::move(event));
+    }
+    eventfd_write(fd_, 1);
+  }
+
+  // One thread only.
+  std::optional<Event> Pop() {
+    const std::lock_guard lock(mutex_);
+    if (events_.empty()) {
+      eventfd_t count = 0;
+      eventfd_read(fd_, &count);
+      return std::nullopt;
+    }
+    std::optional<Event> event(std::move(events_.front()));
+    events_.pop_front();
+    return event;
+  }
+
+ private:
+  int fd_;
+  std::mutex mutex_;
+  std::deque<Event> events_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,89 @@
+#include "monitors/agent/lease.h"
+
+#include <chrono>
+#include <utility>
+
+namespace tapline {
+namespace {
+
+int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+Lease::Lease(uint64_t id, const std::string& server, const v1::AgentHello& hello, Inbox<LeaseEvent>* inbox)
+    : id_(id), server_(server), inbox_(inbox) {
+  v1::AgentMessage first;
+  *first.mutable_hello() = hello;
+  unsent_.push_back(std::move(first));
+  thread_ = std::thread([this] { Run(); });
+}
+
+Lease::~Lease() {
+  context_.TryCancel();
+  thread_.join();
+}
+
+void Lease::Send(v1::AgentMessage message) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (finishing_ || broken_) return;
+    if (unsent_.size() == kMostUnsent) context_.TryCancel();
+    unsent_.push_back(std::move(message));
+  }
+  changed_.notify_all();
+}
+
+void Lease::Send(v1::MonitorStatus status) {
+  v1::AgentMessage message;
+  *message.mutable_status() = std::move(status);
+  Send(std::move(message));
+}
+
+void Lease::Finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    finishing_ = true;
+  }
+  changed_.notify_all();
+}
+
+void Lease::Run() {
+  const auto stub = v1::Registry::NewStub(grpc::CreateChannel(server_, grpc::InsecureChannelCredentials()));
+  // Waits for the connection, or until there is none.
+  const auto stream = stub->Lease(&context_);
+  std::thread writer([&] { Write(stream.get()); });
+  v1::AgentCommand command;
+  while (stream->Read(&command)) inbox_->Push({.lease = id_, .command = command, .at_ns = NowNs()});
+  {
+    const std::lock_guard lock(mutex_);
+    broken_ = true;
+  }
+  changed_.notify_all();
+  writer.join();
+  const grpc::Status status = stream->Finish();
+  inbox_->Push({.lease = id_, .lost = true, .why = status.ok() ? "it ended the lease" : status.error_message()});
+}
+
+void Lease::Write(Stream* stream) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return broken_ || finishing_ || !unsent_.empty(); });
+    if (broken_) return;
+    if (unsent_.empty()) {
+      lock.unlock();
+      stream->WritesDone();
+      return;
+    }
+    v1::AgentMessage message = std::move(unsent_.front());
+    unsent_.pop_front();
+    lock.unlock();
+    const bool written = stream->Write(message);
+    lock.lock();
+    if (!written) return;
+  }
+}
+
+}  // namespace tapline

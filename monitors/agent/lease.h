@@ -1,0 +1,65 @@
+// One stream to a control plane, from its hello until it breaks.
+//
+// A reading thread connects, pushes what comes into the inbox and, last, that the lease is lost and why; a writing
+// thread sends what Send() queued. Only the owner calls, and nothing that it calls waits, but the destructor.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "monitors/agent/inbox.h"
+#include "schema/agent.grpc.pb.h"
+
+namespace tapline {
+
+struct LeaseEvent {
+  // Which lease: events of one that was given up may still come.
+  uint64_t lease = 0;
+  // Of a lease that is lost, why; else a command.
+  bool lost = false;
+  std::string why{};
+  v1::AgentCommand command{};
+  // When it came: nanoseconds since the epoch.
+  int64_t at_ns = 0;
+};
+
+class Lease {
+ public:
+  // Messages that wait to be sent; a control plane that does not read them is given up.
+  static constexpr size_t kMostUnsent = 4096;
+
+  Lease(uint64_t id, const std::string& server, const v1::AgentHello& hello, Inbox<LeaseEvent>* inbox);
+  // Breaks the stream, if it is not broken yet.
+  ~Lease();
+
+  uint64_t id() const { return id_; }
+  const std::string& server() const { return server_; }
+  void Send(v1::AgentMessage message);
+  void Send(v1::MonitorStatus status);
+  // What was sent goes out, then the stream ends.
+  void Finish();
+
+ private:
+  using Stream = grpc::ClientReaderWriter<v1::AgentMessage, v1::AgentCommand>;
+
+  void Run();
+  void Write(Stream* stream);
+
+  const uint64_t id_;
+  const std::string server_;
+  Inbox<LeaseEvent>* inbox_;
+  grpc::ClientContext context_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<v1::AgentMessage> unsent_;
+  bool finishing_ = false;
+  bool broken_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tapline

@@ -1,0 +1,98 @@
+// tapline-agent: this host's part in queries that a control plane runs.
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "monitors/agent/agent.h"
+#include "monitors/agent/agent_config.h"
+
+namespace tapline {
+namespace {
+
+constexpr std::array<CommandLineAction, 4> kActions = {{{"check", "say whether the settings are right, and exit"},
+                                                        {"dump", "print the effective settings as YAML, and exit"},
+                                                        {"version", ""},
+                                                        {"help", ""}}};
+
+std::atomic<bool> stop_requested{false};
+
+// The first signal ends the run cleanly, the second one at once.
+void OnSignal(int signal) {
+  if (stop_requested.exchange(true)) _exit(128 + signal);
+}
+
+Status Print(const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return written ? Status() : Status::Resources("writing to standard output failed");
+}
+
+std::string Help() {
+  AgentConfig defaults;
+  return "Usage: tapline-agent --name HOST --interface IF --control-plane HOST:PORT\n"
+         "\nRuns this host's monitor for the control plane's queries, and holds the host's lease.\n" +
+         HelpOf(TableOf(&defaults), kActions) +
+         "\nSIGTERM and SIGINT end all queries here in order; a second one ends at once.\n"
+         "Exit codes: 0 done, 1 failed, 2 wrong usage.\n";
+}
+
+// The names of the parsers that the monitor knows; shows at the same time that it can be run.
+Status ReadParsers(const std::string& monitor, std::vector<std::string>* names) {
+  std::FILE* output = popen(("'" + monitor + "' --list-parsers").c_str(), "re");
+  std::string text;
+  char buffer[4096];
+  for (size_t got = 1; output != nullptr && got > 0;) {
+    got = std::fread(buffer, 1, sizeof buffer, output);
+    text.append(buffer, got);
+  }
+  if (output == nullptr || pclose(output) != 0)
+    return Status::Resources("--monitor " + monitor + ": can't be run; is it there, and tapline-monitor?");
+  const nlohmann::json list = nlohmann::json::parse(text, nullptr, false);
+  for (const nlohmann::json& parser : list.is_object() && list.contains("parsers") ? list["parsers"] : list) {
+    if (parser.is_object() && parser.contains("name")) names->push_back(parser["name"]);
+  }
+  return names->empty() ? Status::Resources("--monitor " + monitor + ": lists no parsers") : Status();
+}
+
+Status Run(AgentConfig* config, Reporter* reporter) {
+  struct sigaction action = {};
+  action.sa_handler = OnSignal;
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  if (config->monitor.empty())
+    config->monitor = std::filesystem::read_symlink("/proc/self/exe").replace_filename("tapline-monitor");
+  std::vector<std::string> parsers;
+  if (Status status = ReadParsers(config->monitor, &parsers); !status.ok()) return status;
+  return Agent(*config, parsers, reporter, &stop_requested).Run();
+}
+
+Status Act(const std::string& action, AgentConfig* config, Reporter* reporter) {
+  if (action == "help") return Print(Help());
+  if (action == "version") return Print("tapline-agent " TAPLINE_VERSION "\n");
+  if (action == "dump") return Print(DumpYaml(TableOf(config)));
+  Status status = Validate(*config);
+  return status.ok() && action.empty() ? Run(config, reporter) : status;
+}
+
+int Main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  AgentConfig config;
+  std::string action;
+  Status status = ParseArguments(arguments, kActions, TableOf(&config), &action);
+  Reporter reporter(STDERR_FILENO, config.status == "json" ? Reporter::Format::kJson : Reporter::Format::kText);
+  if (status.ok()) status = Act(action, &config, &reporter);
+  if (!status.ok()) reporter.Error(status);
+  return status.exit_code();
+}
+
+}  // namespace
+}  // namespace tapline
+
+int main(int argc, char** argv) { return tapline::Main(argc, argv); }

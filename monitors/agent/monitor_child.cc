@@ -1,0 +1,119 @@
+#include "monitors/agent/monitor_child.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+extern char** environ;
+
+namespace tapline {
+namespace {
+
+// A line of a monitor's is a few hundred bytes, an accounting some kilobytes.
+constexpr size_t kMostLineBytes = 1 << 20;
+
+// Both ends of a pipe, closed where they are not taken.
+struct Pipe {
+  int read = -1;
+  int write = -1;
+  bool Open() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    read = ends[0];
+    write = ends[1];
+    return true;
+  }
+  ~Pipe() {
+    if (read >= 0) close(read);
+    if (write >= 0) close(write);
+  }
+};
+
+int Take(int* end) {
+  const int taken = *end;
+  *end = -1;
+  fcntl(taken, F_SETFL, fcntl(taken, F_GETFL) | O_NONBLOCK);
+  return taken;
+}
+
+}  // namespace
+
+Status MonitorChild::Start(const std::vector<std::string>& command, std::unique_ptr<MonitorChild>* child) {
+  Pipe commands;
+  Pipe status;
+  if (!commands.Open() || !status.Open()) return Status::Resources(std::string("no pipe: ") + std::strerror(errno));
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, commands.read, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, status.write, STDERR_FILENO);
+  pid_t process = -1;
+  const int failed = posix_spawnp(&process, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) return Status::Resources(command[0] + " can't be started: " + std::strerror(failed));
+  child->reset(new MonitorChild(process, Take(&commands.write), Take(&status.read)));
+  return {};
+}
+
+MonitorChild::~MonitorChild() {
+  if (process_ > 0) {
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+  }
+  close(commands_);
+  close(status_);
+}
+
+void MonitorChild::Send(const std::string& line) {
+  unwritten_ += line + "\n";
+  Write();
+  if (unwritten_.size() > kMostUnwritten && process_ > 0) kill(process_, SIGKILL);
+}
+
+void MonitorChild::Write() {
+  const ssize_t written = write(commands_, unwritten_.data(), unwritten_.size());
+  if (written > 0) unwritten_.erase(0, static_cast<size_t>(written));
+  // One that has closed its input is about to end, which its status tells.
+  if (written < 0 && errno != EAGAIN && errno != EINTR) unwritten_.clear();
+}
+
+bool MonitorChild::Read(std::vector<std::string>* lines) {
+  char buffer[16384];
+  const ssize_t got = read(status_, buffer, sizeof buffer);
+  if (got < 0) return errno == EAGAIN || errno == EINTR;
+  if (got == 0) return false;
+  unread_.append(buffer, static_cast<size_t>(got));
+  size_t begin = 0;
+  for (size_t end = unread_.find('\n'); end != std::string::npos; end = unread_.find('\n', begin)) {
+    lines->push_back(unread_.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  unread_.erase(0, begin);
+  if (unread_.size() > kMostLineBytes) unread_.clear();
+  return true;
+}
+
+void MonitorChild::Stop() {
+  if (process_ > 0) kill(process_, SIGTERM);
+}
+
+std::string MonitorChild::Reap() {
+  int status = 0;
+  // Its lines have ended, so it is gone, or hopeless.
+  for (int waited = 0; waited < 200 && waitpid(process_, &status, WNOHANG) == 0; waited++) {
+    if (waited == 100) kill(process_, SIGKILL);
+    usleep(10'000);
+  }
+  process_ = -1;
+  if (WIFSIGNALED(status)) return "the monitor was killed by signal " + std::to_string(WTERMSIG(status));
+  return "the monitor ended with exit code " + std::to_string(WEXITSTATUS(status));
+}
+
+}  // namespace tapline
