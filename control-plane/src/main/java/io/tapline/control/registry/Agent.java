@@ -1,0 +1,280 @@
+package io.tapline.control.registry;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.grpc.Status;
+import io.tapline.schema.rpc.AgentCommand;
+import io.tapline.schema.rpc.AgentHeartbeat;
+import io.tapline.schema.rpc.AgentHello;
+import io.tapline.schema.rpc.AssignCommand;
+import io.tapline.schema.rpc.Assignment;
+import io.tapline.schema.rpc.EndCommand;
+import io.tapline.schema.rpc.LimitCommand;
+import io.tapline.schema.rpc.MonitorStatus;
+import io.tapline.schema.rpc.Probe;
+import io.tapline.schema.rpc.Welcome;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One host: its lease, if it holds one, and what it was assigned, which outlives the lease by the
+ * grace period. All of it happens on the registry's thread.
+ */
+final class Agent {
+  private static final Logger LOG = LoggerFactory.getLogger(Agent.class);
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  private final String name;
+  private final RegistryOptions options;
+  private final Map<String, Assigned> assigned = new LinkedHashMap<>();
+  private final ClockOffset clock = new ClockOffset();
+  private AgentHello hello = AgentHello.getDefaultInstance();
+  private AgentHeartbeat heartbeat = AgentHeartbeat.getDefaultInstance();
+  private LeaseStream stream;
+  private long heardNs;
+  private long sinceNs = wallNs();
+  private long lostAtNs = System.nanoTime();
+
+  /** What it was told to run. */
+  private record Assigned(int epoch, String plan, AssignmentEvents events) {}
+
+  Agent(String name, RegistryOptions options) {
+    this.name = name;
+    this.options = options;
+  }
+
+  boolean up() {
+    return stream != null;
+  }
+
+  /** A lost one of which nothing is wanted need not be remembered. */
+  boolean idle() {
+    return stream == null && assigned.isEmpty();
+  }
+
+  /** Whether this is a second one of the same name: the one that was started last is right. */
+  boolean outlives(AgentHello other) {
+    return stream != null
+        && Long.compareUnsigned(other.getIncarnation(), hello.getIncarnation()) < 0;
+  }
+
+  /** Takes a lease: what it should run it is told, and what it should not. */
+  void lease(AgentHello said, LeaseStream with) {
+    if (stream != null) {
+      stream.fail(Status.ABORTED.withDescription("another stream holds this agent's lease"));
+    }
+    boolean restarted =
+        hello.getIncarnation() != 0 && said.getIncarnation() != hello.getIncarnation();
+    hello = said;
+    stream = with;
+    heardNs = System.nanoTime();
+    sinceNs = wallNs();
+    stream.send(
+        command()
+            .setWelcome(
+                Welcome.newBuilder()
+                    .setLeaseMs((int) options.lease().toMillis())
+                    .setGraceMs((int) options.grace().toMillis())
+                    .setBrokers(options.brokers())
+                    .setHashKey(options.hashKey()))
+            .build());
+    LOG.info("agent {} is up", name);
+    if (restarted) {
+      failAll("the agent of " + name + " was started anew; what it had not given out is lost");
+    }
+    said.getAssignmentsList().stream()
+        .map(Assignment::getQuery)
+        .filter(query -> !assigned.containsKey(query))
+        .forEach(this::sendEnd);
+    assigned.forEach(this::sendAssign);
+    probe();
+  }
+
+  private AgentCommand.Builder command() {
+    return AgentCommand.newBuilder().setTerm(options.term());
+  }
+
+  private static long wallNs() {
+    Instant now = Instant.now();
+    return now.getEpochSecond() * 1_000_000_000L + now.getNano();
+  }
+
+  /** REQUIRES: it was assigned no such query. */
+  void assign(String query, int epoch, String plan, AssignmentEvents events) {
+    Assigned assignment = new Assigned(epoch, plan, events);
+    assigned.put(query, assignment);
+    sendAssign(query, assignment);
+  }
+
+  private void sendAssign(String query, Assigned assignment) {
+    send(
+        command()
+            .setAssign(
+                AssignCommand.newBuilder()
+                    .setQuery(query)
+                    .setEpoch(assignment.epoch())
+                    .setPlan(assignment.plan())));
+  }
+
+  /** Asks a query to end; its events tell when it has. */
+  void end(String query) {
+    if (assigned.containsKey(query)) {
+      sendEnd(query);
+    }
+  }
+
+  private void sendEnd(String query) {
+    send(command().setEnd(EndCommand.newBuilder().setQuery(query)));
+  }
+
+  /** Nothing more is heard of it, whatever the agent says; the agent is told to end it. */
+  void forget(String query) {
+    if (assigned.remove(query) != null) {
+      sendEnd(query);
+    }
+  }
+
+  void limit(String query, double rate) {
+    if (assigned.containsKey(query)) {
+      send(command().setLimit(LimitCommand.newBuilder().setQuery(query).setRate(rate)));
+    }
+  }
+
+  private void send(AgentCommand.Builder command) {
+    if (stream != null) {
+      stream.send(command.build());
+    }
+  }
+
+  private void probe() {
+    send(command().setProbe(Probe.newBuilder().setSentNs(wallNs())));
+  }
+
+  /** Once a probe's interval. */
+  void tick() {
+    long now = System.nanoTime();
+    if (stream != null && now - heardNs > options.lease().toNanos()) {
+      stream.fail(Status.DEADLINE_EXCEEDED.withDescription("no heartbeat"));
+      lost();
+    }
+    if (stream == null && !assigned.isEmpty() && now - lostAtNs > options.grace().toNanos()) {
+      failAll("the agent of " + name + " was lost and did not come back");
+    }
+    probe();
+  }
+
+  /** A stream broke; another one may have taken its place. */
+  void broke(LeaseStream broken) {
+    if (broken == stream) {
+      lost();
+    }
+  }
+
+  private void lost() {
+    LOG.warn("agent {} is lost", name);
+    stream = null;
+    sinceNs = wallNs();
+    lostAtNs = System.nanoTime();
+  }
+
+  private void failAll(String reason) {
+    List<Assigned> failed = List.copyOf(assigned.values());
+    assigned.clear();
+    failed.forEach(each -> each.events().failed("resources", reason));
+  }
+
+  void heard(LeaseStream from, AgentHeartbeat said) {
+    if (from == stream) {
+      heartbeat = said;
+      heardNs = System.nanoTime();
+      clock.add(said.getProbeSentNs(), said.getReceivedNs(), said.getSentNs(), wallNs());
+    }
+  }
+
+  void heard(LeaseStream from, MonitorStatus said) {
+    if (from != stream) {
+      return;
+    }
+    heardNs = System.nanoTime();
+    try {
+      on(MAPPER.readTree(said.getJson()), said.getEpoch());
+    } catch (JsonProcessingException e) {
+      LOG.info("agent {}: {}", name, said.getJson());
+    }
+  }
+
+  private void on(JsonNode status, int epoch) {
+    String query = status.path("query").asText();
+    Assigned assignment = assigned.get(query);
+    String event = status.path("event").asText();
+    if (assignment == null) {
+      onNobodys(event, query, status);
+    } else if (epoch == 0 || epoch == assignment.epoch()) {
+      onAssigned(event, query, assignment, status);
+    }
+  }
+
+  private void onNobodys(String event, String query, JsonNode status) {
+    if (event.equals("warning") || event.equals("error") || event.equals("monitor_ended")) {
+      LOG.warn("agent {}: {}", name, status.path("message").asText());
+      String message = name + ": " + status.path("message").asText();
+      List.copyOf(assigned.values()).forEach(each -> each.events().warning(message));
+    } else if (event.equals("query_ended") && !status.path("lost").asBoolean()) {
+      sendEnd(query);
+    }
+  }
+
+  private void onAssigned(String event, String query, Assigned assignment, JsonNode status) {
+    switch (event) {
+      case "query_added" -> assignment.events().running();
+      case "query_refused" -> {
+        assigned.remove(query);
+        assignment
+            .events()
+            .failed(status.path("kind").asText(), name + ": " + status.path("message").asText());
+      }
+      case "query_ended" -> {
+        assigned.remove(query);
+        sendEnd(query);
+        if (status.path("lost").asBoolean()) {
+          assignment
+              .events()
+              .failed("resources", "the monitor of " + name + " was lost before all was out");
+        } else {
+          assignment.events().ended(status);
+        }
+      }
+      default -> LOG.info("agent {}: {}", name, status);
+    }
+  }
+
+  AgentState state() {
+    return new AgentState(
+        name,
+        up(),
+        sinceNs,
+        hello.getVersion(),
+        hello.getInterface(),
+        hello.getCapacityMbps(),
+        hello.getParsersList(),
+        hello.getMultilog(),
+        heartbeat.getLoad(),
+        heartbeat.getCores(),
+        heartbeat.getMonitorStarts(),
+        clock.best(),
+        List.copyOf(assigned.keySet()));
+  }
+
+  /** The registry ends; the agent looks for another. */
+  void close() {
+    if (stream != null) {
+      stream.fail(Status.UNAVAILABLE.withDescription("the control plane ends"));
+      stream = null;
+    }
+  }
+}

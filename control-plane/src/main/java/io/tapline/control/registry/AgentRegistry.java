@@ -1,0 +1,286 @@
+package io.tapline.control.registry;
+
+import io.grpc.InsecureServerCredentials;
+import io.grpc.Server;
+import io.grpc.Status;
+import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import io.tapline.schema.rpc.AgentCommand;
+import io.tapline.schema.rpc.AgentHello;
+import io.tapline.schema.rpc.AgentMessage;
+import io.tapline.schema.rpc.RegistryGrpc;
+import java.io.IOException;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who watches where: the agents that hold or lately held a lease with this control plane, and what
+ * they were assigned. Any thread may call; one thread does it all.
+ */
+public final class AgentRegistry implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(AgentRegistry.class);
+  private static final Pattern NAME = Pattern.compile("[a-z0-9.-]{1,64}");
+
+  /** Names that are remembered: more hosts than a fat tree of 48 ports has. */
+  private static final int MOST_AGENTS = 65_536;
+
+  private static final int MOST_MESSAGE_BYTES = 1 << 20;
+
+  private final RegistryOptions options;
+  private final ScheduledExecutorService thread =
+      Executors.newSingleThreadScheduledExecutor(AgentRegistry::daemon);
+  private final Map<String, Agent> agents = new TreeMap<>();
+  private Server server;
+
+  private AgentRegistry(RegistryOptions options) {
+    this.options = options;
+  }
+
+  /**
+   * Listens for agents.
+   *
+   * @throws IOException if the address is in use
+   */
+  public static AgentRegistry start(RegistryOptions options) throws IOException {
+    AgentRegistry registry = new AgentRegistry(options);
+    registry.server =
+        NettyServerBuilder.forAddress(options.address(), InsecureServerCredentials.create())
+            .maxInboundMessageSize(MOST_MESSAGE_BYTES)
+            .addService(registry.new Leases())
+            .build()
+            .start();
+    long period = options.probe().toMillis();
+    registry.thread.scheduleAtFixedRate(registry::tick, period, period, TimeUnit.MILLISECONDS);
+    return registry;
+  }
+
+  private static Thread daemon(Runnable task) {
+    Thread thread = new Thread(task, "agent-registry");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  public int port() {
+    return server.getPort();
+  }
+
+  /** All that are known, by name. */
+  public List<AgentState> states() {
+    return ask(() -> agents.values().stream().map(Agent::state).toList());
+  }
+
+  /**
+   * Assigns a query to a host, which need not be up: it has the grace period to come.
+   *
+   * @param plan as JSON, that agent's monitor alone in it
+   * @return false if the host was assigned that query already
+   */
+  public boolean assign(
+      String agent, String query, int epoch, String plan, AssignmentEvents events) {
+    return ask(
+        () -> {
+          Agent host = agents.computeIfAbsent(agent, name -> new Agent(name, options));
+          if (host.state().queries().contains(query)) {
+            return false;
+          }
+          host.assign(query, epoch, plan, events);
+          return true;
+        });
+  }
+
+  /** Asks a query to end on a host. */
+  public void end(String agent, String query) {
+    tell(agent, host -> host.end(query));
+  }
+
+  /** Ends a query on a host without waiting for its word: no more of its events come. */
+  public void forget(String agent, String query) {
+    tell(agent, host -> host.forget(query));
+  }
+
+  /** Says which share of a query's flows the pipeline can take. */
+  public void limit(String agent, String query, double rate) {
+    tell(agent, host -> host.limit(query, rate));
+  }
+
+  private interface Command {
+    void on(Agent agent);
+  }
+
+  private void tell(String agent, Command command) {
+    run(
+        () -> {
+          Agent host = agents.get(agent);
+          if (host != null) {
+            command.on(host);
+          }
+        });
+  }
+
+  private void run(Runnable task) {
+    try {
+      thread.execute(
+          () -> {
+            try {
+              task.run();
+            } catch (RuntimeException e) {
+              LOG.error("the registry's fault", e);
+            }
+          });
+    } catch (RejectedExecutionException e) {
+      LOG.debug("after the end", e);
+    }
+  }
+
+  private <T> T ask(Callable<T> question) {
+    try {
+      return thread.submit(question).get();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted", e);
+    }
+  }
+
+  private void tick() {
+    try {
+      agents.values().forEach(Agent::tick);
+    } catch (RuntimeException e) {
+      LOG.error("the registry's fault", e);
+    }
+  }
+
+  /** Of those that are gone, the longest gone is forgotten first. */
+  private void makeRoom() {
+    if (agents.size() >= MOST_AGENTS) {
+      agents.values().stream()
+          .filter(Agent::idle)
+          .map(Agent::state)
+          .min(Comparator.comparingLong(AgentState::sinceNs))
+          .ifPresent(oldest -> agents.remove(oldest.name()));
+    }
+  }
+
+  private final class Leases extends RegistryGrpc.RegistryImplBase {
+    @Override
+    public StreamObserver<AgentMessage> lease(StreamObserver<AgentCommand> out) {
+      return new Incoming(new LeaseStream((ServerCallStreamObserver<AgentCommand>) out));
+    }
+  }
+
+  /** The receiving side of one stream: hands all to the registry's thread, in order. */
+  private final class Incoming implements StreamObserver<AgentMessage> {
+    private final LeaseStream stream;
+
+    /** Null before its hello, and after it was refused. */
+    private Agent agent;
+
+    Incoming(LeaseStream stream) {
+      this.stream = stream;
+    }
+
+    /** Waits, so that an agent that talks too much is read no faster than it is heard. */
+    @Override
+    public void onNext(AgentMessage message) {
+      try {
+        ask(
+            () -> {
+              on(message);
+              return null;
+            });
+      } catch (RejectedExecutionException e) {
+        LOG.debug("after the end", e);
+      }
+    }
+
+    private void on(AgentMessage message) {
+      if (message.hasHello()) {
+        greet(message.getHello());
+      } else if (agent == null) {
+        stream.fail(Status.INVALID_ARGUMENT.withDescription("the first message is no hello"));
+      } else if (message.hasHeartbeat()) {
+        agent.heard(stream, message.getHeartbeat());
+      } else if (message.hasStatus()) {
+        agent.heard(stream, message.getStatus());
+      }
+    }
+
+    private void greet(AgentHello hello) {
+      String refusal = refusal(hello);
+      if (agent != null || !refusal.isEmpty()) {
+        stream.fail(
+            Status.INVALID_ARGUMENT.withDescription(agent != null ? "a second hello" : refusal));
+        return;
+      }
+      makeRoom();
+      Agent known = agents.computeIfAbsent(hello.getAgent(), name -> new Agent(name, options));
+      if (known.outlives(hello)) {
+        stream.fail(
+            Status.ALREADY_EXISTS.withDescription(
+                "another agent that was started later is called " + hello.getAgent()));
+      } else if (Long.compareUnsigned(hello.getTerm(), options.term()) > 0) {
+        stream.fail(
+            Status.FAILED_PRECONDITION.withDescription(
+                "this control plane does not lead any more"));
+      } else {
+        agent = known;
+        agent.lease(hello, stream);
+      }
+    }
+
+    private static String refusal(AgentHello hello) {
+      if (!NAME.matcher(hello.getAgent()).matches()) {
+        return "an agent's name is 1 to 64 of lower case letters, digits, '-' and '.'";
+      }
+      return hello.getIncarnation() == 0 ? "an agent without an incarnation" : "";
+    }
+
+    @Override
+    public void onError(Throwable broken) {
+      run(this::broke);
+    }
+
+    @Override
+    public void onCompleted() {
+      run(
+          () -> {
+            stream.complete();
+            broke();
+          });
+    }
+
+    private void broke() {
+      if (agent != null) {
+        agent.broke(stream);
+      }
+    }
+  }
+
+  /** Ends the leases; agents go on with what they run for the grace period. */
+  @Override
+  public void close() {
+    run(() -> agents.values().forEach(Agent::close));
+    server.shutdown();
+    try {
+      if (!server.awaitTermination(2, TimeUnit.SECONDS)) {
+        server.shutdownNow();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    thread.shutdown();
+  }
+}

@@ -1,0 +1,46 @@
+package io.tapline.control.registry;
+
+import java.util.ArrayDeque;
+import java.util.Comparator;
+import java.util.Deque;
+
+/**
+ * How far a host's clock is ahead of this one's, from probes and their answers as NTP does it (RFC
+ * 5905, section 8): of the last exchanges the one with the shortest way counts, for the offset
+ * can't be wrong by more than half of it. Not thread-safe.
+ */
+public final class ClockOffset {
+  /** Older ones don't count: clocks drift. */
+  private static final int KEPT = 16;
+
+  private final Deque<Estimate> last = new ArrayDeque<>();
+
+  /**
+   * An offset.
+   *
+   * @param offsetNs host's clock minus this one's
+   * @param errorNs at most so far from the truth
+   */
+  public record Estimate(long offsetNs, long errorNs) {}
+
+  /**
+   * An exchange: nanoseconds since the epoch by the clock of whoever looked. One that contradicts
+   * itself, because a clock was set meanwhile, is ignored.
+   */
+  void add(long sentNs, long receivedNs, long answeredNs, long heardNs) {
+    long wayNs = (heardNs - sentNs) - (answeredNs - receivedNs);
+    if (wayNs < 0 || heardNs < sentNs) {
+      return;
+    }
+    long offsetNs = ((receivedNs - sentNs) + (answeredNs - heardNs)) / 2;
+    last.addLast(new Estimate(offsetNs, wayNs / 2 + 1));
+    if (last.size() > KEPT) {
+      last.removeFirst();
+    }
+  }
+
+  /** Null before the first exchange. */
+  Estimate best() {
+    return last.stream().min(Comparator.comparingLong(Estimate::errorNs)).orElse(null);
+  }
+}

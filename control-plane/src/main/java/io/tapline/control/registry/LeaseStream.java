@@ -1,0 +1,45 @@
+package io.tapline.control.registry;
+
+import io.grpc.Status;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.tapline.schema.rpc.AgentCommand;
+
+/** The sending side of one agent's stream. Used by the registry's thread. */
+final class LeaseStream {
+  /** Commands that may wait for an agent that does not read. */
+  private static final int MOST_UNREAD = 10_000;
+
+  private final ServerCallStreamObserver<AgentCommand> out;
+  private int unread;
+  private boolean ended;
+
+  LeaseStream(ServerCallStreamObserver<AgentCommand> out) {
+    this.out = out;
+  }
+
+  void send(AgentCommand command) {
+    if (ended || out.isCancelled()) {
+      return;
+    }
+    unread = out.isReady() ? 0 : unread + 1;
+    if (unread > MOST_UNREAD) {
+      fail(Status.RESOURCE_EXHAUSTED.withDescription("commands are not read"));
+    } else {
+      out.onNext(command);
+    }
+  }
+
+  void fail(Status why) {
+    if (!ended && !out.isCancelled()) {
+      out.onError(why.asRuntimeException());
+    }
+    ended = true;
+  }
+
+  void complete() {
+    if (!ended && !out.isCancelled()) {
+      out.onCompleted();
+    }
+    ended = true;
+  }
+}

@@ -1,0 +1,38 @@
+package io.tapline.control.registry;
+
+import java.net.InetSocketAddress;
+import java.time.Duration;
+
+/**
+ * Settings of a registry.
+ *
+ * @param address to listen on; port 0 takes a free one
+ * @param term of this control plane: above that of every one before
+ * @param brokers of Kafka, as hosts reach them
+ * @param hashKey of the flow hash: 32 hexadecimal digits, one for the deployment
+ * @param probe how often agents are asked for a sign of life
+ * @param lease without one for so long, an agent is lost
+ * @param grace how long what a lost agent was assigned waits for it
+ */
+public record RegistryOptions(
+    InetSocketAddress address,
+    long term,
+    String brokers,
+    String hashKey,
+    Duration probe,
+    Duration lease,
+    Duration grace) {
+  public static final String USUAL_HASH_KEY = "0".repeat(32);
+
+  /** Probes twice a second, a lease of three seconds, twenty seconds of grace. */
+  public static RegistryOptions usual(InetSocketAddress address, String brokers) {
+    return new RegistryOptions(
+        address,
+        System.currentTimeMillis(),
+        brokers,
+        USUAL_HASH_KEY,
+        Duration.ofMillis(500),
+        Duration.ofSeconds(3),
+        Duration.ofSeconds(20));
+  }
+}

@@ -1,0 +1,358 @@
+package io.tapline.control.registry;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.Status.Code;
+import io.grpc.stub.StreamObserver;
+import io.tapline.schema.rpc.AgentCommand;
+import io.tapline.schema.rpc.AgentHeartbeat;
+import io.tapline.schema.rpc.AgentHello;
+import io.tapline.schema.rpc.AgentMessage;
+import io.tapline.schema.rpc.Assignment;
+import io.tapline.schema.rpc.MonitorStatus;
+import io.tapline.schema.rpc.RegistryGrpc;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Agents of the test's own speak to a registry over real connections. */
+class AgentRegistryTest {
+  private static final long TERM = 100;
+  private static final int SECONDS = 30;
+
+  private AgentRegistry registry;
+  private ManagedChannel channel;
+
+  @BeforeEach
+  void start() throws Exception {
+    registry = registry(Duration.ofSeconds(SECONDS), Duration.ofSeconds(SECONDS));
+    channel = channel(registry);
+  }
+
+  private static AgentRegistry registry(Duration lease, Duration grace) throws Exception {
+    return AgentRegistry.start(
+        new RegistryOptions(
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+            TERM,
+            "broker:9092",
+            RegistryOptions.USUAL_HASH_KEY,
+            Duration.ofMillis(20),
+            lease,
+            grace));
+  }
+
+  private static ManagedChannel channel(AgentRegistry to) {
+    return Grpc.newChannelBuilder("127.0.0.1:" + to.port(), InsecureChannelCredentials.create())
+        .build();
+  }
+
+  @AfterEach
+  void stop() {
+    channel.shutdownNow();
+    registry.close();
+  }
+
+  /** An agent that answers probes, unless it is told not to, and keeps what else it hears. */
+  private static final class Peer implements StreamObserver<AgentCommand> {
+    final BlockingQueue<AgentCommand> heard = new LinkedBlockingQueue<>();
+    final BlockingQueue<Status> end = new LinkedBlockingQueue<>();
+    volatile boolean mute;
+    volatile StreamObserver<AgentMessage> out;
+
+    static Peer of(ManagedChannel channel) {
+      Peer peer = new Peer();
+      peer.out = RegistryGrpc.newStub(channel).lease(peer);
+      return peer;
+    }
+
+    synchronized void say(AgentMessage.Builder message) {
+      out.onNext(message.build());
+    }
+
+    void hello(String name, long incarnation, Assignment... running) {
+      say(
+          AgentMessage.newBuilder()
+              .setHello(
+                  AgentHello.newBuilder()
+                      .setAgent(name)
+                      .setIncarnation(incarnation)
+                      .setInterface("eth0")
+                      .addAllAssignments(List.of(running))));
+    }
+
+    void status(String json, int epoch) {
+      say(
+          AgentMessage.newBuilder()
+              .setStatus(MonitorStatus.newBuilder().setJson(json).setEpoch(epoch)));
+    }
+
+    AgentCommand next() throws InterruptedException {
+      AgentCommand command = heard.poll(SECONDS, TimeUnit.SECONDS);
+      assertThat(command).as("a command").isNotNull();
+      assertThat(command.getTerm()).isEqualTo(TERM);
+      return command;
+    }
+
+    Status endOfStream() throws InterruptedException {
+      Status status = end.poll(SECONDS, TimeUnit.SECONDS);
+      assertThat(status).as("the end of the stream").isNotNull();
+      return status;
+    }
+
+    @Override
+    public void onNext(AgentCommand command) {
+      if (!command.hasProbe()) {
+        heard.add(command);
+      } else if (!mute) {
+        long aheadNs = command.getProbe().getSentNs() + 5_000_000_000L;
+        say(
+            AgentMessage.newBuilder()
+                .setHeartbeat(
+                    AgentHeartbeat.newBuilder()
+                        .setProbeSentNs(command.getProbe().getSentNs())
+                        .setReceivedNs(aheadNs)
+                        .setSentNs(aheadNs)
+                        .setLoad(0.5)
+                        .setCores(4)));
+      }
+    }
+
+    @Override
+    public void onError(Throwable broken) {
+      end.add(Status.fromThrowable(broken));
+    }
+
+    @Override
+    public void onCompleted() {
+      end.add(Status.OK);
+    }
+  }
+
+  /** What became of a query, in words. */
+  private static final class Heard implements AssignmentEvents {
+    final BlockingQueue<String> words = new LinkedBlockingQueue<>();
+
+    @Override
+    public void running() {
+      words.add("running");
+    }
+
+    @Override
+    public void ended(JsonNode status) {
+      words.add("ended " + status.path("accounting"));
+    }
+
+    @Override
+    public void failed(String kind, String reason) {
+      words.add("failed " + kind + ": " + reason);
+    }
+
+    @Override
+    public void warning(String message) {
+      words.add("warning " + message);
+    }
+
+    String next() throws InterruptedException {
+      String word = words.poll(SECONDS, TimeUnit.SECONDS);
+      assertThat(word).as("an event").isNotNull();
+      return word;
+    }
+  }
+
+  private AgentState awaitUp(String name, boolean up) throws InterruptedException {
+    long end = System.nanoTime() + SECONDS * 1_000_000_000L;
+    while (System.nanoTime() < end) {
+      for (AgentState state : registry.states()) {
+        if (state.name().equals(name) && state.up() == up) {
+          return state;
+        }
+      }
+      Thread.sleep(10);
+    }
+    throw new AssertionError(name + " does not become " + (up ? "up" : "down"));
+  }
+
+  private Peer peer(String name, long incarnation, Assignment... running) throws Exception {
+    Peer peer = Peer.of(channel);
+    peer.hello(name, incarnation, running);
+    assertThat(peer.next().getWelcome().getBrokers()).isEqualTo("broker:9092");
+    return peer;
+  }
+
+  @Test
+  void anAssignmentGoesThroughItsLife() throws Exception {
+    Peer peer = peer("h1", 1);
+    Heard heard = new Heard();
+    assertThat(registry.assign("h1", "q", 3, "{}", heard)).isTrue();
+    assertThat(registry.assign("h1", "q", 3, "{}", heard)).isFalse();
+    AgentCommand assign = peer.next();
+    assertThat(assign.getAssign().getQuery()).isEqualTo("q");
+    assertThat(assign.getAssign().getEpoch()).isEqualTo(3);
+    peer.status("{\"event\":\"query_added\",\"query\":\"q\"}", 3);
+    assertThat(heard.next()).isEqualTo("running");
+    registry.limit("h1", "q", 0.25);
+    assertThat(peer.next().getLimit().getRate()).isEqualTo(0.25);
+    registry.end("h1", "q");
+    assertThat(peer.next().getEnd().getQuery()).isEqualTo("q");
+    peer.status("{\"event\":\"query_ended\",\"query\":\"q\",\"accounting\":7}", 3);
+    assertThat(heard.next()).isEqualTo("ended 7");
+    assertThat(peer.next().getEnd().getQuery()).as("that it was heard").isEqualTo("q");
+    assertThat(awaitUp("h1", true).queries()).isEmpty();
+  }
+
+  @Test
+  void whatIsAssignedBeforeTheAgentComesWaitsForIt() throws Exception {
+    Heard heard = new Heard();
+    registry.assign("late", "q", 1, "{}", heard);
+    Peer peer = peer("late", 1);
+    assertThat(peer.next().getAssign().getQuery()).isEqualTo("q");
+    assertThat(heard.words).isEmpty();
+  }
+
+  @Test
+  void wordsAboutAnOlderEpochAreNotBelieved() throws Exception {
+    Peer peer = peer("h1", 1);
+    Heard heard = new Heard();
+    registry.assign("h1", "q", 2, "{}", heard);
+    peer.status("{\"event\":\"query_ended\",\"query\":\"q\"}", 1);
+    peer.status("{\"event\":\"query_added\",\"query\":\"q\"}", 2);
+    assertThat(heard.next()).isEqualTo("running");
+  }
+
+  @Test
+  void anAgentThatComesBackGoesOnAndEndsWhatNobodyWants() throws Exception {
+    Peer first = peer("h1", 1);
+    Heard heard = new Heard();
+    registry.assign("h1", "wanted", 1, "{}", heard);
+    first.next();
+    first.out.onError(Status.CANCELLED.asException());
+    awaitUp("h1", false);
+    Peer again =
+        peer(
+            "h1",
+            1,
+            Assignment.newBuilder().setQuery("unwanted").setEpoch(1).build(),
+            Assignment.newBuilder().setQuery("wanted").setEpoch(1).build());
+    assertThat(again.next().getEnd().getQuery()).isEqualTo("unwanted");
+    assertThat(again.next().getAssign().getQuery()).isEqualTo("wanted");
+    assertThat(heard.words).isEmpty();
+  }
+
+  @Test
+  void anAgentThatWasStartedAnewHasLostWhatItRan() throws Exception {
+    Peer first = peer("h1", 1);
+    Heard heard = new Heard();
+    registry.assign("h1", "q", 1, "{}", heard);
+    first.next();
+    peer("h1", 2);
+    assertThat(heard.next()).startsWith("failed resources: the agent of h1 was started anew");
+    assertThat(first.endOfStream().getCode()).isEqualTo(Code.ABORTED);
+  }
+
+  @Test
+  void oneThatWasStartedEarlierIsRefused() throws Exception {
+    peer("h1", 7);
+    Peer older = Peer.of(channel);
+    older.hello("h1", 6);
+    assertThat(older.endOfStream().getCode()).isEqualTo(Code.ALREADY_EXISTS);
+    assertThat(awaitUp("h1", true).up()).isTrue();
+  }
+
+  @Test
+  void anAgentThatHasSeenALaterTermIsNotLed() throws Exception {
+    Peer peer = Peer.of(channel);
+    peer.say(
+        AgentMessage.newBuilder()
+            .setHello(AgentHello.newBuilder().setAgent("h1").setIncarnation(1).setTerm(TERM + 1)));
+    assertThat(peer.endOfStream().getCode()).isEqualTo(Code.FAILED_PRECONDITION);
+  }
+
+  @Test
+  void clocksAreMeasured() throws Exception {
+    peer("h1", 1);
+    long end = System.nanoTime() + SECONDS * 1_000_000_000L;
+    AgentState state = awaitUp("h1", true);
+    while (state.clock() == null && System.nanoTime() < end) {
+      Thread.sleep(20);
+      state = awaitUp("h1", true);
+    }
+    // Its answers say 5 s more, as if it took no time to answer.
+    assertThat(state.clock().offsetNs() - 5_000_000_000L)
+        .isBetween(-state.clock().errorNs(), state.clock().errorNs());
+    assertThat(state.cores()).isEqualTo(4);
+  }
+
+  @Test
+  void nonsenseEndsOnlyTheStreamItCameOn() throws Exception {
+    Peer good = peer("h1", 1);
+    Peer silent = Peer.of(channel);
+    silent.status("{}", 0);
+    assertThat(silent.endOfStream().getCode()).isEqualTo(Code.INVALID_ARGUMENT);
+    for (String name : List.of("", "UPPER", "a b", "x".repeat(65))) {
+      Peer bad = Peer.of(channel);
+      bad.hello(name, 1);
+      assertThat(bad.endOfStream().getCode()).as(name).isEqualTo(Code.INVALID_ARGUMENT);
+    }
+    Heard heard = new Heard();
+    registry.assign("h1", "q", 1, "{}", heard);
+    assertThat(good.next().hasAssign()).isTrue();
+    good.status("no JSON", 0);
+    good.status("{\"event\":\"query_ended\",\"query\":\"of nobody\"}", 9);
+    good.status("[1]", 0);
+    good.status(
+        "{\"event\":\"query_refused\",\"query\":\"q\",\"kind\":\"user\",\"message\":\"no\"}", 1);
+    assertThat(heard.next()).isEqualTo("failed user: h1: no");
+  }
+
+  @Test
+  void aMonitorThatDiesIsToldOf() throws Exception {
+    Peer peer = peer("h1", 1);
+    Heard heard = new Heard();
+    registry.assign("h1", "q", 1, "{}", heard);
+    peer.status("{\"event\":\"monitor_ended\",\"message\":\"killed by signal 9\"}", 0);
+    assertThat(heard.next()).isEqualTo("warning h1: killed by signal 9");
+    peer.status("{\"event\":\"query_ended\",\"query\":\"q\",\"lost\":true}", 1);
+    assertThat(heard.next())
+        .isEqualTo("failed resources: the monitor of h1 was lost before all was out");
+  }
+
+  @Test
+  void silenceCostsTheLeaseAndThenTheAssignments() throws Exception {
+    registry.close();
+    registry = registry(Duration.ofMillis(300), Duration.ofMillis(300));
+    channel.shutdownNow();
+    channel = channel(registry);
+    Peer peer = peer("h1", 1);
+    Heard heard = new Heard();
+    registry.assign("h1", "q", 1, "{}", heard);
+    peer.mute = true;
+    assertThat(peer.endOfStream().getCode()).isEqualTo(Code.DEADLINE_EXCEEDED);
+    assertThat(heard.next()).contains("h1", "did not come back");
+  }
+
+  @Test
+  void whatIsForgottenIsEndedWhenTheAgentComesBack() throws Exception {
+    Peer first = peer("h1", 1);
+    Heard heard = new Heard();
+    registry.assign("h1", "q", 1, "{}", heard);
+    first.next();
+    first.out.onError(Status.CANCELLED.asException());
+    awaitUp("h1", false);
+    registry.forget("h1", "q");
+    Peer again = peer("h1", 1, Assignment.newBuilder().setQuery("q").setEpoch(1).build());
+    assertThat(again.next().getEnd().getQuery()).isEqualTo("q");
+    assertThat(heard.words).isEmpty();
+  }
+}

@@ -1,0 +1,39 @@
+package io.tapline.control.registry;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class ClockOffsetTest {
+  @Test
+  void theTruthIsWithinTheError() {
+    Random random = new Random(1);
+    for (int run = 0; run < 200; run++) {
+      long truth = random.nextLong(-10_000_000_000L, 10_000_000_000L);
+      ClockOffset clock = new ClockOffset();
+      long now = 1_800_000_000_000_000_000L;
+      for (int exchange = 0; exchange < 30; exchange++) {
+        long there = random.nextLong(1, 50_000_000);
+        long thinking = random.nextLong(1, 5_000_000);
+        long back = random.nextLong(1, 50_000_000);
+        clock.add(
+            now,
+            now + there + truth,
+            now + there + thinking + truth,
+            now + there + thinking + back);
+        now += 500_000_000;
+        ClockOffset.Estimate best = clock.best();
+        assertThat(Math.abs(best.offsetNs() - truth)).isLessThanOrEqualTo(best.errorNs());
+      }
+    }
+  }
+
+  @Test
+  void aClockThatWasSetMeanwhileTellsNothing() {
+    ClockOffset clock = new ClockOffset();
+    clock.add(1_000, 5_000, 9_000, 2_000);
+    clock.add(2_000, 5_000, 5_000, 1_000);
+    assertThat(clock.best()).isNull();
+  }
+}
