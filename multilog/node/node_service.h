@@ -32,6 +32,7 @@ class NodeService final : public v1::MultiLogNode::WithCallbackMethod_Snapshots<
   grpc::Status Aggregate(grpc::ServerContext*, const v1::AggregateRequest*, v1::AggregateReply*) override;
   grpc::Status Pcapng(grpc::ServerContext*, const v1::QueryRequest*, grpc::ServerWriter<v1::PcapngPiece>*) override;
   grpc::Status Explain(grpc::ServerContext*, const v1::QueryRequest*, v1::ExplainReply*) override;
+  grpc::Status Endpoints(grpc::ServerContext*, const v1::EndpointsRequest*, v1::EndpointsReply*) override;
   grpc::Status Freeze(grpc::ServerContext*, const v1::FreezeRequest*, v1::FreezeReply*) override;
   grpc::Status Unfreeze(grpc::ServerContext*, const v1::UnfreezeRequest*, v1::UnfreezeReply*) override;
 

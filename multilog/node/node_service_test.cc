@@ -1,6 +1,7 @@
 // The node over gRPC, as its clients see it: a real server on a socket file, packets from a bundled capture.
 #include "multilog/node/node_service.h"
 
+#include <arpa/inet.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -285,6 +286,48 @@ TEST_F(NodeServiceTest, DefinitionsOfALogThatIsThereAreListed) {
     EXPECT_TRUE(node->log().Close().ok());
   }
   std::filesystem::remove_all(options.storage.directory);
+}
+
+TEST_F(NodeServiceTest, EndpointsOfAnExpression) {
+  const auto ask = [&](const std::string& expression) {
+    grpc::ClientContext context;
+    v1::EndpointsRequest request;
+    request.set_expression(expression);
+    v1::EndpointsReply reply;
+    const grpc::Status status = stub_->Endpoints(&context, request, &reply);
+    if (!status.ok()) return "error " + std::to_string(status.error_code());
+    std::string text;
+    const auto add = [&](const auto& ranges) {
+      for (const auto& range : ranges) {
+        for (const std::string* end : {&range.low(), &range.high()}) {
+          char address[64];
+          inet_ntop(end->size() == 4 ? AF_INET : AF_INET6, end->data(), address, sizeof address);
+          text += (end == &range.low() ? "" : "-") + std::string(address);
+        }
+        text += ' ';
+      }
+    };
+    for (const auto& pair : reply.pairs()) {
+      add(pair.source());
+      text += "> ";
+      add(pair.destination());
+      text += "; ";
+    }
+    return text;
+  };
+  EXPECT_EQ(ask(""), "> ; ");
+  EXPECT_EQ(ask("dst_port == 80"), "> ; ");
+  EXPECT_EQ(ask("src_ip == 10.0.0.1 && dst_port == 80"), "10.0.0.1-10.0.0.1 > ; ");
+  EXPECT_EQ(ask("src_ip == 10.0.0.1 && dst_ip in 10.2.0.0/16"), "10.0.0.1-10.0.0.1 > 10.2.0.0-10.2.255.255 ; ");
+  EXPECT_EQ(ask("src_ip == 10.0.0.1 && dst_ip == 10.0.0.2 || src_ip == 10.0.0.3"),
+            "10.0.0.1-10.0.0.1 > 10.0.0.2-10.0.0.2 ; 10.0.0.3-10.0.0.3 > ; ");
+  EXPECT_EQ(ask("src_ip6 == 2001:db8::1 && dst_ip6 in 2001:db8::/64"),
+            "2001:db8::1-2001:db8::1 > 2001:db8::-2001:db8::ffff:ffff:ffff:ffff ; ");
+  // What a wildcard or a negation of a wide field leaves open is open.
+  EXPECT_EQ(ask("src_ip like 10.*.0.1"), "> ; ");
+  EXPECT_EQ(ask("src_ip6 != 2001:db8::1"), "> ; ");
+  EXPECT_EQ(ask("src_ip == 10.0.0.1 && src_ip == 10.0.0.2"), "");
+  EXPECT_EQ(ask("src_ip =="), "error 3");
 }
 
 // A coordinator's stream: answers in order; what it froze does not outlive it.

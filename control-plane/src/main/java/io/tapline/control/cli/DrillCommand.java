@@ -131,7 +131,18 @@ final class DrillCommand implements Callable<Integer> {
         .forEach(
             node ->
                 console.hint("node " + node.getKey() + " is missing: " + node.getValue().asText()));
+    sayLeftOut(answer.path("left_out"));
     return 0;
+  }
+
+  private void sayLeftOut(JsonNode nodes) {
+    if (nodes.size() > 0) {
+      console.hint(
+          nodes.size()
+              + (nodes.size() == 1 ? " node was" : " nodes were")
+              + " not asked, for they see packets of other hosts only: "
+              + String.join(", ", nodes.properties().stream().map(Map.Entry::getKey).toList()));
+    }
   }
 
   private ObjectNode request() {

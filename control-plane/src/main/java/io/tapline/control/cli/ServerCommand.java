@@ -77,7 +77,8 @@ final class ServerCommand implements Callable<Integer> {
       names = "--multilog",
       paramLabel = "NAME=HOST:PORT",
       description =
-          "A host's MultiLog node (tapline-multilog), for tapline drill; repeat for several.")
+          "A host's MultiLog node (tapline-multilog), for tapline drill; repeat for several. One that is"
+              + " called as a host of the inventory is asked only for packets from or to that host.")
   private List<String> multilog = new ArrayList<>();
 
   @Mixin private ServiceOptions services;
@@ -97,7 +98,7 @@ final class ServerCommand implements Callable<Integer> {
     Inventory inventory = Installation.inventory(inventoryFile);
     Optional<Network> network = Installation.network(inventoryFile, inventory);
     CountDownLatch stop = new CountDownLatch(1);
-    try (DrillService drill = drill();
+    try (DrillService drill = drill(inventory);
         PipelineSession session =
             PipelineSession.start(
                 console, plugins.installation(), inventory, network, services, List.of());
@@ -116,9 +117,10 @@ final class ServerCommand implements Callable<Integer> {
     return 0;
   }
 
-  private DrillService drill() {
+  private DrillService drill(Inventory inventory) {
     try {
-      return new DrillService(multilog.stream().map(NodeAddress::parse).toList());
+      return new DrillService(
+          multilog.stream().map(NodeAddress::parse).toList(), inventory::addresses);
     } catch (IllegalArgumentException e) {
       throw new UsageException("--multilog: " + e.getMessage());
     }

@@ -10,20 +10,17 @@ import io.tapline.schema.rpc.AggregateRequest;
 import io.tapline.schema.rpc.NodeDescription;
 import io.tapline.schema.rpc.PcapngPiece;
 import io.tapline.schema.rpc.QueryRequest;
-import io.tapline.schema.rpc.RowBatch;
 import io.tapline.schema.rpc.Tails;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.PriorityQueue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 
 /** The MultiLog nodes of the hosts. Any thread may call; each call waits for its answer. */
 public final class DrillService implements AutoCloseable {
@@ -31,6 +28,7 @@ public final class DrillService implements AutoCloseable {
 
   private final Map<String, NodeClient> nodes = new LinkedHashMap<>();
   private final Snapshots snapshots = new Snapshots();
+  private final Reach reach;
   private final WatchService watches;
 
   /** By node's start: a node that was updated has another schema. */
@@ -42,6 +40,16 @@ public final class DrillService implements AutoCloseable {
    * @throws IllegalArgumentException if two have the same name
    */
   public DrillService(List<NodeAddress> addresses) {
+    this(addresses, name -> List.of());
+  }
+
+  /**
+   * As above; nodes whose host sees only packets of its own addresses are asked only where it can
+   * have seen what is asked for.
+   *
+   * @param addressesOf a node's host's addresses as "address/length"; none if it may see anything
+   */
+  public DrillService(List<NodeAddress> addresses, Function<String, List<String>> addressesOf) {
     for (NodeAddress address : addresses) {
       if (nodes.put(address.name(), new NodeClient(address)) != null) {
         nodes.values().forEach(NodeClient::close);
@@ -49,6 +57,7 @@ public final class DrillService implements AutoCloseable {
       }
     }
     watches = new WatchService(nodes);
+    reach = new Reach(nodes.keySet(), addressesOf);
   }
 
   /** What the nodes watch for. */
@@ -87,44 +96,14 @@ public final class DrillService implements AutoCloseable {
    * @param truncated there are more than the limit
    * @param asked nodes whose headers these are
    * @param missing nodes that gave none, or not all, and why
+   * @param leftOut nodes that can't have seen any, and why
    */
   public record Headers(
-      List<ObjectNode> rows, boolean truncated, List<String> asked, Map<String, String> missing) {}
-
-  /**
-   * One header while it is sorted in.
-   *
-   * @param rank how many came before it, node after node: hosts that saw a packet at the same time
-   *     are shown in the order in which the server was given them
-   */
-  private record Timed(long timeNs, long rank, ObjectNode row) {
-    static final Comparator<Timed> ORDER =
-        Comparator.comparingLong(Timed::timeNs).thenComparingLong(Timed::rank);
-  }
-
-  /** The earliest of the headers that came, at most so many: no more are held than are shown. */
-  private static final class Earliest {
-    private final PriorityQueue<Timed> latestFirst = new PriorityQueue<>(Timed.ORDER.reversed());
-    private final long limit;
-    private long added;
-    private boolean more;
-
-    Earliest(long limit) {
-      this.limit = limit;
-    }
-
-    void add(long timeNs, ObjectNode row) {
-      latestFirst.add(new Timed(timeNs, added++, row));
-      if (latestFirst.size() > limit) {
-        latestFirst.poll();
-        more = true;
-      }
-    }
-
-    List<ObjectNode> rows() {
-      return latestFirst.stream().sorted(Timed.ORDER).map(Timed::row).toList();
-    }
-  }
+      List<ObjectNode> rows,
+      boolean truncated,
+      List<String> asked,
+      Map<String, String> missing,
+      Map<String, String> leftOut) {}
 
   /**
    * The headers that match, the first of them if there are more than the limit of each node.
@@ -134,26 +113,29 @@ public final class DrillService implements AutoCloseable {
   public Headers headers(DrillRequest request) throws DrillException {
     SnapshotVector snapshot = snapshot(request);
     Map<String, String> missing = new LinkedHashMap<>(snapshot.missing());
-    Earliest found = new Earliest(request.limit() == 0 ? DrillRequest.MOST_ROWS : request.limit());
-    // All at once; gRPC holds back what is not read yet.
-    Map<NodeClient, Iterator<RowBatch>> asked = new LinkedHashMap<>();
-    snapshot
-        .tails()
-        .forEach(
-            (node, at) ->
-                // One more than wanted tells that there are more.
-                asked.put(
-                    node,
-                    node.query(message(request, at).setLimit(found.limit + 1).build(), ANSWER)));
-    for (Map.Entry<NodeClient, Iterator<RowBatch>> each : asked.entrySet()) {
+    EarliestRows found =
+        new EarliestRows(request.limit() == 0 ? DrillRequest.MOST_ROWS : request.limit());
+    Map<NodeClient, ListenableFuture<Void>> asked = new LinkedHashMap<>();
+    for (Map.Entry<NodeClient, Tails> each : snapshot.tails().entrySet()) {
       NodeClient node = each.getKey();
       try {
-        read(node, each.getValue(), layout(node, snapshot.tails().get(node)), found, missing);
+        EarliestRows.OfNode rows = found.of(node.name(), layout(node, each.getValue()));
+        // One more than wanted tells that there are more.
+        QueryRequest query = message(request, each.getValue()).setLimit(found.limit() + 1).build();
+        asked.put(node, node.query(query, ANSWER, rows::add));
       } catch (StatusRuntimeException e) {
         failed(node, e, missing);
       }
     }
-    return new Headers(found.rows(), found.more, names(snapshot), missing);
+    for (Map.Entry<NodeClient, ListenableFuture<Void>> each : asked.entrySet()) {
+      try {
+        Snapshots.result(each.getValue());
+      } catch (StatusRuntimeException e) {
+        failed(each.getKey(), e, missing);
+      }
+    }
+    missing.putAll(found.unreadable());
+    return new Headers(found.rows(), found.more(), names(snapshot), missing, snapshot.leftOut());
   }
 
   /**
@@ -162,11 +144,13 @@ public final class DrillService implements AutoCloseable {
    * @param groups the greatest first; the empty key is that of groups beyond the nodes' bound
    * @param asked nodes whose headers it is of
    * @param missing nodes that gave none, and why
+   * @param leftOut nodes that can't have seen any, and why
    */
   public record Numbers(
       List<Map.Entry<List<String>, Double>> groups,
       List<String> asked,
-      Map<String, String> missing) {}
+      Map<String, String> missing,
+      Map<String, String> leftOut) {}
 
   /**
    * The aggregate of the headers that match; the request's limit is that of its groups.
@@ -210,7 +194,7 @@ public final class DrillService implements AutoCloseable {
             .sorted(Map.Entry.<List<String>, Double>comparingByValue().reversed())
             .limit(request.limit() == 0 ? Long.MAX_VALUE : request.limit())
             .toList();
-    return new Numbers(groups, names(snapshot), missing);
+    return new Numbers(groups, names(snapshot), missing, snapshot.leftOut());
   }
 
   /**
@@ -251,17 +235,20 @@ public final class DrillService implements AutoCloseable {
           Kind.UNAVAILABLE,
           "this server knows no MultiLog node: start it with --multilog NAME=HOST:PORT");
     }
-    SnapshotVector snapshot = snapshots.take(asked(request.nodes()));
-    if (snapshot.tails().isEmpty()) {
+    Map<String, String> leftOut = new LinkedHashMap<>();
+    // Whoever names nodes gets their answers.
+    List<NodeClient> asked =
+        request.nodes().isEmpty()
+            ? reach.of(List.copyOf(nodes.values()), request.filter(), leftOut)
+            : asked(request.nodes());
+    SnapshotVector snapshot = snapshots.take(asked, leftOut);
+    if (snapshot.tails().isEmpty() && !asked.isEmpty()) {
       throw new DrillException(Kind.UNAVAILABLE, "no node answers: " + snapshot.missing());
     }
     return snapshot;
   }
 
   private List<NodeClient> asked(List<String> names) throws DrillException {
-    if (names.isEmpty()) {
-      return List.copyOf(nodes.values());
-    }
     List<NodeClient> asked = new ArrayList<>();
     for (String name : names) {
       NodeClient node = nodes.get(name);
@@ -291,27 +278,6 @@ public final class DrillService implements AutoCloseable {
       layouts.put(start, known);
     }
     return known;
-  }
-
-  private static void read(
-      NodeClient node,
-      Iterator<RowBatch> batches,
-      RowLayout layout,
-      Earliest found,
-      Map<String, String> missing) {
-    while (batches.hasNext()) {
-      RowBatch batch = batches.next();
-      ByteBuffer rows = batch.getRows().asReadOnlyByteBuffer();
-      for (int at = 0; at + layout.rowBytes() <= rows.limit(); at += layout.rowBytes()) {
-        ObjectNode row = layout.json(rows, at);
-        row.put("node", node.name());
-        found.add(layout.timeNs(rows, at), row);
-      }
-      if (batch.getUnreadableSegments() > 0) {
-        missing.put(
-            node.name(), batch.getUnreadableSegments() + " segments on its disk can't be read");
-      }
-    }
   }
 
   private static void failed(NodeClient node, StatusRuntimeException e, Map<String, String> missing)

@@ -1,6 +1,8 @@
 package io.tapline.control.drill;
 
 import com.google.common.util.concurrent.ListenableFuture;
+import com.google.common.util.concurrent.MoreExecutors;
+import com.google.common.util.concurrent.SettableFuture;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
@@ -11,7 +13,8 @@ import io.tapline.schema.rpc.AttachRequest;
 import io.tapline.schema.rpc.DefineReply;
 import io.tapline.schema.rpc.Definition;
 import io.tapline.schema.rpc.DescribeRequest;
-import io.tapline.schema.rpc.FreezeReply;
+import io.tapline.schema.rpc.EndpointsReply;
+import io.tapline.schema.rpc.EndpointsRequest;
 import io.tapline.schema.rpc.FreezeRequest;
 import io.tapline.schema.rpc.MultiLogNodeGrpc;
 import io.tapline.schema.rpc.NodeDescription;
@@ -21,11 +24,13 @@ import io.tapline.schema.rpc.QueryRequest;
 import io.tapline.schema.rpc.RemoveReply;
 import io.tapline.schema.rpc.RemoveRequest;
 import io.tapline.schema.rpc.RowBatch;
-import io.tapline.schema.rpc.UnfreezeReply;
+import io.tapline.schema.rpc.SnapshotAnswer;
+import io.tapline.schema.rpc.SnapshotCommand;
 import io.tapline.schema.rpc.UnfreezeRequest;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /**
  * One node, over one connection that is kept open and found again when it was lost. Any thread may
@@ -37,6 +42,7 @@ final class NodeClient implements AutoCloseable {
 
   private final NodeAddress address;
   private final ManagedChannel channel;
+  private final SnapshotStream snapshots;
 
   NodeClient(NodeAddress address) {
     this.address = address;
@@ -44,6 +50,7 @@ final class NodeClient implements AutoCloseable {
         Grpc.newChannelBuilder(address.target(), InsecureChannelCredentials.create())
             .maxInboundMessageSize(MOST_MESSAGE_BYTES)
             .build();
+    this.snapshots = new SnapshotStream(channel);
   }
 
   String name() {
@@ -58,12 +65,23 @@ final class NodeClient implements AutoCloseable {
     return later(patience).describe(DescribeRequest.getDefaultInstance());
   }
 
-  ListenableFuture<FreezeReply> freeze(Duration expiry, Duration patience) {
-    return later(patience).freeze(FreezeRequest.newBuilder().setExpiryNs(expiry.toNanos()).build());
+  ListenableFuture<SnapshotAnswer> freeze(Duration expiry) {
+    FreezeRequest freeze = FreezeRequest.newBuilder().setExpiryNs(expiry.toNanos()).build();
+    return snapshots.send(SnapshotCommand.newBuilder().setFreeze(freeze).build());
   }
 
-  ListenableFuture<UnfreezeReply> unfreeze(long id, Duration patience) {
-    return later(patience).unfreeze(UnfreezeRequest.newBuilder().setId(id).build());
+  ListenableFuture<SnapshotAnswer> unfreeze(long id) {
+    UnfreezeRequest unfreeze = UnfreezeRequest.newBuilder().setId(id).build();
+    return snapshots.send(SnapshotCommand.newBuilder().setUnfreeze(unfreeze).build());
+  }
+
+  /** An answer to one of the two did not come in time; none of them will. */
+  void giveUpSnapshot() {
+    snapshots.close();
+  }
+
+  ListenableFuture<EndpointsReply> endpoints(String filter, Duration patience) {
+    return later(patience).endpoints(EndpointsRequest.newBuilder().setExpression(filter).build());
   }
 
   ListenableFuture<AggregateReply> aggregate(AggregateRequest request, Duration patience) {
@@ -84,9 +102,34 @@ final class NodeClient implements AutoCloseable {
         .attach(AttachRequest.newBuilder().setHeartbeatMs(heartbeatMs).build(), observer);
   }
 
-  /** The batches as they come; a slow reader slows the node down, and holds little of it here. */
-  Iterator<RowBatch> query(QueryRequest request, Duration patience) {
-    return now(patience).query(request);
+  /**
+   * Hands on the batches as they come, on the connection's thread, which a slow taker holds up, and
+   * thereby the node. What the taker throws ends the query.
+   */
+  ListenableFuture<Void> query(QueryRequest request, Duration patience, Consumer<RowBatch> taker) {
+    SettableFuture<Void> done = SettableFuture.create();
+    MultiLogNodeGrpc.newStub(channel)
+        .withExecutor(MoreExecutors.directExecutor())
+        .withDeadlineAfter(patience.toNanos(), TimeUnit.NANOSECONDS)
+        .query(
+            request,
+            new StreamObserver<RowBatch>() {
+              @Override
+              public void onNext(RowBatch batch) {
+                taker.accept(batch);
+              }
+
+              @Override
+              public void onError(Throwable error) {
+                done.setException(error);
+              }
+
+              @Override
+              public void onCompleted() {
+                done.set(null);
+              }
+            });
+    return done;
   }
 
   Iterator<PcapngPiece> pcapng(QueryRequest request, Duration patience) {
@@ -95,6 +138,7 @@ final class NodeClient implements AutoCloseable {
 
   private MultiLogNodeGrpc.MultiLogNodeFutureStub later(Duration patience) {
     return MultiLogNodeGrpc.newFutureStub(channel)
+        .withExecutor(MoreExecutors.directExecutor())
         .withDeadlineAfter(patience.toNanos(), TimeUnit.NANOSECONDS);
   }
 

@@ -8,5 +8,7 @@ import java.util.Map;
  *
  * @param tails by node, in the order of the nodes
  * @param missing nodes that could not be frozen, and why
+ * @param leftOut nodes that were not to be, and why
  */
-record SnapshotVector(Map<NodeClient, Tails> tails, Map<String, String> missing) {}
+record SnapshotVector(
+    Map<NodeClient, Tails> tails, Map<String, String> missing, Map<String, String> leftOut) {}

@@ -5,14 +5,16 @@ import io.grpc.Status;
 import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.tapline.schema.rpc.FreezeReply;
+import io.tapline.schema.rpc.SnapshotAnswer;
 import io.tapline.schema.rpc.Tails;
-import io.tapline.schema.rpc.UnfreezeReply;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /**
  * Confluo's Algorithm 1: every node's read tail is frozen before any is unfrozen.
@@ -37,9 +39,11 @@ final class Snapshots {
   /**
    * A snapshot of these nodes.
    *
+   * @param leftOut those that are not asked, and why, for who reads it
    * @throws DrillException if there is none after several attempts
    */
-  synchronized SnapshotVector take(Collection<NodeClient> nodes) throws DrillException {
+  synchronized SnapshotVector take(Collection<NodeClient> nodes, Map<String, String> leftOut)
+      throws DrillException {
     for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       Map<String, String> missing = new LinkedHashMap<>();
       Map<NodeClient, FreezeReply> frozen = new LinkedHashMap<>();
@@ -47,7 +51,7 @@ final class Snapshots {
       if (unfreeze(frozen) && !taken) {
         Map<NodeClient, Tails> tails = new LinkedHashMap<>();
         frozen.forEach((node, reply) -> tails.put(node, reply.getTails()));
-        return new SnapshotVector(tails, missing);
+        return new SnapshotVector(tails, missing, leftOut);
       }
       pause();
     }
@@ -65,12 +69,13 @@ final class Snapshots {
       Collection<NodeClient> nodes,
       Map<NodeClient, FreezeReply> frozen,
       Map<String, String> missing) {
-    Map<NodeClient, ListenableFuture<FreezeReply>> asked = new LinkedHashMap<>();
-    nodes.forEach(node -> asked.put(node, node.freeze(EXPIRY, PATIENCE)));
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    Map<NodeClient, ListenableFuture<SnapshotAnswer>> asked = new LinkedHashMap<>();
+    nodes.forEach(node -> asked.put(node, node.freeze(EXPIRY)));
     boolean taken = false;
-    for (Map.Entry<NodeClient, ListenableFuture<FreezeReply>> each : asked.entrySet()) {
+    for (Map.Entry<NodeClient, ListenableFuture<SnapshotAnswer>> each : asked.entrySet()) {
       try {
-        frozen.put(each.getKey(), result(each.getValue()));
+        frozen.put(each.getKey(), answer(each.getKey(), each.getValue(), end).getFrozen());
       } catch (StatusRuntimeException e) {
         if (e.getStatus().getCode() == Code.FAILED_PRECONDITION) {
           taken = true;
@@ -84,17 +89,43 @@ final class Snapshots {
 
   /** Whether every node was frozen until now. */
   private static boolean unfreeze(Map<NodeClient, FreezeReply> frozen) {
-    Map<NodeClient, ListenableFuture<UnfreezeReply>> asked = new LinkedHashMap<>();
-    frozen.forEach((node, reply) -> asked.put(node, node.unfreeze(reply.getId(), PATIENCE)));
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    Map<NodeClient, ListenableFuture<SnapshotAnswer>> asked = new LinkedHashMap<>();
+    frozen.forEach((node, reply) -> asked.put(node, node.unfreeze(reply.getId())));
     boolean all = true;
-    for (ListenableFuture<UnfreezeReply> each : asked.values()) {
+    for (Map.Entry<NodeClient, ListenableFuture<SnapshotAnswer>> each : asked.entrySet()) {
       try {
-        all &= result(each).getWasFrozen();
+        all &= answer(each.getKey(), each.getValue(), end).getUnfrozen().getWasFrozen();
       } catch (StatusRuntimeException e) {
         all = false;
       }
     }
     return all;
+  }
+
+  /** Waits until then. */
+  private static SnapshotAnswer answer(
+      NodeClient node, ListenableFuture<SnapshotAnswer> future, long end) {
+    SnapshotAnswer answer;
+    try {
+      answer = future.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      node.giveUpSnapshot();
+      throw Status.DEADLINE_EXCEEDED.asRuntimeException();
+    } catch (ExecutionException e) {
+      throw Status.fromThrowable(e.getCause()).asRuntimeException();
+    } catch (InterruptedException e) {
+      node.giveUpSnapshot();
+      Thread.currentThread().interrupt();
+      throw Status.CANCELLED.withDescription("interrupted").asRuntimeException();
+    }
+    if (answer.hasRefused()) {
+      SnapshotAnswer.Refusal refused = answer.getRefused();
+      throw Status.fromCodeValue(refused.getCode())
+          .withDescription(refused.getMessage())
+          .asRuntimeException();
+    }
+    return answer;
   }
 
   /** Waits; deadlines bound it. */

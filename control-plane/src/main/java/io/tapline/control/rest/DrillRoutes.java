@@ -90,7 +90,7 @@ final class DrillRoutes {
     ArrayNode rows = json.putArray("rows");
     headers.rows().forEach(rows::add);
     json.put("truncated", headers.truncated());
-    return withNodes(json, headers.asked(), headers.missing());
+    return withNodes(json, headers.asked(), headers.missing(), headers.leftOut());
   }
 
   private static ObjectNode json(Numbers numbers, DrillAggregate aggregate) {
@@ -104,14 +104,19 @@ final class DrillRoutes {
       }
       row.put("value", group.getValue());
     }
-    return withNodes(json, numbers.asked(), numbers.missing());
+    return withNodes(json, numbers.asked(), numbers.missing(), numbers.leftOut());
   }
 
   private static ObjectNode withNodes(
-      ObjectNode json, List<String> asked, Map<String, String> missing) {
+      ObjectNode json,
+      List<String> asked,
+      Map<String, String> missing,
+      Map<String, String> leftOut) {
     json.set("nodes", Json.strings(asked));
     ObjectNode missed = json.putObject("missing");
     missing.forEach(missed::put);
+    ObjectNode left = json.putObject("left_out");
+    leftOut.forEach(left::put);
     return json;
   }
 

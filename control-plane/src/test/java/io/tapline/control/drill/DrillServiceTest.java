@@ -194,6 +194,38 @@ class DrillServiceTest {
         .isEqualTo(rows.size());
   }
 
+  /** Only hosts at an end of the packets are asked, where both ends are known. */
+  @Test
+  void hostsThatCantHaveSeenItAreLeftOut() throws Exception {
+    ObjectNode row = both.headers(all("dst_port == 80")).rows().get(0);
+    String from = row.path("src_ip").asText();
+    String to = row.path("dst_ip").asText();
+    Map<String, List<String>> addresses =
+        Map.of("h1", List.of(to + "/32"), "h2", List.of("192.0.2.0/24", "2001:db8::/64"));
+    List<NodeAddress> nodes = List.of(first.address(), second.address());
+    try (DrillService drill =
+        new DrillService(nodes, name -> addresses.getOrDefault(name, List.of()))) {
+      String between = "src_ip == " + from + " && dst_ip == " + to;
+      Headers headers = drill.headers(all(between));
+      assertThat(headers.asked()).containsExactly("h1");
+      assertThat(headers.leftOut()).containsOnlyKeys("h2");
+      assertThat(headers.leftOut().get("h2")).contains("192.0.2.0/24");
+      assertThat(headers.missing()).isEmpty();
+      assertThat(headers.rows()).hasSameSizeAs(both.headers(all(between, "h1")).rows());
+      assertThat(drill.headers(all("src_ip == " + from)).asked()).containsExactly("h1", "h2");
+      assertThat(drill.headers(all(between + " || dst_port == 443")).leftOut()).isEmpty();
+      assertThat(drill.headers(all(between, "h2")).asked()).containsExactly("h2");
+      Headers none = drill.headers(all("src_ip == 198.51.100.1 && dst_ip == 198.51.100.2"));
+      assertThat(none.rows()).isEmpty();
+      assertThat(none.leftOut()).containsOnlyKeys("h1", "h2");
+      assertThat(drill.headers(all("src_ip6 == 2001:db8::7 && dst_ip6 == ::1")).asked())
+          .containsExactly("h2");
+      assertThatThrownBy(() -> drill.headers(all("src_ip == ")))
+          .isInstanceOfSatisfying(
+              DrillException.class, e -> assertThat(e.kind()).isEqualTo(Kind.INVALID));
+    }
+  }
+
   @Test
   void pcapngHasASectionForEachNode() throws Exception {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
@@ -277,9 +309,9 @@ class DrillServiceTest {
   @Test
   void aFreezeThatNobodyEndsEndsByItself() throws Exception {
     try (NodeClient other = new NodeClient(first.address())) {
-      Futures.getUnchecked(other.freeze(Duration.ofMillis(30), Duration.ofSeconds(5)));
+      Futures.getUnchecked(other.freeze(Duration.ofMillis(30)));
       assertThat(count(both, "")).isPositive();
-      Futures.getUnchecked(other.freeze(Duration.ofSeconds(60), Duration.ofSeconds(5)));
+      Futures.getUnchecked(other.freeze(Duration.ofSeconds(60)));
       assertThatThrownBy(() -> count(both, ""))
           .isInstanceOfSatisfying(
               DrillException.class, e -> assertThat(e.kind()).isEqualTo(Kind.BUSY));

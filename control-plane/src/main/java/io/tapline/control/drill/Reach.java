@@ -1,0 +1,141 @@
+package io.tapline.control.drill;
+
+import com.google.protobuf.ByteString;
+import io.grpc.StatusRuntimeException;
+import io.tapline.schema.rpc.EndpointsReply;
+import io.tapline.schema.rpc.EndpointsReply.Pair;
+import io.tapline.schema.rpc.EndpointsReply.Range;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+
+/**
+ * Which nodes can have seen what is asked for: a host sees packets from and to its own addresses,
+ * so that, where both ends of a packet are known, only the hosts at them are asked (Confluo §5.1:
+ * diagnosis concerns few of a data center's hosts). A node of which no addresses are known may have
+ * seen anything.
+ *
+ * <p>What an expression says of addresses, a node tells; the last answers are kept.
+ */
+final class Reach {
+  private static final int MOST_KEPT = 256;
+
+  /** Addresses of one family, both inclusive, in network order. */
+  private record Block(byte[] low, byte[] high) {
+    static Block of(String prefix) {
+      int slash = prefix.indexOf('/');
+      try {
+        byte[] low = InetAddress.getByName(prefix.substring(0, slash)).getAddress();
+        byte[] high = low.clone();
+        for (int bit = Integer.parseInt(prefix.substring(slash + 1)); bit < low.length * 8; bit++) {
+          low[bit / 8] &= (byte) ~(0x80 >> bit % 8);
+          high[bit / 8] |= (byte) (0x80 >> bit % 8);
+        }
+        return new Block(low, high);
+      } catch (UnknownHostException e) {
+        throw new IllegalArgumentException(prefix + " is no address and length", e);
+      }
+    }
+
+    boolean meets(Range range) {
+      ByteString from = range.getLow();
+      ByteString to = range.getHigh();
+      return from.size() == low.length
+          && to.size() == low.length
+          && Arrays.compareUnsigned(from.toByteArray(), high) <= 0
+          && Arrays.compareUnsigned(to.toByteArray(), low) >= 0;
+    }
+  }
+
+  private final Map<String, List<Block>> blocks = new LinkedHashMap<>();
+  private final Map<String, String> texts = new LinkedHashMap<>();
+  private final Map<String, EndpointsReply> answers =
+      new LinkedHashMap<>(MOST_KEPT, 0.75f, true) {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, EndpointsReply> eldest) {
+          return size() > MOST_KEPT;
+        }
+      };
+
+  /**
+   * What is known.
+   *
+   * @param addresses of a host, as "address/length"; none: it may see anything
+   */
+  Reach(Collection<String> nodes, Function<String, List<String>> addresses) {
+    for (String node : nodes) {
+      List<String> prefixes = addresses.apply(node);
+      if (!prefixes.isEmpty()) {
+        blocks.put(node, prefixes.stream().map(Block::of).toList());
+        texts.put(node, String.join(", ", prefixes));
+      }
+    }
+  }
+
+  /**
+   * Those of the nodes that can have seen packets that match; the others go to {@code leftOut},
+   * with the reason.
+   */
+  List<NodeClient> of(List<NodeClient> nodes, String filter, Map<String, String> leftOut) {
+    if (nodes.stream().noneMatch(node -> blocks.containsKey(node.name()))) {
+      return nodes;
+    }
+    EndpointsReply endpoints = endpoints(nodes, filter);
+    if (endpoints == null) {
+      return nodes;
+    }
+    List<NodeClient> asked = new ArrayList<>();
+    for (NodeClient node : nodes) {
+      List<Block> own = blocks.get(node.name());
+      if (own == null || endpoints.getPairsList().stream().anyMatch(pair -> isAt(own, pair))) {
+        asked.add(node);
+      } else {
+        leftOut.put(node.name(), "sees packets of " + texts.get(node.name()) + " only");
+      }
+    }
+    return asked;
+  }
+
+  /** Null if nobody tells; then all are asked, and say what is wrong. */
+  private EndpointsReply endpoints(List<NodeClient> nodes, String filter) {
+    synchronized (answers) {
+      EndpointsReply known = answers.get(filter);
+      if (known != null) {
+        return known;
+      }
+    }
+    for (NodeClient node : nodes) {
+      try {
+        EndpointsReply reply = Snapshots.result(node.endpoints(filter, Snapshots.PATIENCE));
+        synchronized (answers) {
+          answers.put(filter, reply);
+        }
+        return reply;
+      } catch (StatusRuntimeException e) {
+        if (DrillException.ofQuestion(node.name(), e.getStatus()) != null) {
+          return null;
+        }
+      }
+    }
+    return null;
+  }
+
+  private static boolean isAt(List<Block> own, Pair pair) {
+    if (pair.getSourceCount() == 0 || pair.getDestinationCount() == 0) {
+      return true;
+    }
+    return own.stream()
+        .anyMatch(
+            block ->
+                pair.getSourceList().stream().anyMatch(block::meets)
+                    || pair.getDestinationList().stream().anyMatch(block::meets));
+  }
+}

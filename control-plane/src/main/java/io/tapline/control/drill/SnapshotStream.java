@@ -1,0 +1,105 @@
+package io.tapline.control.drill;
+
+import com.google.common.util.concurrent.ListenableFuture;
+import com.google.common.util.concurrent.MoreExecutors;
+import com.google.common.util.concurrent.SettableFuture;
+import io.grpc.Channel;
+import io.grpc.Status;
+import io.grpc.stub.StreamObserver;
+import io.tapline.schema.rpc.MultiLogNodeGrpc;
+import io.tapline.schema.rpc.SnapshotAnswer;
+import io.tapline.schema.rpc.SnapshotCommand;
+import java.util.ArrayDeque;
+import java.util.Queue;
+
+/**
+ * Freeze and unfreeze over one stream that stays open, which costs a fraction of a call each. A
+ * stream that broke, or whose answer nobody waits for any more, is replaced by the next command; by
+ * ending, it unfreezes what it had frozen.
+ *
+ * <p>Any thread may send; answers come in the order of the commands, on the connection's thread.
+ */
+final class SnapshotStream implements AutoCloseable {
+  private final MultiLogNodeGrpc.MultiLogNodeStub stub;
+  private Open open;
+
+  SnapshotStream(Channel channel) {
+    stub = MultiLogNodeGrpc.newStub(channel).withExecutor(MoreExecutors.directExecutor());
+  }
+
+  /** The answer, or why there is none, as a {@code StatusRuntimeException}. */
+  synchronized ListenableFuture<SnapshotAnswer> send(SnapshotCommand command) {
+    Open stream = open;
+    if (stream == null) {
+      stream = new Open();
+      open = stream;
+      // May end at once, on this thread.
+      stream.commands = stub.snapshots(stream);
+    }
+    return stream.send(command);
+  }
+
+  /** Ends the stream: an answer did not come in time. */
+  @Override
+  public synchronized void close() {
+    if (open != null) {
+      open.commands.onError(Status.CANCELLED.asRuntimeException());
+      open = null;
+    }
+  }
+
+  private synchronized void ended(Open which) {
+    if (open == which) {
+      open = null;
+    }
+  }
+
+  private final class Open implements StreamObserver<SnapshotAnswer> {
+    private final Queue<SettableFuture<SnapshotAnswer>> asked = new ArrayDeque<>();
+    private StreamObserver<SnapshotCommand> commands;
+    private Throwable end;
+
+    ListenableFuture<SnapshotAnswer> send(SnapshotCommand command) {
+      SettableFuture<SnapshotAnswer> answer = SettableFuture.create();
+      synchronized (this) {
+        if (end != null) {
+          answer.setException(end);
+          return answer;
+        }
+        asked.add(answer);
+      }
+      commands.onNext(command);
+      return answer;
+    }
+
+    @Override
+    public void onNext(SnapshotAnswer answer) {
+      SettableFuture<SnapshotAnswer> next;
+      synchronized (this) {
+        next = asked.poll();
+      }
+      if (next == null) {
+        onError(Status.INTERNAL.withDescription("an answer to nothing").asRuntimeException());
+        return;
+      }
+      next.set(answer);
+    }
+
+    @Override
+    public void onError(Throwable error) {
+      ended(this);
+      Queue<SettableFuture<SnapshotAnswer>> left;
+      synchronized (this) {
+        end = error;
+        left = new ArrayDeque<>(asked);
+        asked.clear();
+      }
+      left.forEach(answer -> answer.setException(error));
+    }
+
+    @Override
+    public void onCompleted() {
+      onError(Status.UNAVAILABLE.withDescription("the node ends").asRuntimeException());
+    }
+  }
+}
