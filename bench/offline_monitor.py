@@ -7,6 +7,7 @@ Workloads: the HTTP capture http_zipf (260,001 packets, keep-alive, 1,000 URLs),
 addresses until it has LEAST_PACKETS, with each parser and with all together. Output null is batches that are encoded and
 go nowhere. Other parsers are measured on captures of their own protocol: --parser NAME --capture FILE, or all of them by --own."""
 import argparse
+import glob
 import json
 import os
 import statistics
@@ -21,15 +22,6 @@ OWN_PACKETS = 100_000
 MONITOR = os.path.join(ROOT, "build", "bin", "tapline-monitor")
 WORKLOADS = ["tcp_flow_key", "tcp_conn_time", "tcp_pkt_size", "http_get",
              "tcp_flow_key,tcp_conn_time,tcp_pkt_size,http_get"]
-
-# A capture of each protocol: of the repository, or under TAPLINE_CAPTURES.
-OWN = {"dns_query": "testbed/captures/datagrams_small.pcap.zst", "http2_request": "generated/h2c.pcap.zst",
-       "http_get": "generated/http_zipf.pcap.zst", "icmp": "testbed/captures/datagrams_small.pcap.zst",
-       "kafka_request": "parsers/kafka_request/captures/kafka_small.pcap.zst", "memcached_get": "generated/memcached_mix.pcap.zst",
-       "mysql_query": "generated/mysql_mix.pcap.zst", "postgres_query": "parsers/postgres_query/captures/mixed.pcap.zst",
-       "redis_command": "generated/redis_mix.pcap.zst", "tls_hello": "parsers/tls_hello/captures/handshakes.pcap.zst",
-       "udp_flow": "testbed/captures/datagrams_small.pcap.zst"}
-
 
 def cpu_seconds(command):
     """User and system time of one run of `command`, in seconds."""
@@ -122,9 +114,18 @@ def measure(parser, output, capture, one, pairs, rows):
     print(f"{row['parser']:<60}{output:<8}{row['monitor_cpu_s']:>10}{row['tcpdump_cpu_s']:>11}{row['ratio']:>8}", flush=True)
 
 
+def own_captures_of_parsers():
+    """(parser, capture) as the parsers' own folders say: of the repository, or under TAPLINE_CAPTURES."""
+    for path in sorted(glob.glob(os.path.join(ROOT, "parsers", "*", "traffic.json"))):
+        with open(path) as file:
+            capture = json.load(file).get("capture")
+        if capture:
+            yield os.path.basename(os.path.dirname(path)), capture
+
+
 def own_captures(captures, folder, pairs, rows):
     """Each parser on its own protocol: nanoseconds of CPU a packet beside tcpdump's."""
-    for parser, name in OWN.items():
+    for parser, name in own_captures_of_parsers():
         capture = os.path.join(captures if name.startswith("generated/") else ROOT, name)
         enlarged, one, packets = prepared(capture, folder, OWN_PACKETS)
         measure(parser, "null", enlarged, one, pairs, rows)

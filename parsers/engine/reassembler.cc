@@ -71,7 +71,10 @@ void Reassembler::open(Connection& connection, const Packet& packet, Side side) 
     half.next_seq = connection.seq_end[each];
     // Joined in mid-stream: data before what is first seen is not worth waiting for.
     const bool joined = (connection.syn_seen >> each & 1) == 0;
-    if (each == side && joined && half.known && before(packet.tcp_seq, half.next_seq)) half.next_seq = packet.tcp_seq;
+    // An acknowledgement without data came before the data that it was sent after. (One byte may be a keep-alive's.)
+    const bool overtaken = packet.payload_bytes > 1 && packet.tcp_seq + packet.payload_bytes == half.next_seq;
+    const bool first = each == side && half.known && before(packet.tcp_seq, half.next_seq);
+    if (first && (joined || overtaken)) half.next_seq = packet.tcp_seq;
   }
 }
 

@@ -98,6 +98,13 @@ TEST(Reassembler, OutOfOrderAndRetransmitted) {
             "abcdef.");
 }
 
+TEST(Reassembler, FirstDataThatItsAcknowledgementOvertook) {
+  EXPECT_EQ(reassemble(opened({client_data(2, ""), client_data(0, "ab"), client_data(2, "cd")})).client(), "abcd.");
+  // A keep-alive looks the same but for its length.
+  EXPECT_EQ(reassemble(opened({client_data(0, ""), client_data(UINT32_MAX, "?"), client_data(0, "ab")})).client(),
+            "ab.");
+}
+
 TEST(Reassembler, FirstCopyOfOverlapsWins) {
   EXPECT_EQ(reassemble(opened({client_data(2, "CD"), client_data(0, "abcdef")})).client(), "abCDef.");
   EXPECT_EQ(reassemble(opened({client_data(0, "abc"), client_data(1, "XXXd")})).client(), "abcXd.");

@@ -49,7 +49,7 @@ class Exchange {
 
   void start_in_middle(Side side);
   // Who opened the connection: brokers never ask.
-  void expect_client(Side side) { expected_ = side; }
+  void set_client(Side side) { expected_ = side; }
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
   void end(Side side, Sink& sink);

@@ -31,14 +31,6 @@ class KafkaRequest final : public TransactionParser<Exchange> {
  public:
   const Schema& schema() const override;
 
-  StreamVerdict on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment,
-                        Emitter& out) override {
-    return with_exchange(connection, out, [&](Exchange& exchange, Exchange::Sink& sink) {
-      if (connection.client_known_by == ClientKnownBy::kHandshake) exchange.expect_client(connection.client_side);
-      return exchange.data(side, bytes, segment, sink);
-    });
-  }
-
  protected:
   void tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) override;
 

@@ -100,6 +100,7 @@ bool Request::contradicts(const Response& response) const {
     return response.key_hash != 0 && response.key_hash != key_hash;
   }
   if (is_in(response.answer, kErrors)) return false;
+  if (may_lack_head(response)) return true;
   if (!is_in(response.answer, command->answers)) return true;
   const bool bears_flags = response.answer == Answer::kMetaValue || response.answer == Answer::kMetaDone;
   if (opaque != response.opaque && (bears_flags || response.opaque != 0)) return true;
@@ -107,6 +108,15 @@ bool Request::contradicts(const Response& response) const {
   bool named = false;
   for_each_key(text, [&](std::string_view key) { named = named || hash_of(key) == response.key_hash; });
   return !named;
+}
+
+// Behind a gap, the end of a get's answer, or a value that is not of its first key, is its beginning if it stands where
+// the client had received all that came before.
+bool Request::may_lack_head(const Response& response) const {
+  if (!response.after_gap || response.begin == peer_offset) return false;
+  if (response.answer == Answer::kEnd) return true;
+  if (response.answer != Answer::kValue || key_hash != 0) return false;
+  return response.key_hash != hash_of(std::string_view(text).substr(0, text.find(' ')));
 }
 
 void Exchange::visit_pending(Sink& sink) const {
@@ -189,7 +199,9 @@ Unit Exchange::text_answer(Side side, std::string_view line, const Segment& firs
     if (is_in(parsed.kind, kErrors)) current->answer = parsed.kind;
   } else {
     if (current != nullptr) end_answer(first.offset, first.time_ns);
-    begin_answer(first, response_of(parsed));
+    Response response = response_of(parsed);
+    response.after_gap = pairing_.responses_are_hidden();
+    begin_answer(first, response);
     current = pairing_.response();
     if (pairing_.answered() == nullptr) current->key = parsed.key;
   }

@@ -27,6 +27,8 @@ struct Request : RequestHalf {
   uint64_t value_bytes = 0;  // that are sent with it
 
   bool contradicts(const Response& response) const;
+  // The response may lack values before it.
+  bool may_lack_head(const Response& response) const;
   bool may_be_silent() const { return quiet; }
 };
 
@@ -39,7 +41,8 @@ struct Found {
 struct Response : ResponseHalf {
   Answer answer = Answer::kNone;  // the latest line's, but for kEnd
   bool binary = false;
-  bool cut = false;  // not all of it was captured
+  bool cut = false;        // not all of it was captured
+  bool after_gap = false;  // what was read may not be its beginning
   uint8_t opcode = 0;
   uint16_t status = 0;
   uint32_t opaque = 0;            // as in Request

@@ -31,8 +31,8 @@ bool Request::contradicts(const Response& response) const {
   const char type = response.first_type;
   if (type == 'E') return false;
   switch (kind) {
-    case Kind::kConnect:
-      return type != 'R';
+    case Kind::kConnect:  // behind one byte that says whether the client may encrypt
+      return type != 'R' || (response.after_gap && response.begin > peer_offset + 1);
     case Kind::kQuery:
       return is_in(type, "12RVs");
     case Kind::kFunction:
@@ -156,7 +156,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) {
   const bool may_ask = !is_server(side) || !proven();
   if (may_ask && bytes.size() >= kStartupHeadBytes && read_startup(bytes, &total) != Startup::kNot) {
     if (total != bytes.size()) return false;
-    starting_ = true;
+    starting_ = startup_late_ = true;
     set_client(side);
     return true;
   }
@@ -261,7 +261,7 @@ void Exchange::connect(Startup startup, uint64_t total, const Segment& first) {
   starting_ = startup == Startup::kTls || startup == Startup::kGss;
   encryption_asked_ = starting_;
   if (startup == Startup::kCancel) return tell_unanswered(Kind::kCancel, first, total);
-  if (!std::exchange(connecting_, true)) open(Kind::kConnect, first);
+  if (!std::exchange(connecting_, true)) open(Kind::kConnect, first).cut = startup_late_;
   pairing_.end_request(first.offset + total);
 }
 
@@ -451,6 +451,7 @@ Response& Exchange::answer(char type, const Segment& first) {
   if (Response* response = pairing_.response()) return *response;
   Response response;
   response.first_type = response_type_ = type;
+  response.after_gap = pairing_.responses_are_hidden();
   pairing_.begin_response(first, response, *sink_);
   acked_ = first.peer_offset;
   acked_known_ = first.peer_offset_known;

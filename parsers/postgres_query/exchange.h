@@ -19,8 +19,9 @@ enum class Status : uint8_t { kNone, kOk, kError, kSkipped, kSuspended, kTls, kG
 
 struct Response : ResponseHalf {
   Status status = Status::kNone;
-  char first_type = 0;  // of its first message
-  bool cut = false;     // part of it was not captured
+  char first_type = 0;     // of its first message
+  bool cut = false;        // part of it was not captured
+  bool after_gap = false;  // what was read may not be its beginning
   char sqlstate[6] = {};
   uint32_t results = 0;  // statements that were run
   uint64_t rows = 0;
@@ -128,6 +129,7 @@ class Exchange {
   bool over_ = false;
   bool starting_ = true;           // the client's next message has no type
   bool connecting_ = false;        // a connect was begun; it may be over
+  bool startup_late_ = false;      // what the client asked before may have been lost: for encryption
   bool encryption_asked_ = false;  // by the client's latest message
   bool encrypting_ = false;        // the client is; the server's agreement may come late
   bool answering_ = true;          // the server has sent no message, but perhaps answers of one byte

@@ -8,11 +8,10 @@ import subprocess
 import sys
 
 SKIPPED = 77
-# What tshark calls the protocol of a parser.
-PROTOCOLS = {"dns_query": {"dns"}, "http2_request": {"http2"}, "http_get": {"http"}, "icmp": {"icmp", "icmpv6"},
-             "kafka_request": {"kafka"}, "memcached_get": {"memcache"}, "mysql_query": {"mysql"}, "postgres_query": {"pgsql"},
-             "redis_command": {"redis", "resp"}, "sample": {"http"}, "tls_hello": {"tls"}, "udp_flow": {"udp", "udplite"}}
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# What tshark calls the protocol of a parser: its traffic.json says it.
+PROTOCOLS = {path.parent.name: set(json.loads(path.read_text())["protocols"])
+             for path in sorted((ROOT / "parsers").glob("*/traffic.json"))}
 
 
 def captures_or_skip():

@@ -30,7 +30,8 @@ template <typename Request, typename Response, size_t kMaxPending = 128>
 class OrderedPairing {
  public:
   using Sink = TransactionSink<Request, Response>;
-  static constexpr size_t kMaxWaiting = 32;
+  // The reassembler waits some packets for a late one, each of which may be full of responses.
+  static constexpr size_t kMaxWaiting = 512;
 
   // A request whose first byte is that of `first`. Its own fields are as some earlier request left them. `max_pending`:
   // fewer than kMaxPending, where the protocol knows why.
@@ -151,7 +152,9 @@ class OrderedPairing {
 
   size_t pending() const { return requests_.size(); }
   // Of texts and of places beyond the few that are kept for ever.
-  size_t memory_bytes() const { return text_bytes_ + requests_.size() * sizeof(Request); }
+  size_t memory_bytes() const {
+    return text_bytes_ + requests_.size() * sizeof(Request) + waiting_.size() * sizeof(Response);
+  }
 
   // As new, with the memory of a few short requests.
   void recycle() {
@@ -170,6 +173,7 @@ class OrderedPairing {
  private:
   static constexpr size_t kKeptPlaces = 4;
   static constexpr size_t kNone = SIZE_MAX;
+  static constexpr uint32_t kCertainWaits = 3;
 
   // How the client uses its connection, from what it had received when it sent this request.
   void note_overlap(const Segment& first) {
@@ -177,10 +181,13 @@ class OrderedPairing {
     if (overlapping_ && quiet) responses_hidden_ = response_gap_ = false;
     latest_ns_ = std::max(latest_ns_, first.time_ns);
     if (!first.peer_offset_known) return;
+    if (requests_.empty() && !current_ && !responses_are_hidden() && latest_response_end_ == first.peer_offset)
+      ++waits_;
     if (!requests_.empty() && !requests_hidden_) {
       if (request_peer_offset_ == first.peer_offset) pipelined_ = true;
-      // It has had whole responses since its last request, and still waits for others.
-      const bool waits = !responses_are_hidden() && latest_response_end_ >= first.peer_offset;
+      // It has had whole responses since its last request, and still waits for others. (Those that wait for requests
+      // were sent after this one, which comes late.)
+      const bool waits = !responses_are_hidden() && latest_response_end_ >= first.peer_offset && waiting_.empty();
       if (request_peer_offset_ != first.peer_offset && waits && pipelined_) overlapping_ = true;
     }
     request_peer_offset_ = first.peer_offset;
@@ -245,6 +252,7 @@ class OrderedPairing {
       chosen = pipelined_ ? only_candidate(last, response) : last;
       if (chosen != kNone && requests_[chosen].contradicts(response)) chosen = kNone;
     }
+    if (chosen == kNone && pipelined_) chosen = first_of_batch(last, response);
     responses_hidden_ = overlapping_ && chosen == kNone;
     if (chosen == kNone && response.acked_known) abandoned_until_ = std::max(abandoned_until_, response.acked);
     tell_first_requests(chosen == kNone ? last + 1 : chosen, sink);
@@ -270,6 +278,17 @@ class OrderedPairing {
       if (requests_[i].after_hidden) return kNone;
     }
     return found;
+  }
+
+  // The first of the batch up to `last`, if the response begins where the client had received all when it sent that: of
+  // a client that was seen to wait for all answers before it sends the next batch.
+  size_t first_of_batch(size_t last, const Response& response) const {
+    if (overlapping_ || waits_ < kCertainWaits) return kNone;
+    for (size_t i = last + 1; i-- > 0 && requests_[i].peer_offset == response.begin;) {
+      if (begins_batch(requests_[i])) return requests_[i].contradicts(response) ? kNone : i;
+      if (requests_[i].after_hidden) return kNone;
+    }
+    return kNone;
   }
 
   // An answer that the client had before shows that nothing before this request was on its way with it.
@@ -314,6 +333,7 @@ class OrderedPairing {
 
   bool pipelined_ = false;         // two requests were seen on their way at once
   bool overlapping_ = false;       // and others before all of these were answered
+  uint32_t waits_ = 0;             // times that it had received all answers before it sent the next request
   bool requests_hidden_ = false;   // since the latest request
   bool response_gap_ = false;      // since the latest response, its tail included
   bool responses_hidden_ = false;  // among those up to the one asked about, since the latest that was certain

@@ -1,7 +1,7 @@
 #include "parsers/transactions/degraded/pair_judge.h"
 
 #include <algorithm>
-#include <set>
+#include <tuple>
 
 #include "parsers/decode/decoder.h"
 #include "parsers/decode/duplicate_filter.h"
@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kPrime = 262'147;
 constexpr int64_t kStepNs = 1 << 20;
 constexpr int64_t kStartNs = 1'000'000'000'000;
-constexpr size_t kMostExamples = 5;
+constexpr size_t kMostExamples = 5, kShownBytes = 80;
 
 int64_t time_of(int64_t frame) { return kStartNs + frame * kStepNs + frame * frame % kPrime; }
 
@@ -37,6 +37,7 @@ PairScore& PairScore::operator+=(const PairScore& other) {
   batched += other.batched;
   batched_right += other.batched_right;
   wrong += other.wrong;
+  unknowable += other.unknowable;
   again += other.again;
   half_requests += other.half_requests;
   half_responses += other.half_responses;
@@ -55,6 +56,31 @@ PairJudge::PairJudge(JudgedTuple judged, std::vector<Frame> frames)
   for (size_t i = 0; i < frames_.size(); ++i) frames_[i].time_ns = time_of(static_cast<int64_t>(i));
   PairScore unused;
   truth_ = told_of(frames_, &unused);
+  for (const auto& [frames_of_pair, texts] : truth_) asked_.emplace(frames_of_pair.second, frames_of_pair.first);
+  note_copies();
+}
+
+// Segments with the sequence number and length of an earlier one.
+void PairJudge::note_copies() {
+  const FlowHasher hasher(kTestKey);
+  std::map<std::tuple<uint64_t, uint16_t, uint32_t, uint32_t>, uint32_t> seen;
+  for (uint32_t i = 0; i < frames_.size(); ++i) {
+    Packet packet;
+    if (decode(frames_[i].raw(), hasher, &packet) != DecodeOutcome::kOk || !packet.is_tcp()) continue;
+    if (packet.payload_bytes == 0) continue;
+    const auto [first, is_new] =
+        seen.try_emplace({packet.flow_hash, packet.src_port, packet.tcp_seq, packet.payload_bytes}, i);
+    if (!is_new) first_copy_[i] = first->second;
+  }
+}
+
+// Where a frame was lost that was sent again, its copy is what was captured first.
+PairJudge::Pair PairJudge::of_first_copies(const Pair& pair, const Frames& whole) const {
+  const auto first = [&](uint32_t frame) {
+    const auto found = first_copy_.find(frame);
+    return found == first_copy_.end() || whole.contains(found->second) ? frame : found->second;
+  };
+  return {first(pair.first), first(pair.second)};
 }
 
 size_t PairJudge::pairs() const {
@@ -90,17 +116,21 @@ PairJudge::Told PairJudge::told_of(const std::vector<Frame>& frames, PairScore* 
     Pair pair;
     if (!tuple["partial"].empty() || tuple[judged_.since] == "0") continue;
     if (!frames_of(std::stoll(tuple[judged_.since]), &pair)) pair = {UINT32_MAX, UINT32_MAX};
-    Values values;
-    for (const std::string& field : judged_.fields) values.push_back(tuple[field]);
-    ++told[pair][values];
+    Details details;
+    for (const std::string& field : judged_.fields) details.values.push_back(tuple[field]);
+    const auto cut = tuple.values.find("cut");
+    details.cut = cut != tuple.values.end() && cut->second == "true";
+    details.asked_again = !judged_.asked_again.empty() && tuple[judged_.asked_again] != "0";
+    ++told[pair][details];
   }
   return told;
 }
 
-bool PairJudge::is_part_of(const Values& told, const Values& truth) const {
+bool PairJudge::is_part_of(const Details& told, const Values& truth) const {
   if (!judged_.may_forget) return false;
-  for (size_t i = 0; i < told.size(); ++i) {
-    if (told[i] != truth[i] && !told[i].empty() && told[i] != "0") return false;
+  for (size_t i = 0; i < truth.size(); ++i) {
+    const std::string& value = told.values[i];
+    if (value != truth[i] && !value.empty() && value != "0" && !(told.cut && truth[i].starts_with(value))) return false;
   }
   return true;
 }
@@ -109,21 +139,23 @@ namespace {
 
 std::string shown(const std::vector<std::string>& values, uint32_t request, uint32_t response) {
   std::string text;
-  for (const std::string& value : values) text += value + " ";
+  for (const std::string& value : values) text += value.substr(0, kShownBytes) + " ";
   return text + "of frames " + std::to_string(request) + " and " + std::to_string(response);
 }
 
 }  // namespace
 
-void PairJudge::count_right(const Pair& pair, const std::map<Values, uint64_t>& truth, const Told& told, bool batched,
+void PairJudge::count_right(const Pair& pair, const std::map<Details, uint64_t>& truth, const Told& told, bool batched,
                             PairScore* score) const {
   const auto found = told.find(pair);
-  for (const auto& [values, times] : truth) {
+  std::map<Values, uint64_t> wanted;
+  for (const auto& [details, times] : truth) wanted[details.values] += times;
+  for (const auto& [values, times] : wanted) {
     uint64_t same = 0, part = 0;
     if (found != told.end()) {
       for (const auto& [others, seen] : found->second) {
-        if (others == values) same = seen;
-        if (others != values && is_part_of(others, values)) part += seen;
+        if (others.values == values) same += seen;
+        if (others.values != values && is_part_of(others, values)) part += seen;
       }
     }
     const uint64_t right = std::min(times, same);
@@ -137,17 +169,46 @@ void PairJudge::count_right(const Pair& pair, const std::map<Values, uint64_t>& 
   }
 }
 
-void PairJudge::count_wrong(const Pair& pair, const std::map<Values, uint64_t>& told, bool readable,
-                            PairScore* score) const {
+// `readable`: no bytes of its frames were changed.
+bool PairJudge::is_of(const Pair& pair, const Details& told, bool readable) const {
   const auto truth = truth_.find(pair);
-  for (const auto& [values, times] : told) {
-    bool right = truth != truth_.end() && (!readable || truth->second.contains(values));
-    for (const auto& known : truth != truth_.end() ? truth->second : std::map<Values, uint64_t>()) {
-      right = right || is_part_of(values, known.first);
+  if (truth == truth_.end()) return false;
+  return !readable || std::any_of(truth->second.begin(), truth->second.end(), [&](const auto& known) {
+    return known.first.values == told.values || is_part_of(told, known.first.values);
+  });
+}
+
+// The right halves, but the first frame of its request, or of its response, was lost or came too late, and it says so.
+bool PairJudge::begins_late(const Pair& pair, const Details& told) const {
+  if (!told.cut) return false;
+  const auto [begin, end] = asked_.equal_range(pair.second);
+  const bool request = std::any_of(begin, end, [&](const auto& asked) {
+    return asked.second < pair.first && is_of({asked.second, pair.second}, told, true);
+  });
+  const auto own = truth_.lower_bound({pair.first, 0});
+  const bool is_own = own != truth_.end() && own->first.first == pair.first && own->first.second < pair.second;
+  return request || (is_own && is_of(own->first, told, true));
+}
+
+void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>& told, const Frames& whole,
+                            PairScore* score) const {
+  const bool readable = whole.contains(pair.first) && whole.contains(pair.second);
+  // Whether all is lost that speaks against it: the request's own answer, and the answer's own request or that it is
+  // one.
+  const auto is_unknowable = [&](const Details& details) {
+    const auto truth = truth_.lower_bound({pair.first, 0});
+    if (truth == truth_.end() || truth->first.first != pair.first || whole.contains(truth->first.second)) return false;
+    const auto own = asked_.find(pair.second);
+    return details.asked_again || (own != asked_.end() && !whole.contains(own->second));
+  };
+  for (const auto& [details, times] : told) {
+    if (is_of(pair, details, readable) || is_of(of_first_copies(pair, whole), details, true)) continue;
+    if (begins_late(pair, details)) continue;
+    const bool unknowable = !judged_.asked_again.empty() && is_unknowable(details);
+    (unknowable ? score->unknowable : score->wrong) += times;
+    if (!unknowable && score->examples.size() < kMostExamples) {
+      score->examples.push_back(shown(details.values, pair.first, pair.second));
     }
-    if (right) continue;
-    score->wrong += times;
-    if (score->examples.size() < kMostExamples) score->examples.push_back(shown(values, pair.first, pair.second));
   }
 }
 
@@ -155,13 +216,13 @@ PairScore PairJudge::judge(const http::Degraded& degraded) const {
   const FlowHasher hasher(kTestKey);
   DuplicateFilter copies({}, kTestKey);
   std::vector<Frame> frames;
-  std::set<uint32_t> whole, altered;
+  Frames whole;
   for (const auto& item : degraded.items) {
     if (item.original == http::Degraded::kForeign) continue;
     Frame frame = degraded.frames.empty() ? frames_[item.original] : degraded.frames[item.frame];
     frame.time_ns = time_of(item.original);
     const bool unaltered = !item.altered && frame.bytes.size() == frames_[item.original].bytes.size();
-    (unaltered ? whole : altered).insert(item.original);
+    if (unaltered) whole.insert(item.original);
     Packet packet;
     if (judged_.drop_copies && decode(frame.raw(), hasher, &packet) == DecodeOutcome::kOk && copies.is_copy(packet)) {
       continue;
@@ -181,7 +242,7 @@ PairScore PairJudge::judge(const http::Degraded& degraded) const {
     for (const auto& [values, times] : texts) score.alone += times;
   }
   for (const auto& [pair, texts] : told) {
-    count_wrong(pair, texts, whole.contains(pair.first) && whole.contains(pair.second), &score);
+    count_wrong(pair, texts, whole, &score);
   }
   return score;
 }

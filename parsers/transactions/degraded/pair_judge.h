@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,8 +23,9 @@ struct PairScore {
   // a row, nothing gives back.
   uint64_t batched = 0;
   uint64_t batched_right = 0;
-  uint64_t wrong = 0;  // whole transactions that the whole capture does not have
-  uint64_t again = 0;  // told more often than there
+  uint64_t wrong = 0;       // whole transactions that the whole capture does not have
+  uint64_t unknowable = 0;  // the same, but nothing that was captured speaks against them (JudgedTuple::asked_again)
+  uint64_t again = 0;       // told more often than there
   uint64_t half_requests = 0;
   uint64_t half_responses = 0;
   // Requests whose response is not there, and the other way round, of what is told of the whole capture.
@@ -39,8 +41,12 @@ struct JudgedTuple {
   std::string parser;
   std::vector<std::string> fields;      // have to be the same in a right pair
   std::string since = "first_byte_ns";  // from the first byte of the request to that of the response
-  // What refers to bytes that were lost stays empty, or 0: such a pair is told in part, and not wrong.
+  // What refers to bytes that were lost stays empty, or 0, and where the tuple says that it is `cut` texts may end
+  // early and requests begin late: such a pair is told in part, and not wrong.
   bool may_forget = false;
+  // A field that counts how often a question was asked before the answer came: where its answer was lost a question
+  // that is asked anew looks the same.
+  std::string asked_again = {};
   // Copies of datagrams are for the monitor to drop (--duplicates drop), which is done here then.
   bool drop_copies = false;
 };
@@ -60,18 +66,32 @@ class PairJudge {
  private:
   using Pair = std::pair<uint32_t, uint32_t>;  // frames of request and response
   using Values = std::vector<std::string>;
-  using Told = std::map<Pair, std::map<Values, uint64_t>>;
+  struct Details {
+    Values values;
+    bool cut = false;
+    bool asked_again = false;
+    auto operator<=>(const Details&) const = default;
+  };
+  using Told = std::map<Pair, std::map<Details, uint64_t>>;
+  using Frames = std::set<uint32_t>;
 
   Told told_of(const std::vector<Frame>& frames, PairScore* score) const;
-  void count_right(const Pair& pair, const std::map<Values, uint64_t>& truth, const Told& told, bool batched,
+  void note_copies();
+  Pair of_first_copies(const Pair& pair, const Frames& whole) const;
+  void count_right(const Pair& pair, const std::map<Details, uint64_t>& truth, const Told& told, bool batched,
                    PairScore* score) const;
-  void count_wrong(const Pair& pair, const std::map<Values, uint64_t>& told, bool readable, PairScore* score) const;
-  bool is_part_of(const Values& told, const Values& truth) const;
+  void count_wrong(const Pair& pair, const std::map<Details, uint64_t>& told, const Frames& whole,
+                   PairScore* score) const;
+  bool is_of(const Pair& pair, const Details& told, bool readable) const;
+  bool begins_late(const Pair& pair, const Details& told) const;
+  bool is_part_of(const Details& told, const Values& truth) const;
   bool frames_of(int64_t distance_ns, Pair* pair) const;
 
   JudgedTuple judged_;
   std::vector<Frame> frames_;
   Told truth_;
+  std::multimap<uint32_t, uint32_t> asked_;  // of the truth's pairs: the request's frame by the response's
+  std::map<uint32_t, uint32_t> first_copy_;  // of frames that were sent again: the first
 };
 
 }  // namespace tapline::testing

@@ -1,0 +1,123 @@
+#include "parsers/transactions/degraded/subject.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "parsers/testing/capture_file.h"
+
+namespace tapline::testing {
+namespace {
+
+// Copies of a small capture take turns in blocks of so many frames: a late frame stays among its own connection's, and
+// a capture that begins in the middle begins in the middle of all of them.
+constexpr size_t kBlockFrames = 8;
+
+// Reads a mapping, and knows which keys were not asked for.
+class Keys {
+ public:
+  Keys(const YAML::Node& node, std::string where) : node_(node), where_(std::move(where)) {}
+
+  template <typename Value>
+  void read(const char* key, Value* value) {
+    known_.push_back(key);
+    if (node_[key]) *value = node_[key].as<Value>();
+  }
+
+  void expect_no_others() const {
+    for (const auto& each : node_) {
+      const auto key = each.first.as<std::string>();
+      if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+      std::fprintf(stderr, "%s: unknown key %s\n", where_.c_str(), key.c_str());
+      std::abort();
+    }
+  }
+
+ private:
+  YAML::Node node_;
+  std::string where_;
+  std::vector<std::string> known_;
+};
+
+Subject read_subject(const YAML::Node& node, const std::string& parser, const std::string& where) {
+  Subject subject;
+  Keys keys(node, where);
+  std::vector<uint16_t> ports;
+  subject.name = subject.judged.parser = parser;
+  keys.read("name", &subject.name);
+  keys.read("capture", &subject.capture);
+  keys.read("server_ports", &ports);
+  subject.servers = {ports.at(0), ports.at(1)};
+  keys.read("fields", &subject.judged.fields);
+  keys.read("since", &subject.judged.since);
+  keys.read("may_forget", &subject.judged.may_forget);
+  keys.read("asked_again", &subject.judged.asked_again);
+  keys.read("drop_copies", &subject.judged.drop_copies);
+  keys.read("copies", &subject.copies);
+  keys.read("skip", &subject.skip);
+  keys.read("frames", &subject.frames);
+  keys.read("right", &subject.right);
+  keys.read("told", &subject.told);
+  keys.read("batched", &subject.batched);
+  keys.read("has_damaged", &subject.has_damaged);
+  keys.read("tells_requests_alone", &subject.tells_requests_alone);
+  keys.read("tells_responses_alone", &subject.tells_responses_alone);
+  keys.expect_no_others();
+  return subject;
+}
+
+// The frames with other last octets of their IPv4 addresses.
+std::vector<Frame> moved(std::vector<Frame> frames, uint8_t by) {
+  for (Frame& frame : frames) {
+    if (frame.bytes.size() < 34 || frame.bytes[12] != 0x08 || frame.bytes[13] != 0) continue;
+    frame.bytes[27] = static_cast<uint8_t>(frame.bytes[27] + by);
+    frame.bytes[31] = static_cast<uint8_t>(frame.bytes[31] + by);
+  }
+  return frames;
+}
+
+std::vector<Frame> repeated(const std::vector<Frame>& frames, size_t copies) {
+  std::vector<std::vector<Frame>> all;
+  for (size_t copy = 0; copy < copies; ++copy) all.push_back(moved(frames, static_cast<uint8_t>(copy)));
+  std::vector<Frame> result;
+  for (size_t begin = 0; begin < frames.size(); begin += kBlockFrames) {
+    const size_t end = std::min(begin + kBlockFrames, frames.size());
+    for (std::vector<Frame>& copy : all) {
+      for (size_t i = begin; i < end; ++i) result.push_back(std::move(copy[i]));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Subject> read_subjects() {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> files;
+  for (const auto& folder : fs::directory_iterator(TAPLINE_SOURCE_DIR "/parsers")) {
+    const fs::path file = folder.path() / "traffic.json";
+    if (fs::exists(file)) files.push_back(file);
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<Subject> subjects;
+  for (const fs::path& file : files) {
+    const YAML::Node degraded = YAML::LoadFile(file.string())["degraded"];  // JSON is YAML
+    for (const YAML::Node& each : degraded) {
+      subjects.push_back(read_subject(each, file.parent_path().filename().string(), file.string()));
+    }
+  }
+  return subjects;
+}
+
+std::vector<Frame> frames_of(const Subject& subject, size_t skip, size_t count) {
+  const bool reference = subject.capture.starts_with("generated/");
+  const std::string path = reference ? reference_capture(subject.capture) : TAPLINE_SOURCE_DIR "/" + subject.capture;
+  if (path.empty()) return {};
+  std::vector<Frame> frames = read_capture(path);
+  frames.erase(frames.begin(), frames.begin() + static_cast<ptrdiff_t>(std::min(skip, frames.size())));
+  frames.resize(std::min(count, frames.size()));
+  return repeated(frames, subject.copies);
+}
+
+}  // namespace tapline::testing
