@@ -1,7 +1,7 @@
 // What is in a topic of tuple batches, added up: for tests that compare it with what a monitor says of itself.
 //
-// usage: batch_audit BROKERS create TOPIC     one partition
-//        batch_audit BROKERS read TOPIC       to its end, as JSON:
+// usage: batch_audit BROKERS create TOPIC [PARTITIONS]    one, if not said
+//        batch_audit BROKERS read TOPIC                   to its end, as JSON:
 //   {"batches":n,"rows":n,"gaps":n,"repeats":n,"watermarks_back":n,"ends":n,"heartbeats":n,"weighted_rows":x,
 //    "rates":{"1":rows,…},"packets_in":n,…,"dropped":{reason:n}}
 // Gaps and repeats are those of the sequence numbers, in the order of the topic.
@@ -47,10 +47,10 @@ Client Connect(rd_kafka_type_t type, const std::string& brokers) {
   return client;
 }
 
-void Create(const std::string& brokers, const std::string& topic) {
+void Create(const std::string& brokers, const std::string& topic, int partitions) {
   Client client = Connect(RD_KAFKA_PRODUCER, brokers);
   char error[512];
-  rd_kafka_NewTopic_t* wanted = rd_kafka_NewTopic_new(topic.c_str(), 1, 1, error, sizeof error);
+  rd_kafka_NewTopic_t* wanted = rd_kafka_NewTopic_new(topic.c_str(), partitions, 1, error, sizeof error);
   rd_kafka_queue_t* answers = rd_kafka_queue_new(client.get());
   rd_kafka_CreateTopics(client.get(), &wanted, 1, nullptr, answers);
   rd_kafka_event_t* event = rd_kafka_queue_poll(answers, kWaitMs);
@@ -147,9 +147,9 @@ void Read(const std::string& brokers, const std::string& topic) {
 }
 
 int Main(int argc, char** argv) {
-  if (argc != 4) Die("usage: batch_audit BROKERS create|read TOPIC");
+  if (argc != 4 && argc != 5) Die("usage: batch_audit BROKERS create|read TOPIC [PARTITIONS]");
   if (std::strcmp(argv[2], "create") == 0) {
-    Create(argv[1], argv[3]);
+    Create(argv[1], argv[3], argc == 5 ? std::atoi(argv[4]) : 1);
   } else {
     Read(argv[1], argv[3]);
   }

@@ -55,8 +55,8 @@ def audit(brokers, topic):
     return json.loads(done.stdout)
 
 
-def create_topic(brokers, topic):
-    subprocess.run([os.path.join(BINARIES, "batch_audit"), brokers, "create", topic], check=True)
+def create_topic(brokers, topic, partitions=1):
+    subprocess.run([os.path.join(BINARIES, "batch_audit"), brokers, "create", topic, str(partitions)], check=True)
 
 
 def differences(query, found):

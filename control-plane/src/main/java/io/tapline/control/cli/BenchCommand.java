@@ -14,7 +14,9 @@ import picocli.CommandLine.Spec;
       BenchCompilerCommand.class,
       BenchPlacementCommand.class,
       BenchDrillCommand.class,
-      BenchFlinkCommand.class
+      BenchEndToEndCommand.class,
+      BenchFlinkCommand.class,
+      BenchOperatorsCommand.class
     })
 final class BenchCommand implements Runnable {
   @Spec private CommandSpec spec;

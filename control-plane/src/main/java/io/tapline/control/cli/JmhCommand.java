@@ -3,10 +3,13 @@ package io.tapline.control.cli;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
+import org.openjdk.jmh.profile.GCProfiler;
 import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.results.format.ResultFormatType;
@@ -52,6 +55,11 @@ abstract class JmhCommand implements Callable<Integer> {
   /** Options of the virtual machines that measure. */
   abstract List<String> machineOptions();
 
+  /** Whether bytes allocated are measured, too. */
+  boolean countsAllocation() {
+    return false;
+  }
+
   @Override
   public Integer call() throws IOException {
     if (seconds < 1) {
@@ -64,6 +72,9 @@ abstract class JmhCommand implements Callable<Integer> {
             .warmupTime(TimeValue.seconds(seconds))
             .measurementTime(TimeValue.seconds(seconds));
     benchmarks.forEach(each -> options.include("\\." + each.getSimpleName() + "\\."));
+    if (countsAllocation()) {
+      options.addProfiler(GCProfiler.class);
+    }
     parameters.forEach(each -> addParameter(options, each));
     if (folder != null) {
       Files.createDirectories(folder);
@@ -89,22 +100,40 @@ abstract class JmhCommand implements Callable<Integer> {
    * The median says what a call costs even where other programs take the processor now and then.
    */
   private void print(Collection<RunResult> results) {
-    TextTable table = TextTable.ofText("benchmark", "with", "least", "median", "unit");
+    List<String> heads = new ArrayList<>(List.of("benchmark", "with", "least", "median", "unit"));
+    if (countsAllocation()) {
+      heads.add("bytes");
+    }
+    TextTable table = TextTable.ofText(heads.toArray(String[]::new));
     for (RunResult each : results) {
       Result<?> result = each.getPrimaryResult();
       String least = number(result.getStatistics().getMin());
       String median = number(result.getStatistics().getPercentile(50));
+      String bytes = countsAllocation() ? allocated(each) : "";
       if (json) {
+        String more = bytes.isEmpty() ? "" : ",\"allocated_bytes\":" + bytes;
         console.line(
-            "{\"benchmark\":\"%s\",\"with\":\"%s\",\"least\":%s,\"median\":%s,\"unit\":\"%s\"}"
-                .formatted(label(each), parameters(each), least, median, result.getScoreUnit()));
+            "{\"benchmark\":\"%s\",\"with\":\"%s\",\"least\":%s,\"median\":%s,\"unit\":\"%s\"%s}"
+                .formatted(
+                    label(each), parameters(each), least, median, result.getScoreUnit(), more));
       } else {
-        table.add(List.of(label(each), parameters(each), least, median, result.getScoreUnit()));
+        List<String> row = new ArrayList<>();
+        Collections.addAll(
+            row, label(each), parameters(each), least, median, result.getScoreUnit());
+        if (countsAllocation()) {
+          row.add(bytes);
+        }
+        table.add(row);
       }
     }
     if (!json) {
       console.line(table.render("").stripTrailing());
     }
+  }
+
+  /** Bytes an operation. */
+  private static String allocated(RunResult result) {
+    return number(result.getSecondaryResults().get("gc.alloc.rate.norm").getScore());
   }
 
   private static String label(RunResult result) {

@@ -10,7 +10,7 @@ import picocli.CommandLine.Spec;
     name = "sim",
     description = "Runs the papers' experiments: tables, CSV and SVG.",
     synopsisSubcommandLabel = "COMMAND",
-    subcommands = {SimPlacementCommand.class})
+    subcommands = {SimPlacementCommand.class, SimPopularityCommand.class})
 final class SimCommand implements Runnable {
   @Spec private CommandSpec spec;
 

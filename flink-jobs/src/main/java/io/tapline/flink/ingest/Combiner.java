@@ -15,7 +15,7 @@ import java.util.function.Supplier;
  * combining steps, and the one that sees every tuple. Holds nothing across a flush. Not
  * thread-safe.
  */
-final class Combiner {
+public final class Combiner {
   private final ProcessorSpec spec;
   private final Map<Long, GroupTable> panes = new TreeMap<>();
   private final KeyBuffer key = new KeyBuffer();
@@ -25,11 +25,13 @@ final class Combiner {
   private int groups;
   private Boolean real;
 
-  Combiner(ProcessorSpec spec) {
+  /** Nothing yet. */
+  public Combiner(ProcessorSpec spec) {
     this.spec = spec;
   }
 
-  void require(Rows rows) throws BatchReaderException {
+  /** Decodes what {@link #add} needs; finds out whether the batch is malformed. */
+  public void require(Rows rows) throws BatchReaderException {
     for (String field : spec.key()) {
       rows.require(field);
     }
@@ -50,7 +52,7 @@ final class Combiner {
   }
 
   /** Adds every row. REQUIRES: {@link #require} of the rows. */
-  void add(Rows rows) {
+  public void add(Rows rows) {
     boolean isReal = !spec.isDistinct() && Boolean.TRUE.equals(real);
     RowGroups grouped = new RowGroups(spec, rows, isReal, keys);
     for (int row = 0; row < rows.count(); ) {
@@ -126,11 +128,13 @@ final class Combiner {
     return groups;
   }
 
-  Map<Long, GroupTable> panes() {
+  /** What was combined since the last {@link #clear}, by pane. */
+  public Map<Long, GroupTable> panes() {
     return panes;
   }
 
-  void clear() {
+  /** Forgets all of it. */
+  public void clear() {
     panes.clear();
     last = null;
     groups = 0;

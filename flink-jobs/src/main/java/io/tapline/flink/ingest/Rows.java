@@ -18,7 +18,7 @@ import java.util.Set;
  * batch malformed; reading what was required then can't fail, so that a batch counts wholly or not
  * at all.
  */
-final class Rows {
+public final class Rows {
   /** The year 2043; keeps sums of times and windows from overflowing. */
   static final long LATEST_NS = 1L << 61;
 
@@ -32,7 +32,8 @@ final class Rows {
   private final long[] flows;
   private FlowColumns flow;
 
-  Rows(TupleBatch batch) throws BatchReaderException {
+  /** Checks what every batch must have. */
+  public Rows(TupleBatch batch) throws BatchReaderException {
     this.batch = batch;
     this.columns = TupleColumns.of(batch);
     require("time_ns");
@@ -78,7 +79,8 @@ final class Rows {
     return columns.index(field) >= 0;
   }
 
-  int count() {
+  /** Rows in the batch. */
+  public int count() {
     return columns.rows();
   }
 

@@ -4,7 +4,6 @@ import com.sun.management.OperatingSystemMXBean;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
 import io.tapline.flink.QueryJob;
-import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -42,7 +41,6 @@ import redis.clients.jedis.Jedis;
  * thread-safe.
  */
 public final class StreamBenchmark implements AutoCloseable {
-  private static final String WINDOW = "\"window\":{\"size\":\"10s\",\"slide\":\"1s\"}";
   private static final OperatingSystemMXBean SYSTEM =
       (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
   private static final long LONGEST_RUN_SECONDS = 1200;
@@ -79,6 +77,12 @@ public final class StreamBenchmark implements AutoCloseable {
    */
   public static StreamBenchmark start(
       Endpoints endpoints, Path folder, int slots, Consumer<String> progress) throws Exception {
+    MiniCluster cluster = cluster(folder, slots);
+    return new StreamBenchmark(endpoints, folder, cluster, progress);
+  }
+
+  /** A Flink cluster in this process, started. */
+  static MiniCluster cluster(Path folder, int slots) throws Exception {
     Configuration settings = new Configuration();
     settings.set(CoreOptions.TMP_DIRS, folder.resolve("flink").toString());
     settings.set(TaskManagerOptions.NETWORK_MEMORY_MIN, MemorySize.ofMebiBytes(128));
@@ -94,7 +98,7 @@ public final class StreamBenchmark implements AutoCloseable {
                 .withRandomPorts()
                 .build());
     cluster.start();
-    return new StreamBenchmark(endpoints, folder, cluster, progress);
+    return cluster;
   }
 
   private StreamBenchmark(
@@ -434,31 +438,7 @@ public final class StreamBenchmark implements AutoCloseable {
   }
 
   private static Plan plan(Input input, String query) {
-    List<String> monitors = new ArrayList<>();
-    for (int i = 0; i < input.partitions; i++) {
-      monitors.add("{\"id\":\"m%d\",\"partition\":%d}".formatted(i, i));
-    }
-    String processor =
-        switch (input.kind) {
-          case TOP_K ->
-              "\"name\":\"top-k\",\"parser\":\"http_get\",\"key\":[\"url\"],\"value\":{\"count\":{},\"unit\":\"count\"}";
-          case DIFF_GROUP -> duration("\"key\":[\"src_ip\"]");
-          case JOIN ->
-              duration("\"join\":{\"parser\":\"http_get\",\"fields\":[\"url\"]},\"key\":[\"url\"]");
-        };
-    return Plans.fromJson(
-        """
-        {"format":1,"query":"%s","epoch":1,"parsers":["tcp_conn_time","http_get"],
-         "topic":"tapline.tuples.%s","monitors":[%s],
-         "processors":[{%s,"ranking":{"k":10},%s}]}"""
-            .formatted(query, query, String.join(",", monitors), processor, WINDOW));
-  }
-
-  private static String duration(String key) {
-    return """
-        "name":"diff-group","parser":"tcp_conn_time",%s,"aggregate":"AVG",
-        "value":{"difference":{"event_field":"event","start":["syn"],"end":["fin","rst"]},"unit":"ns"}"""
-        .formatted(key);
+    return BenchPlan.of(input.kind, input.partitions, query);
   }
 
   private Cost run(StreamGraph graph, long tuples) throws Exception {

@@ -89,6 +89,14 @@ public final class Traffic {
     return new Traffic(spanNs, events(kind, spanNs, flows, random), hash, key, random.nextLong());
   }
 
+  /** Requests at even times, in this order. */
+  static Traffic ofRequests(long spanNs, int[] keys) {
+    Random random = new Random(keys.length);
+    long[] hash = random.longs(keys.length).toArray();
+    Sorted events = events(Kind.TOP_K, spanNs, keys.length, random);
+    return new Traffic(spanNs, events, hash, keys, random.nextLong());
+  }
+
   private static void shuffle(int[] values, Random random) {
     for (int i = values.length - 1; i > 0; i--) {
       int other = random.nextInt(i + 1);
@@ -109,9 +117,11 @@ public final class Traffic {
         time[flow * per + i] = i == 0 ? start : i == per - 1 ? start + length : start + length / 2;
       }
     }
-    // Times in the high bits, what has them in the low ones: microseconds are enough to sort by.
+    // Times in the high bits, what has them in the low ones: microseconds are enough to sort by, of
+    // a long stretch as fine as 30 bits are.
+    long unitNs = Math.max(1000, spanNs >> 30);
     for (int i = 0; i < order.length; i++) {
-      order[i] = time[i] / 1000 << 32 | i;
+      order[i] = time[i] / unitNs << 32 | i;
     }
     Arrays.parallelSort(order);
     Sorted sorted =

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""The live input rate of the whole pipeline against its number of processes: NetAlytics' Figure 6.
+
+A unit is the paper's minimum of four processes: a monitor, a broker, and two workers (Flink task managers of one slot), with
+the broker's log on a RAM disk; beside all units run one job manager and one Redis. Each monitor reads http_zipf again and
+again, packets of now with other addresses each time, as fast as it can, for SECONDS; the query ranks URLs (http_get,
+top-k over 10 s, each second). The rate is what was captured by the time until the last window is in Redis; a short run of the
+same before it warms the virtual machines up. Nothing may be lost: what the job counted is compared with what the monitors sent.
+
+CPU time is told by stage; from it follows what as many cores as processes would carry: a model, and labelled so."""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from services import ROOT, ClusterBroker, FlinkCluster, Redis, cpu_seconds, free_ports
+
+from testing.monitor_process import MONITOR
+from testing.traffic import BINARIES, create_topic
+
+WARM_UP_S = 20
+JOB_DEADLINE_S = 300
+STAGES = ("monitor", "broker", "workers")
+
+
+def plan(query, units):
+    monitors = [{"id": f"m{i}", "partition": i} for i in range(units)]
+    processor = {"name": "top-k", "parser": "http_get", "key": ["url"], "value": {"count": {}, "unit": "count"},
+                 "ranking": {"k": 10}, "window": {"size": "10s", "slide": "1s"}}
+    return {"format": 1, "query": query, "epoch": 1, "parsers": ["http_get"], "topic": "tapline.tuples." + query,
+            "monitors": monitors, "processors": [processor]}
+
+
+class Feed:
+    """A monitor whose capture has no end before it is time."""
+
+    def __init__(self, capture, seconds, number, plan_file, brokers):
+        self.source = subprocess.Popen([os.path.join(BINARIES, "pcap_loop"), capture, str(seconds)], stdout=subprocess.PIPE,
+                                       stderr=subprocess.DEVNULL)
+        self.monitor = subprocess.Popen(
+            [MONITOR, "--status", "json", "--pcap", "/dev/stdin", "--plan", plan_file, "--monitor-id", f"m{number}",
+             "--output", "kafka", "--brokers", brokers], stdin=self.source.stdout, stderr=subprocess.PIPE)
+        self.source.stdout.close()
+
+    def finish(self):
+        """Its account, and its CPU seconds."""
+        end = None
+        for line in self.monitor.stderr:
+            if line.startswith(b'{"event":"end"'):
+                end = json.loads(line)["accounting"]
+        _, status, usage = os.wait4(self.monitor.pid, 0)
+        self.monitor.returncode = os.waitstatus_to_exitcode(status)
+        self.source.wait()
+        if self.monitor.returncode or end is None:
+            raise AssertionError(f"a monitor ended with {self.monitor.returncode}")
+        return end, usage.ru_utime + usage.ru_stime
+
+
+class Pipeline:
+    def __init__(self, folder, units, capture):
+        self.folder, self.units, self.capture, self.runs = folder, units, capture, 0
+
+    def __enter__(self):
+        controller, = free_ports(1)
+        self.brokers = [ClusterBroker(os.path.join(self.folder, f"broker-{i + 1}"), i + 1, controller)
+                        for i in range(self.units)]
+        for broker in self.brokers:
+            broker.await_ready()
+        self.address = ",".join(broker.address for broker in self.brokers)
+        self.redis = Redis().__enter__()
+        os.makedirs(os.path.join(self.folder, "flink"))
+        self.flink = FlinkCluster(os.path.join(self.folder, "flink"), 2 * self.units).__enter__()
+        self.jar = self.flink.upload()
+        return self
+
+    def __exit__(self, *_):
+        self.flink.__exit__()
+        self.redis.__exit__()
+        for broker in self.brokers:
+            broker.__exit__()
+
+    def cpu(self):
+        return {"broker": sum(cpu_seconds(each.process) for each in self.brokers),
+                "workers": sum(cpu_seconds(each) for each in self.flink.workers),
+                "other": cpu_seconds(self.flink.processes[0]) + cpu_seconds(self.redis.process)}
+
+    def run(self, seconds):
+        self.runs += 1
+        query = f"end-to-end-{self.runs}"
+        wanted = plan(query, self.units)
+        path = os.path.join(self.folder, query + ".json")
+        with open(path, "w") as file:
+            json.dump(wanted, file)
+        create_topic(self.address, wanted["topic"], self.units)
+        job = self.flink.run(self.jar, "--plan", json.dumps(wanted), "--brokers", self.address, "--redis",
+                             f"127.0.0.1:{self.redis.port}", "--parallelism", str(2 * self.units))
+        while self.flink.state(job) != "RUNNING":
+            time.sleep(0.1)
+        before, begin = self.cpu(), time.monotonic()
+        feeds = [Feed(self.capture, seconds, i, path, self.address) for i in range(self.units)]
+        ends = [feed.finish() for feed in feeds]
+        fed = time.monotonic()
+        waiting = self.unread(query, ends)
+        while (state := self.flink.state(job)) == "RUNNING" and time.monotonic() < begin + JOB_DEADLINE_S:
+            time.sleep(0.05)
+        end = time.monotonic()
+        if state != "FINISHED":
+            raise AssertionError(f"the job is {state}; see {self.folder}")
+        after = {name: value - before[name] for name, value in self.cpu().items()}
+        return self.row(query, ends, after | {"monitor": sum(used for _, used in ends)}, end - begin, fed - begin, waiting)
+
+    def counted(self, query):
+        return int(self.redis.hash(f"tapline:query:{query}:totals").get("tuples", 0))
+
+    def unread(self, query, ends):
+        return sum(account["queries"][query]["tuples_out"] for account, _ in ends) - self.counted(query)
+
+    def row(self, query, ends, cpu, seconds, fed_s, waiting):
+        accounts = [account for account, _ in ends]
+        tuples = sum(account["queries"][query]["tuples_out"] for account in accounts)
+        if self.counted(query) != tuples:
+            raise AssertionError(f"the job counted {self.counted(query)} of {tuples} tuples")
+        packets = sum(account["packets_received"] for account in accounts)
+        captured = sum(account["bytes_received"] for account in accounts)
+        return {"processes": 4 * self.units, "units": self.units, "seconds": seconds, "fed_seconds": fed_s, "packets": packets,
+                "captured_bytes": captured, "tuples": tuples, "waiting_at_end": waiting, "gbps": 8e-9 * captured / seconds,
+                "tuples_per_second": tuples / seconds, "cpu_seconds": cpu,
+                "cpu_us_per_tuple": {name: 1e6 * used / tuples for name, used in cpu.items()},
+                "saturated": saturated(cpu, seconds, waiting, tuples)}
+
+
+def saturated(cpu, seconds, waiting, tuples):
+    """What there was no more of."""
+    cores = os.cpu_count()
+    used = sum(cpu.values())
+    most = max(STAGES, key=lambda stage: cpu[stage])
+    where = f"{used / seconds:.2f} of {cores} cores used by the pipeline, most by {most} ({100 * cpu[most] / used:.0f} %)"
+    return where + (f"; {100 * waiting / tuples:.0f} % waited in the broker when capture ended" if waiting > 0 else "")
+
+
+def model(row, units):
+    """What `units` units carry with a core for each process: the slowest stage decides."""
+    cost = row["cpu_us_per_tuple"]
+    share = {"monitor": units, "broker": units, "workers": 2 * units}
+    rates = {stage: 1e6 * share[stage] / cost[stage] for stage in STAGES}
+    slowest = min(rates, key=rates.get)
+    per_tuple = 8e-9 * row["captured_bytes"] / row["tuples"]
+    return {"processes": 4 * units, "gbps": rates[slowest] * per_tuple, "tuples_per_second": rates[slowest],
+            "limited_by": slowest}
+
+
+def svg(rows, models):
+    """Both curves, by processes."""
+    width, height, left, bottom = 640, 360, 60, 50
+    most_x = max(each["processes"] for each in rows + models)
+    most_y = 1.1 * max(each["gbps"] for each in rows + models)
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="12">',
+             '<rect width="100%" height="100%" fill="white"/>']
+
+    def place(each):
+        return (left + each["processes"] / most_x * (width - left - 30),
+                height - bottom - each["gbps"] / most_y * (height - bottom - 40))
+
+    def text(x, y, words, anchor="middle"):
+        parts.append(f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{words}</text>')
+
+    text(width / 2, 20, "Captured traffic that the pipeline carries, by processes")
+    text(width / 2, height - 10, "processes: 1 monitor, 1 broker, 2 workers a unit")
+    for i in range(5):
+        value = most_y * i / 4
+        _, y = place({"processes": 0, "gbps": value})
+        parts.append(f'<path d="M{left} {y:.1f}H{width - 30}" stroke="#ddd"/>')
+        text(left - 6, y + 4, f"{value:.1f}", "end")
+    for each in models:
+        text(place(each)[0], height - bottom + 18, each["processes"])
+    text(left, 36, "Gb/s")
+    for points, colour, dash, name, y in ((rows, "#0072b2", "", f"measured, {os.cpu_count()} cores for all of it", 52),
+                                          (models, "#d55e00", ' stroke-dasharray="5 3"', "model: a core for each process", 70)):
+        line = " L".join(f"{x:.1f} {at:.1f}" for x, at in map(place, points))
+        parts.append(f'<path d="M{line}" fill="none" stroke="{colour}"{dash}/>')
+        parts += [f'<circle cx="{x:.1f}" cy="{at:.1f}" r="3" fill="{colour}"/>' for x, at in map(place, points)]
+        parts.append(f'<path d="M{left + 20} {y}h26" stroke="{colour}"{dash}/>')
+        text(left + 52, y + 4, name, "start")
+    return "\n".join(parts + ["</svg>", ""])
+
+
+def measure(units, seconds, capture, base):
+    folder = os.path.join(base, str(units))
+    os.makedirs(folder)
+    with Pipeline(folder, units, capture) as pipeline:
+        pipeline.run(min(WARM_UP_S, seconds))
+        row = pipeline.run(seconds)
+    shutil.rmtree(folder)
+    return row
+
+
+def table(rows, models):
+    lines = [f"{'processes':>9}  {'Gb/s':>6}  {'tuples/s':>9}  {'monitor':>7}  {'broker':>6}  {'workers':>7}  {'other':>5}  saturated"]
+    for row in rows:
+        cost = row["cpu_us_per_tuple"]
+        lines.append(f"{row['processes']:>9}  {row['gbps']:>6.2f}  {row['tuples_per_second']:>9,.0f}  {cost['monitor']:>7.2f}  "
+                     f"{cost['broker']:>6.2f}  {cost['workers']:>7.2f}  {cost['other']:>5.2f}  {row['saturated']}")
+    lines.append("Stages: microseconds of CPU a tuple. A core for each process (a model, from these costs with 4 processes):")
+    lines += [f"{each['processes']:>9}  {each['gbps']:>6.2f}  {each['tuples_per_second']:>9,.0f}  limited by {each['limited_by']}"
+              for each in models]
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tapline bench end-to-end", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--units", default="1,2,3,4", help="numbers of units, separated by commas [1,2,3,4]")
+    parser.add_argument("--seconds", type=float, default=30, help="how long is captured [30]")
+    parser.add_argument("--out", metavar="DIR", help="write JSON and SVG there")
+    parser.add_argument("--json", action="store_true", help="print rows as JSON lines")
+    parser.add_argument("--ram", default="/dev/shm", help="RAM disk for the broker's log [/dev/shm]")
+    arguments = parser.parse_args()
+    captures = os.environ.get("TAPLINE_CAPTURES", os.path.join(ROOT, "..", "shared", "traces"))
+    source = os.path.join(captures, "generated", "http_zipf.pcap.zst")
+    if not os.path.exists(source):
+        sys.exit(f"error: {source} is not there: set TAPLINE_CAPTURES")
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="tapline-end-to-end-", dir=arguments.ram) as base:
+        capture = os.path.join(base, "http_zipf.pcap")
+        subprocess.run(["zstd", "-qdf", source, "-o", capture], check=True)
+        for units in (int(each) for each in arguments.units.split(",")):
+            rows.append(measure(units, arguments.seconds, capture, base))
+            print(json.dumps(rows[-1]) if arguments.json else f"{rows[-1]['processes']} processes: {rows[-1]['gbps']:.2f} Gb/s",
+                  file=sys.stdout if arguments.json else sys.stderr, flush=True)
+    models = [model(rows[0], each) for each in (1, 2, 3, 4)]
+    if not arguments.json:
+        print(table(rows, models))
+    if arguments.out:
+        os.makedirs(arguments.out, exist_ok=True)
+        with open(os.path.join(arguments.out, "end-to-end.json"), "w") as file:
+            json.dump({"cores": os.cpu_count(), "rows": rows, "model": models}, file, indent=1)
+            file.write("\n")
+        with open(os.path.join(arguments.out, "end-to-end.svg"), "w") as file:
+            file.write(svg(rows, models))
+
+
+if __name__ == "__main__":
+    main()

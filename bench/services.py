@@ -1,0 +1,152 @@
+"""Brokers, a Flink session cluster and Redis as processes of their own, for measurements. Standard library only."""
+import glob
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "monitors"))
+from testing.kafka_broker import DEADLINE_S, JARS, Broker, free_ports  # noqa: E402
+
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(process):
+    """Of the process so far, in user and kernel mode."""
+    with open(f"/proc/{process.pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
+
+
+class ClusterBroker(Broker):
+    """One of several brokers: the first is the controller, too."""
+
+    def __init__(self, folder, node, controller):
+        self.node, self.controller = node, controller
+        os.makedirs(folder)
+        super().__init__(folder)
+
+    def settings(self, folder, _):
+        settings = super().settings(folder, self.controller)
+        settings |= {"node.id": self.node, "controller.quorum.voters": f"1@127.0.0.1:{self.controller}",
+                     "log.segment.bytes": 64 << 20, "log.retention.check.interval.ms": 5000}
+        if self.node > 1:
+            settings |= {"process.roles": "broker", "listeners": f"PLAINTEXT://127.0.0.1:{self.port}"}
+        return settings
+
+    def java(self, *arguments):
+        # All of a cluster have the same name.
+        arguments = ["AAAAAAAAAAAAAAAAAAAAAQ" if before == "-t" else each
+                     for before, each in zip(("",) + arguments, arguments)]
+        # The compiler that a long run deserves.
+        options = ["-Xmx512m", "-XX:+UseParallelGC", "-XX:-UsePerfData"]
+        return subprocess.Popen(["java", *options, "-cp", os.path.join(JARS, "*"), *arguments], stdin=subprocess.DEVNULL,
+                                stdout=self.log, stderr=self.log)
+
+
+class Redis:
+    """Without persistence; a context."""
+
+    def __enter__(self):
+        self.port, = free_ports(1)
+        self.process = subprocess.Popen(["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""],
+                                        stdout=subprocess.DEVNULL)
+        return self
+
+    def hash(self, key):
+        with socket.create_connection(("127.0.0.1", self.port), 5) as link, link.makefile("rb") as answer:
+            link.sendall(f"HGETALL {key}\r\n".encode())
+            count = int(answer.readline()[1:])
+            values = []
+            for _ in range(count):
+                length = int(answer.readline()[1:])
+                values.append(answer.read(length + 2)[:-2].decode())
+        return dict(zip(values[::2], values[1::2]))
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+class FlinkCluster:
+    """A job manager, and workers of one slot each; a context."""
+
+    def __init__(self, folder, workers):
+        self.folder, self.count = folder, workers
+        rpc, rest = free_ports(2)
+        self.rest = f"http://127.0.0.1:{rest}"
+        self.settings = ["-Djobmanager.rpc.address=127.0.0.1", f"-Djobmanager.rpc.port={rpc}", f"-Drest.port={rest}",
+                         "-Drest.address=127.0.0.1", f"-Dio.tmp.dirs={folder}"]
+        self.processes = []
+
+    def __enter__(self):
+        with open(os.path.join(self.folder, "config.yaml"), "w") as file:
+            file.write("parallelism.default: 1\n")
+        self.start("jobmanager", "-Xmx512m", "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint")
+        memory = {"framework.heap.size": 128, "task.heap.size": 384, "framework.off-heap.size": 128,
+                  "task.off-heap.size": 0, "managed.size": 0, "network.min": 64, "network.max": 64,
+                  "jvm-metaspace.size": 256, "jvm-overhead.min": 192, "jvm-overhead.max": 192}
+        own = [f"-Dtaskmanager.memory.{name}={mib}m" for name, mib in memory.items()]
+        for i in range(self.count):
+            self.start(f"worker-{i}", "-Xmx512m", "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
+                       "-Dtaskmanager.host=127.0.0.1", "-Dtaskmanager.numberOfTaskSlots=1", "-Dtaskmanager.cpu.cores=1", *own)
+        deadline = time.monotonic() + 2 * DEADLINE_S
+        while self.slots() < self.count:
+            if time.monotonic() > deadline or any(each.poll() is not None for each in self.processes):
+                raise AssertionError(f"the session cluster does not start; see {self.folder}")
+            time.sleep(0.2)
+        return self
+
+    def start(self, name, heap, main, *own):
+        packages = ("lang", "net", "time", "util", "util.concurrent")
+        options = [f"--add-opens=java.base/java.{each}=ALL-UNNAMED" for each in packages]
+        # The job's own jar is uploaded: it must not be here, too.
+        jars = [jar for jar in glob.glob(os.path.join(JARS, "*.jar")) if "flink-jobs-" not in jar]
+        jars += glob.glob(os.path.join(os.path.dirname(JARS), "session-cluster", "*.jar"))
+        with open(os.path.join(self.folder, name + ".log"), "wb") as log:
+            self.processes.append(subprocess.Popen(
+                ["java", heap, "-XX:+UseParallelGC", "-XX:+UseTransparentHugePages", "-XX:-UsePerfData", *options, "-cp",
+                 ":".join(jars), main, "--configDir", self.folder, *self.settings, *own],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+
+    @property
+    def workers(self):
+        return self.processes[1:]
+
+    def ask(self, path, body=None, content="application/json"):
+        request = urllib.request.Request(self.rest + path, data=body, headers={"Content-Type": content})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
+    def slots(self):
+        try:
+            return self.ask("/overview")["slots-total"]
+        except (urllib.error.URLError, OSError):
+            return 0
+
+    def upload(self):
+        """The job's jar; its name on the cluster."""
+        jar, = glob.glob(os.path.join(JARS, "flink-jobs-*.jar"))
+        with open(jar, "rb") as file:
+            body = (b'--part\r\nContent-Disposition: form-data; name="jarfile"; filename="job.jar"\r\n'
+                    b"Content-Type: application/x-java-archive\r\n\r\n" + file.read() + b"\r\n--part--\r\n")
+        return os.path.basename(self.ask("/jars/upload", body, "multipart/form-data; boundary=part")["filename"])
+
+    def run(self, jar, *arguments):
+        """Submits the job; its ID."""
+        body = {"entryClass": "io.tapline.flink.QueryJob", "programArgsList": list(arguments)}
+        return self.ask(f"/jars/{jar}/run", json.dumps(body).encode())["jobid"]
+
+    def state(self, job):
+        return self.ask("/jobs/" + job)["state"]
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()

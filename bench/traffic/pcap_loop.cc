@@ -1,0 +1,109 @@
+// A capture again and again, as one endless capture on standard output: what feeds a monitor for as long as a
+// measurement takes, at the rate at which the monitor reads.
+//
+// usage: pcap_loop FILE SECONDS    whole repetitions, until so many seconds have gone by
+//
+// Packets have the time at which they are written, as if they came now. Each repetition has second octets of IPv4
+// addresses of its own, so that connections differ (header checksums, which nobody looks at, are left as they were).
+// FILE is a little-endian .pcap of Ethernet. At the end the number of repetitions is told on standard error.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr size_t kFileHeader = 24;
+constexpr size_t kRecordHeader = 16;
+constexpr size_t kIpv4Addresses = 14 + 12;
+constexpr size_t kTogether = 256;
+constexpr int64_t kSecondNs = 1'000'000'000;
+
+[[noreturn]] void Die(const std::string& message) {
+  std::fprintf(stderr, "pcap_loop: error: %s\n", message.c_str());
+  std::exit(1);
+}
+
+uint32_t Load(const std::vector<char>& bytes, size_t at) {
+  uint32_t value;
+  std::memcpy(&value, &bytes[at], sizeof value);
+  return value;
+}
+
+// Where each record begins.
+std::vector<size_t> Records(const std::vector<char>& capture) {
+  std::vector<size_t> starts;
+  size_t at = kFileHeader;
+  while (at + kRecordHeader <= capture.size()) {
+    size_t next = at + kRecordHeader + Load(capture, at + 8);
+    if (next > capture.size()) Die("the capture is cut short");
+    starts.push_back(at);
+    at = next;
+  }
+  if (starts.empty()) Die("no packet in the capture");
+  return starts;
+}
+
+// The next repetition, in place.
+void ChangeAddresses(std::vector<char>& capture, const std::vector<size_t>& starts) {
+  for (size_t start : starts) {
+    char* frame = &capture[start + kRecordHeader];
+    bool ipv4 = Load(capture, start + 8) >= kIpv4Addresses + 8 && frame[12] == 8 && frame[13] == 0;
+    if (!ipv4) continue;
+    frame[kIpv4Addresses + 1]++;
+    frame[kIpv4Addresses + 5]++;
+  }
+}
+
+bool Write(const char* data, size_t size) {
+  while (size > 0) {
+    ssize_t written = write(STDOUT_FILENO, data, size);
+    if (written <= 0) return false;
+    data += written;
+    size -= static_cast<size_t>(written);
+  }
+  return true;
+}
+
+// Writes all records, some at a time, which then have the same time.
+bool WriteNow(std::vector<char>& capture, const std::vector<size_t>& starts, int64_t fractions) {
+  for (size_t first = 0; first < starts.size(); first += kTogether) {
+    size_t last = std::min(first + kTogether, starts.size());
+    int64_t now_ns = std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+    uint32_t time[] = {static_cast<uint32_t>(now_ns / kSecondNs),
+                       static_cast<uint32_t>(now_ns % kSecondNs / (kSecondNs / fractions))};
+    for (size_t i = first; i < last; i++) std::memcpy(&capture[starts[i]], time, sizeof time);
+    size_t end = last == starts.size() ? capture.size() : starts[last];
+    if (!Write(&capture[starts[first]], end - starts[first])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) Die("usage: pcap_loop FILE SECONDS");
+  std::ifstream file(argv[1], std::ios::binary);
+  std::vector<char> capture{std::istreambuf_iterator<char>(file), {}};
+  if (capture.size() < kFileHeader) Die(std::string("can't read ") + argv[1]);
+  if (Load(capture, 0) != 0xa1b2c3d4 && Load(capture, 0) != 0xa1b23c4d) Die("not a little-endian .pcap");
+  std::vector<size_t> starts = Records(capture);
+  int64_t fractions = Load(capture, 0) == 0xa1b23c4d ? kSecondNs : 1'000'000;
+  auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::atof(argv[2]));
+  int repetitions = 0;
+  if (!Write(capture.data(), kFileHeader)) return 0;
+  do {
+    if (!WriteNow(capture, starts, fractions)) return 0;
+    repetitions++;
+    ChangeAddresses(capture, starts);
+  } while (std::chrono::steady_clock::now() < end);
+  std::fprintf(stderr, "{\"repetitions\":%d,\"packets\":%zu}\n", repetitions, repetitions * starts.size());
+}

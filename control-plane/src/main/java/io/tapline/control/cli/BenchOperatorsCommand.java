@@ -1,0 +1,26 @@
+package io.tapline.control.cli;
+
+import io.tapline.sim.streams.OperatorBench;
+import java.util.List;
+import picocli.CommandLine.Command;
+
+/** {@code tapline bench operators}: the steps of the stream job, by tuple. */
+@Command(
+    name = "operators",
+    description =
+        "Time and allocation by tuple of the stream job's steps: decode, combine, merge (JMH).")
+final class BenchOperatorsCommand extends JmhCommand {
+  BenchOperatorsCommand(Console console) {
+    super(console, "operators", List.of(OperatorBench.class));
+  }
+
+  @Override
+  List<String> machineOptions() {
+    return List.of("-Xmx2g", "-XX:+UseParallelGC", "-XX:+UseTransparentHugePages");
+  }
+
+  @Override
+  boolean countsAllocation() {
+    return true;
+  }
+}

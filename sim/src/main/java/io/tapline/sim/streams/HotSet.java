@@ -1,0 +1,50 @@
+package io.tapline.sim.streams;
+
+import java.util.Random;
+
+/**
+ * Requests whose popularity follows Zipf's law while it changes which key has which rank: every
+ * minute some neighbours among the first change places, and now and then one that nobody asked for
+ * comes among the first ten and moves those behind it back. Not thread-safe.
+ */
+final class HotSet {
+  /** Ranks among which places change. */
+  private static final int HOT = 20;
+
+  private static final int SWAPS_A_MINUTE = 3;
+  private static final double NEWCOMERS_A_MINUTE = 0.15;
+
+  private final Random random;
+  private final Zipf zipf;
+  private final int[] keyOfRank;
+
+  HotSet(int keys, long seed) {
+    random = new Random(seed);
+    zipf = new Zipf(keys);
+    keyOfRank = new int[keys];
+    for (int rank = 0; rank < keys; rank++) {
+      keyOfRank[rank] = rank;
+    }
+  }
+
+  /** One minute's requests, then the hot set shifts. */
+  void minute(int[] keys, int from, int to) {
+    for (int i = from; i < to; i++) {
+      keys[i] = keyOfRank[zipf.next(random)];
+    }
+    for (int i = 0; i < SWAPS_A_MINUTE; i++) {
+      int rank = random.nextInt(HOT - 1);
+      move(rank + 1, rank);
+    }
+    if (random.nextDouble() < NEWCOMERS_A_MINUTE) {
+      move(HOT + random.nextInt(keyOfRank.length - HOT), random.nextInt(10));
+    }
+  }
+
+  /** Up from one rank to another. */
+  private void move(int from, int to) {
+    int key = keyOfRank[from];
+    System.arraycopy(keyOfRank, to, keyOfRank, to + 1, from - to);
+    keyOfRank[to] = key;
+  }
+}
