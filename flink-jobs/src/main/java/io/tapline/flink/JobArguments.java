@@ -22,7 +22,7 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
         --parallelism N             subtasks of source and panes (1)
         --checkpoint-interval MS    0 for none (1000)
         --checkpoint-dir URI        file:///... (the job manager's memory)
-        --restart-attempts N        restarts before the job gives up (10)
+        --restart-attempts N        restarts in a row before the job gives up (10)
         --max-groups N              groups held per processor (1048576)
         --max-flows N               open connections held per processor and partition (262144)
         --max-rows N                rows written per window (10000)

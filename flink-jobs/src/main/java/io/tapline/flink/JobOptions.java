@@ -12,7 +12,7 @@ import java.time.Duration;
  *     query anew)
  * @param checkpointDirectory where checkpoints go ({@code file:///…}); empty for the job manager's
  *     memory
- * @param restartAttempts restarts after a failure before the job gives up
+ * @param restartAttempts restarts in a row, less than five minutes apart, before the job gives up
  * @param maxGroups groups held per processor, summed over the panes of a window; more are counted
  *     as {@code key_overflow}
  * @param maxFlows connections per processor and partition whose start or joined fields are held

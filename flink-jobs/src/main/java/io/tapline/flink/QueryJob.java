@@ -40,6 +40,9 @@ public final class QueryJob {
   private static final TypeInformation<Tuple2<Integer, byte[]>> FLUSHES =
       Types.TUPLE(Types.INT, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO);
 
+  /** Longer than the sink tries on before it lets the job fail. */
+  private static final Duration STABLE_AFTER = Duration.ofMinutes(5);
+
   private static final long TRIGGER_BUFFER_TIMEOUT_MS = 2;
 
   private QueryJob() {}
@@ -100,11 +103,7 @@ public final class QueryJob {
     Configuration configuration = new Configuration();
     configuration.set(ExecutionOptions.RUNTIME_MODE, RuntimeExecutionMode.STREAMING);
     configuration.set(StateBackendOptions.STATE_BACKEND, "hashmap");
-    configuration.set(RestartStrategyOptions.RESTART_STRATEGY, "fixed-delay");
-    configuration.set(
-        RestartStrategyOptions.RESTART_STRATEGY_FIXED_DELAY_ATTEMPTS, options.restartAttempts());
-    configuration.set(
-        RestartStrategyOptions.RESTART_STRATEGY_FIXED_DELAY_DELAY, Duration.ofMillis(500));
+    setRestarts(configuration, options.restartAttempts());
     if (!options.checkpointInterval().isZero()) {
       configuration.set(CheckpointingOptions.CHECKPOINTING_INTERVAL, options.checkpointInterval());
       configuration.set(
@@ -114,6 +113,21 @@ public final class QueryJob {
       setStorage(configuration, options.checkpointDirectory());
     }
     return configuration;
+  }
+
+  /** A query may run for months: only failures in a row end it. */
+  private static void setRestarts(Configuration configuration, int attempts) {
+    configuration.set(RestartStrategyOptions.RESTART_STRATEGY, "exponential-delay");
+    configuration.set(
+        RestartStrategyOptions.RESTART_STRATEGY_EXPONENTIAL_DELAY_INITIAL_BACKOFF,
+        Duration.ofMillis(500));
+    configuration.set(
+        RestartStrategyOptions.RESTART_STRATEGY_EXPONENTIAL_DELAY_MAX_BACKOFF,
+        Duration.ofSeconds(10));
+    configuration.set(
+        RestartStrategyOptions.RESTART_STRATEGY_EXPONENTIAL_DELAY_RESET_BACKOFF_THRESHOLD,
+        STABLE_AFTER);
+    configuration.set(RestartStrategyOptions.RESTART_STRATEGY_EXPONENTIAL_DELAY_ATTEMPTS, attempts);
   }
 
   private static void setStorage(Configuration configuration, String directory) {

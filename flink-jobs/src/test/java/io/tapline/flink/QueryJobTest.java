@@ -30,10 +30,13 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.apache.flink.api.common.JobID;
+import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.runtime.checkpoint.CheckpointStatsCounts;
+import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
 import org.apache.flink.runtime.jobmaster.JobResult;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.apache.flink.streaming.api.graph.StreamGraph;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -132,6 +135,43 @@ class QueryJobTest {
     assertAccounting(plan, workload);
   }
 
+  /** As an operator of the cluster would, while tuples come: more subtasks, then fewer. */
+  @Test
+  void parallelismChangedFromASavepointChangesNoResultAndTheJobStillEnds() throws Exception {
+    Plan plan = Plans.plan("q-rescaled", 2, PROCESSORS);
+    Workload workload = new Workload("q-rescaled", 2, 40, 600, 4);
+    kafka.createTopic(plan.getTopic(), 2);
+    SavepointRestoreSettings from = SavepointRestoreSettings.none();
+    int part = 0;
+    for (int parallelism : new int[] {1, 3}) {
+      for (int partition = 0; partition < 2; partition++) {
+        List<byte[]> records = workload.partitions.get(partition);
+        int third = records.size() / 3;
+        send(plan, partition, records.subList(part * third, (part + 1) * third));
+      }
+      part++;
+      JobID id = submit(plan, JobOptions.defaults().withParallelism(parallelism), from);
+      awaitWindows(plan, 3 * part);
+      awaitCheckpoint(id);
+      String savepoint =
+          cluster
+              .stopWithSavepoint(
+                  id,
+                  directory.resolve("savepoints").toUri().toString(),
+                  false,
+                  SavepointFormatType.CANONICAL)
+              .get(60, TimeUnit.SECONDS);
+      from = SavepointRestoreSettings.forPath(savepoint);
+    }
+    for (int partition = 0; partition < 2; partition++) {
+      List<byte[]> records = workload.partitions.get(partition);
+      send(plan, partition, records.subList(part * (records.size() / 3), records.size()));
+    }
+    await(submit(plan, JobOptions.defaults().withParallelism(2), from));
+    assertEqualsPlain(plan, workload);
+    assertAccounting(plan, workload);
+  }
+
   @Test
   void foreignAndDamagedRecordsAreCountedAndChangeNothing() throws Exception {
     Plan plan = Plans.plan("q-damaged", 1, Plans.topK(10, "10s", "10s"));
@@ -150,6 +190,28 @@ class QueryJobTest {
     assertThat(dropped(plan, "malformed_batch")).isEqualTo(1);
     assertThat(dropped(plan, "unknown_format")).isEqualTo(1);
     assertThat(dropped(plan, "foreign_batch")).isEqualTo(2);
+  }
+
+  @Test
+  void whatKafkaDeletedBeforeItWasReadIsCounted() throws Exception {
+    Plan plan = Plans.plan("q-deleted", 1, Plans.topK(10, "1s", "1s"));
+    kafka.createTopic(plan.getTopic(), 1);
+    MonitorStream monitor = new MonitorStream("q-deleted", "m0", 0, 1);
+    long second = 1_000_000_000L;
+    for (int i = 1; i <= 10; i++) {
+      List<Tuple> one = List.of(Tuple.http(i * second, i, "/a", 0));
+      kafka.send(plan.getTopic(), 0, monitor.batch(i * second, one).toByteArray());
+    }
+    kafka.send(plan.getTopic(), 0, monitor.end(11 * second).toByteArray());
+    kafka.deleteBefore(plan.getTopic(), 0, 4);
+    await(submit(plan, JobOptions.defaults()));
+    assertThat(totals(plan)).containsEntry("tuples", "6");
+    assertThat(dropped(plan, "missing_batch")).isEqualTo(4);
+    try (Jedis jedis = redis.client()) {
+      JsonNode first = JobRun.windows(jedis, "q-deleted", 0).get(0);
+      assertThat(first.get("start").asLong()).isEqualTo(5 * second);
+      assertThat(first.at("/completeness/dropped/missing_batch").asLong()).isEqualTo(4);
+    }
   }
 
   @Test
@@ -262,9 +324,16 @@ class QueryJobTest {
   }
 
   private static JobID submit(Plan plan, JobOptions options) throws Exception {
+    return submit(plan, options, SavepointRestoreSettings.none());
+  }
+
+  private static JobID submit(Plan plan, JobOptions options, SavepointRestoreSettings from)
+      throws Exception {
     JobID id = JobID.generate();
     Endpoints endpoints = new Endpoints(kafka.brokers(), "127.0.0.1", redis.port());
-    cluster.submitJob(QueryJob.graph(plan, endpoints, options, id)).get();
+    StreamGraph graph = QueryJob.graph(plan, endpoints, options, id);
+    graph.setSavepointRestoreSettings(from);
+    cluster.submitJob(graph).get();
     return id;
   }
 

@@ -63,24 +63,23 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     if (record.fault() == null) {
       admit(partition, record.batch());
     } else {
-      ledger.at(partition.lanes.reportedNs()).drop(record.fault(), 1);
+      refused(partition).drop(record.fault(), 1);
     }
-    ledger.at(partition.lanes.reportedNs()).addRecord();
+    refused(partition).addRecord();
     if (watermarkEnteredPane() || groups() > MOST_GROUPS) {
       sendOn();
     }
   }
 
   private void admit(PartitionState partition, TupleBatch batch) {
-    PartitionLanes.Verdict verdict = partition.lanes.admit(batch);
-    Accounts accounts = ledger.at(partition.lanes.reportedNs());
-    accounts.drop("missing_batch", partition.lanes.takeMissing());
-    switch (verdict) {
-      case DUPLICATE -> accounts.addDuplicate();
-      case SUPERSEDED -> accounts.drop("superseded_batch", 1);
-      case FOREIGN -> accounts.drop("foreign_batch", 1);
-      case ABSURD -> accounts.drop("malformed_batch", 1);
+    switch (partition.lanes.admit(batch)) {
+      case DUPLICATE -> refused(partition).addDuplicate();
+      case SUPERSEDED -> refused(partition).drop("superseded_batch", 1);
+      case FOREIGN -> refused(partition).drop("foreign_batch", 1);
+      case ABSURD -> refused(partition).drop("malformed_batch", 1);
       default -> {
+        Accounts accounts = ledger.at(partition.lanes.reportedNs());
+        accounts.drop("missing_batch", partition.lanes.takeMissing());
         accounts.add(batch.getAccounting());
         if (partition.lanes.steppedBack()) {
           accounts.addClockStep();
@@ -89,6 +88,10 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
         partition.advance(combiners, accounts);
       }
     }
+  }
+
+  private Accounts refused(PartitionState partition) {
+    return ledger.at(partition.lanes.refusedNs(partition.partition));
   }
 
   /** A batch counts wholly or not at all; its header counted already. */

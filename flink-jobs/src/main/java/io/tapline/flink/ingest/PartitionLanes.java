@@ -172,6 +172,15 @@ public final class PartitionLanes {
     return reportedNs;
   }
 
+  /**
+   * When a record that is not accepted counts: at the watermark of its partition, since a window
+   * that reaches beyond it can't have been closed, however far other partitions are.
+   */
+  public long refusedNs(int partition) {
+    long watermark = watermarkNs(partition);
+    return watermark == Long.MAX_VALUE ? reportedNs : watermark;
+  }
+
   /** Whether the last accepted batch says that its monitor's clock went back. */
   public boolean steppedBack() {
     return steppedBack;

@@ -81,7 +81,15 @@ public final class TupleSource
   public SplitEnumerator<KafkaPartitionSplit, KafkaSourceEnumState> restoreEnumerator(
       SplitEnumeratorContext<KafkaPartitionSplit> context, KafkaSourceEnumState state)
       throws Exception {
-    return kafka.restoreEnumerator(context, state);
+    var restored = kafka.restoreEnumerator(context, state);
+    return knowsAll(state) ? new RestoredEnumerator(restored, context) : restored;
+  }
+
+  private boolean knowsAll(KafkaSourceEnumState state) {
+    return state.splits().stream()
+        .map(known -> known.split().getTopicPartition())
+        .collect(Collectors.toSet())
+        .containsAll(partitions(query));
   }
 
   @Override

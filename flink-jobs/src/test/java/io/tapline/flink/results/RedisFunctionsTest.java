@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.flink.support.Deadline;
 import io.tapline.flink.support.RedisServer;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
@@ -12,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisPubSub;
 
@@ -58,6 +61,34 @@ class RedisFunctionsTest {
       assertThat(rows).isEqualTo("[{\"v\":5},{\"v\":3}]");
     } finally {
       functions.close();
+    }
+  }
+
+  /** What a foreign dashboard knows: the document. */
+  @Test
+  void theProgramInTheDocumentShowsALiveRanking(@TempDir Path directory) throws Exception {
+    Path document = Path.of(System.getProperty("tapline.root", "..")).resolve("schema/redis.md");
+    String script = Files.readString(document).split("```sh\n")[1].split("```")[0];
+    Path file = directory.resolve("ranking.sh");
+    Files.writeString(file, script.replace("redis-cli", "redis-cli -p " + redis.port()));
+    Path shown = directory.resolve("shown");
+    RedisFunctions functions = new RedisFunctions("127.0.0.1", redis.port());
+    functions.call(window("tapline:query:q1", 10, "/a", "5", "{}"), PATIENCE);
+    Process program =
+        new ProcessBuilder("setpriv", "--pdeathsig", "KILL", "sh", file.toString(), "q1", "0")
+            .redirectErrorStream(true)
+            .redirectOutput(shown.toFile())
+            .start();
+    try {
+      String first = "window that ends at 00000000000000000010 ns\n/a\t5\n";
+      Deadline.await("a ranking", () -> Files.readString(shown).equals(first));
+      functions.call(window("tapline:query:q1", 20, "/a", "2", "{}", "/b", "7", "{}"), PATIENCE);
+      String second = "window that ends at 00000000000000000020 ns\n/b\t7\n/a\t2\n";
+      Deadline.await("the next one", () -> Files.readString(shown).equals(first + second));
+    } finally {
+      functions.close();
+      program.descendants().forEach(ProcessHandle::destroyForcibly);
+      program.destroyForcibly().waitFor();
     }
   }
 

@@ -1,10 +1,13 @@
 package io.tapline.flink.support;
 
 import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
  * A real redis-server as a child process, which dies with this one. REQUIRES: started from a thread
@@ -12,30 +15,33 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
  */
 public final class RedisServer implements AutoCloseable {
   private final int port;
+  private final List<String> persistence;
   private Process process;
 
+  /** One that keeps nothing. */
   public RedisServer() throws Exception {
+    this(List.of("--appendonly", "no"));
+  }
+
+  /** One with an append-only file in a folder that is there. */
+  public RedisServer(Path directory) throws Exception {
+    this(List.of("--appendonly", "yes", "--dir", directory.toString()));
+  }
+
+  private RedisServer(List<String> persistence) throws Exception {
+    this.persistence = persistence;
     port = FreePort.choose();
     start();
   }
 
-  /** Starts it again, empty, after {@link #kill}. */
+  /** Starts it again, with what it kept, after {@link #kill}. */
   public void start() throws Exception {
+    List<String> command = new ArrayList<>(List.of("setpriv", "--pdeathsig", "KILL"));
+    command.addAll(List.of("redis-server", "--port", Integer.toString(port)));
+    command.addAll(List.of("--bind", "127.0.0.1", "--save", ""));
+    command.addAll(persistence);
     process =
-        new ProcessBuilder(
-                List.of(
-                    "setpriv",
-                    "--pdeathsig",
-                    "KILL",
-                    "redis-server",
-                    "--port",
-                    Integer.toString(port),
-                    "--bind",
-                    "127.0.0.1",
-                    "--save",
-                    "",
-                    "--appendonly",
-                    "no"))
+        new ProcessBuilder(command)
             .redirectErrorStream(true)
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
             .start();
@@ -49,6 +55,8 @@ public final class RedisServer implements AutoCloseable {
     try (Jedis jedis = client()) {
       return jedis.ping().equals("PONG");
     } catch (JedisConnectionException e) {
+      return false;
+    } catch (JedisDataException reading) {
       return false;
     }
   }
@@ -69,6 +77,12 @@ public final class RedisServer implements AutoCloseable {
 
   public void kill() throws InterruptedException {
     process.destroyForcibly().waitFor();
+  }
+
+  /** SIGKILL, and at once the same again; returns when it answers. */
+  public void replace() throws Exception {
+    kill();
+    start();
   }
 
   @Override

@@ -1,22 +1,13 @@
 package io.tapline.flink.support;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -24,79 +15,79 @@ import java.util.stream.Stream;
  * own, all libraries on their class path but the job's jar, which is uploaded.
  */
 public final class SessionCluster implements AutoCloseable {
-  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final int SLOTS = 2;
 
-  private final HttpClient http = HttpClient.newHttpClient();
-  private final List<Process> processes = new ArrayList<>();
-  private final String rest;
   private final Path directory;
+  private final Path configuration;
+  private final FlinkRest rest;
+  private final ServerProcess jobManager;
+  private final ServerProcess taskManager;
 
   public SessionCluster(Path directory) throws Exception {
-    this.directory = Files.createDirectories(directory);
-    int restPort = FreePort.choose();
-    int rpcPort = FreePort.choose();
-    rest = "http://127.0.0.1:" + restPort;
-    List<String> both =
-        List.of(
-            "-Djobmanager.rpc.address=127.0.0.1",
-            "-Djobmanager.rpc.port=" + rpcPort,
-            "-Drest.port=" + restPort,
-            "-Drest.address=127.0.0.1",
-            "-Dio.tmp.dirs=" + directory);
-    start(
-        "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint", both, List.of());
-    start(
-        "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
-        both,
-        List.of(
-            "-Dtaskmanager.host=127.0.0.1",
-            "-Dtaskmanager.numberOfTaskSlots=2",
-            "-Dtaskmanager.cpu.cores=1",
-            "-Dtaskmanager.memory.framework.heap.size=128m",
-            "-Dtaskmanager.memory.task.heap.size=256m",
-            "-Dtaskmanager.memory.framework.off-heap.size=128m",
-            "-Dtaskmanager.memory.task.off-heap.size=0b",
-            "-Dtaskmanager.memory.managed.size=0b",
-            "-Dtaskmanager.memory.network.min=64m",
-            "-Dtaskmanager.memory.network.max=64m",
-            "-Dtaskmanager.memory.jvm-metaspace.size=256m",
-            "-Dtaskmanager.memory.jvm-overhead.min=192m",
-            "-Dtaskmanager.memory.jvm-overhead.max=192m"));
-    Deadline.await(
-        "a task manager with slots", () -> get("/overview").path("slots-total").asInt() == 2);
+    this(directory, Map.of());
   }
 
-  private void start(String main, List<String> common, List<String> own) throws IOException {
-    Path configuration = Files.createDirectories(directory.resolve("conf"));
-    Path file = configuration.resolve("config.yaml");
-    if (!Files.exists(file)) {
-      Files.writeString(file, "parallelism.default: 1\n");
-    }
-    List<String> command = new ArrayList<>(List.of("setpriv", "--pdeathsig", "KILL"));
-    command.addAll(
-        List.of(
-            System.getProperty("java.home") + "/bin/java", "-Xmx512m", "-XX:TieredStopAtLevel=1"));
+  /**
+   * @param settings beside the usual ones, or instead of them
+   */
+  public SessionCluster(Path directory, Map<String, String> settings) throws Exception {
+    this.directory = Files.createDirectories(directory);
+    this.configuration = Files.createDirectories(directory.resolve("conf"));
+    Files.writeString(configuration.resolve("config.yaml"), "parallelism.default: 1\n");
+    int restPort = FreePort.choose();
+    Map<String, String> both = new TreeMap<>();
+    both.put("jobmanager.rpc.address", "127.0.0.1");
+    both.put("jobmanager.rpc.port", Integer.toString(FreePort.choose()));
+    both.put("rest.port", Integer.toString(restPort));
+    both.put("rest.address", "127.0.0.1");
+    both.put("io.tmp.dirs", directory.toString());
+    both.putAll(settings);
+    rest = new FlinkRest("http://127.0.0.1:" + restPort);
+    jobManager =
+        process("org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint", both);
+    Map<String, String> ofTaskManager = new TreeMap<>(TASK_MANAGER);
+    ofTaskManager.putAll(both);
+    taskManager = process("org.apache.flink.runtime.taskexecutor.TaskManagerRunner", ofTaskManager);
+    jobManager.start();
+    taskManager.start();
+    awaitSlots();
+  }
+
+  private static final Map<String, String> TASK_MANAGER =
+      Map.ofEntries(
+          Map.entry("taskmanager.host", "127.0.0.1"),
+          Map.entry("taskmanager.numberOfTaskSlots", Integer.toString(SLOTS)),
+          Map.entry("taskmanager.cpu.cores", "1"),
+          Map.entry("taskmanager.memory.framework.heap.size", "128m"),
+          Map.entry("taskmanager.memory.task.heap.size", "256m"),
+          Map.entry("taskmanager.memory.framework.off-heap.size", "128m"),
+          Map.entry("taskmanager.memory.task.off-heap.size", "0b"),
+          Map.entry("taskmanager.memory.managed.size", "0b"),
+          Map.entry("taskmanager.memory.network.min", "64m"),
+          Map.entry("taskmanager.memory.network.max", "64m"),
+          Map.entry("taskmanager.memory.jvm-metaspace.size", "256m"),
+          Map.entry("taskmanager.memory.jvm-overhead.min", "192m"),
+          Map.entry("taskmanager.memory.jvm-overhead.max", "192m"));
+
+  private ServerProcess process(String main, Map<String, String> settings) {
+    List<String> options = new ArrayList<>(List.of("-Xmx512m"));
     for (String open :
         List.of("java.util", "java.lang", "java.net", "java.time", "java.util.concurrent")) {
-      command.add("--add-opens=java.base/" + open + "=ALL-UNNAMED");
+      options.add("--add-opens=java.base/" + open + "=ALL-UNNAMED");
     }
-    command.addAll(List.of("-cp", librariesOnly(), main, "--configDir", configuration.toString()));
-    command.addAll(common);
-    command.addAll(own);
-    processes.add(
-        new ProcessBuilder(command)
-            .redirectErrorStream(true)
-            .redirectOutput(directory.resolve(main + ".log").toFile())
-            .start());
+    List<String> arguments = new ArrayList<>(List.of("--configDir", configuration.toString()));
+    settings.forEach((name, value) -> arguments.add("-D" + name + "=" + value));
+    return ServerProcess.java(directory.resolve(main + ".log"), options, main, arguments);
   }
 
-  /** This test's class path without the classes of this module, as if the job were not there. */
-  private static String librariesOnly() {
-    String all =
-        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
-    return Arrays.stream(all.split(":"))
-        .filter(entry -> !entry.contains("/flink-jobs/target/"))
-        .collect(Collectors.joining(":"));
+  private void awaitSlots() throws Exception {
+    Deadline.await(
+        "a task manager with slots",
+        () -> {
+          jobManager.requireAlive();
+          taskManager.requireAlive();
+          return rest.slots() == SLOTS;
+        });
   }
 
   /** A jar of this module's classes and resources and nothing else. */
@@ -120,65 +111,30 @@ public final class SessionCluster implements AutoCloseable {
     return jar;
   }
 
-  /** Uploads a jar; returns its ID. */
-  public String upload(Path jar) throws Exception {
-    String boundary = "tapline-part";
-    ByteArrayOutputStream body = new ByteArrayOutputStream();
-    body.writeBytes(
-        ("--"
-                + boundary
-                + "\r\nContent-Disposition: form-data; name=\"jarfile\"; filename=\"job.jar\"\r\n"
-                + "Content-Type: application/x-java-archive\r\n\r\n")
-            .getBytes(StandardCharsets.UTF_8));
-    body.writeBytes(Files.readAllBytes(jar));
-    body.writeBytes(("\r\n--" + boundary + "--\r\n").getBytes(StandardCharsets.UTF_8));
-    JsonNode answer =
-        send(
-            HttpRequest.newBuilder(URI.create(rest + "/jars/upload"))
-                .header("Content-Type", "multipart/form-data; boundary=" + boundary)
-                .POST(HttpRequest.BodyPublishers.ofByteArray(body.toByteArray())));
-    return Path.of(answer.get("filename").asText()).getFileName().toString();
+  public FlinkRest rest() {
+    return rest;
   }
 
-  /** Runs the uploaded jar with a job ID of the caller's choice; returns the answer's status. */
-  public JsonNode run(String jar, String jobId, List<String> arguments) throws Exception {
-    var body =
-        MAPPER
-            .createObjectNode()
-            .put("entryClass", "io.tapline.flink.QueryJob")
-            .put("jobId", jobId);
-    arguments.forEach(body.putArray("programArgsList")::add);
-    return send(
-        HttpRequest.newBuilder(URI.create(rest + "/jars/" + jar + "/run"))
-            .header("Content-Type", "application/json")
-            .POST(HttpRequest.BodyPublishers.ofString(body.toString())));
+  /** SIGKILL to the task manager, and at once another one. */
+  public void replaceTaskManager() throws Exception {
+    taskManager.kill();
+    taskManager.start();
   }
 
-  public String state(String jobId) throws Exception {
-    return get("/jobs/" + jobId).path("state").asText();
+  /** SIGKILL to the job manager, and at once another one. */
+  public void replaceJobManager() throws Exception {
+    jobManager.kill();
+    jobManager.start();
   }
 
-  private JsonNode get(String path) throws Exception {
-    try {
-      return send(HttpRequest.newBuilder(URI.create(rest + path)).GET());
-    } catch (java.net.ConnectException e) {
-      for (Process process : processes) {
-        if (!process.isAlive()) {
-          throw new IllegalStateException("a process of the cluster ended, see " + directory, e);
-        }
-      }
-      return MAPPER.readTree("{\"slots-total\":0}");
-    }
-  }
-
-  private JsonNode send(HttpRequest.Builder request) throws Exception {
-    return MAPPER.readTree(http.send(request.build(), HttpResponse.BodyHandlers.ofString()).body());
+  public void collectGarbage() throws Exception {
+    jobManager.collectGarbage();
+    taskManager.collectGarbage();
   }
 
   @Override
   public void close() throws InterruptedException {
-    for (Process process : processes) {
-      process.destroyForcibly().waitFor();
-    }
+    taskManager.close();
+    jobManager.close();
   }
 }

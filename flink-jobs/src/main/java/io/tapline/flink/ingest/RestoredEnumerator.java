@@ -1,0 +1,76 @@
+package io.tapline.flink.ingest;
+
+import java.io.IOException;
+import java.util.List;
+import org.apache.flink.api.connector.source.SourceEvent;
+import org.apache.flink.api.connector.source.SplitEnumerator;
+import org.apache.flink.api.connector.source.SplitEnumeratorContext;
+import org.apache.flink.connector.kafka.source.enumerator.KafkaSourceEnumState;
+import org.apache.flink.connector.kafka.source.split.KafkaPartitionSplit;
+
+/**
+ * A Kafka enumerator out of a checkpoint that knows all partitions.
+ *
+ * <p>The connector's own tells readers that they have all their partitions only after it has found
+ * new ones, which a restored one never does: a bounded job would not end after a failure of the job
+ * manager, nor from a savepoint. Here each reader is told when it registers, behind what it was
+ * assigned.
+ */
+final class RestoredEnumerator
+    implements SplitEnumerator<KafkaPartitionSplit, KafkaSourceEnumState> {
+  private final SplitEnumerator<KafkaPartitionSplit, KafkaSourceEnumState> kafka;
+  private final SplitEnumeratorContext<KafkaPartitionSplit> context;
+
+  RestoredEnumerator(
+      SplitEnumerator<KafkaPartitionSplit, KafkaSourceEnumState> kafka,
+      SplitEnumeratorContext<KafkaPartitionSplit> context) {
+    this.kafka = kafka;
+    this.context = context;
+  }
+
+  @Override
+  public void start() {
+    kafka.start();
+  }
+
+  @Override
+  public void addReader(int subtask) {
+    kafka.addReader(subtask);
+    context.signalNoMoreSplits(subtask);
+  }
+
+  @Override
+  public void handleSplitRequest(int subtask, String host) {
+    kafka.handleSplitRequest(subtask, host);
+  }
+
+  @Override
+  public void addSplitsBack(List<KafkaPartitionSplit> splits, int subtask) {
+    kafka.addSplitsBack(splits, subtask);
+  }
+
+  @Override
+  public void handleSourceEvent(int subtask, SourceEvent event) {
+    kafka.handleSourceEvent(subtask, event);
+  }
+
+  @Override
+  public KafkaSourceEnumState snapshotState(long checkpoint) throws Exception {
+    return kafka.snapshotState(checkpoint);
+  }
+
+  @Override
+  public void notifyCheckpointComplete(long checkpoint) throws Exception {
+    kafka.notifyCheckpointComplete(checkpoint);
+  }
+
+  @Override
+  public void notifyCheckpointAborted(long checkpoint) throws Exception {
+    kafka.notifyCheckpointAborted(checkpoint);
+  }
+
+  @Override
+  public void close() throws IOException {
+    kafka.close();
+  }
+}

@@ -1,0 +1,25 @@
+package io.tapline.flink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.flink.support.Deployment;
+import io.tapline.flink.support.Kills;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Part of {@code make soak}: servers that die, again and again. */
+class FaultsSoak {
+  private static final int ROUNDS = Integer.getInteger("tapline.soak.rounds", 3);
+
+  @TempDir Path directory;
+
+  @Test
+  void everyServerKilledInTurnChangesNothing() throws Exception {
+    try (Deployment deployment = new Deployment(directory)) {
+      Kills kills = new Kills(deployment, 60 * ROUNDS, 3000 * ROUNDS);
+      assertThat(kills.run(ROUNDS)).isEqualTo(4 * ROUNDS);
+      kills.log().forEach(System.out::println);
+    }
+  }
+}
