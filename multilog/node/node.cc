@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include "multilog/node/max_seq.h"
+
 namespace tapline::multilog {
 namespace {
 
@@ -36,6 +38,7 @@ Result<std::unique_ptr<HostNode>> HostNode::Make(const NodeOptions& options) {
 Status HostNode::Start(const NodeOptions& options) {
   Options log(layout_.schema());
   log.memory_bytes = options.memory_bytes;
+  log.user_functions = {{std::string(kMaxSeq), MaxSeqFunction(layout_.schema())}};
   log.storage = options.storage;
   auto opened = MultiLog::Open(std::move(log));
   if (!opened.ok()) return opened.status();

@@ -125,6 +125,7 @@ void Run::Received(uint32_t host, ns3::Ptr<const ns3::Packet> packet) {
   Segment segment;
   if (!Read(packet, &segment)) return;
   captures_[host]->Write(static_cast<uint64_t>(ns3::Simulator::Now().GetNanoSeconds()), packet, tag.hops);
+  truth_.Captured(host);
   if (segment.payload_bytes > 0) truth_.Delivered(segment.flow, tag, segment.payload_bytes);
 }
 

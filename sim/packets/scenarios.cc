@@ -8,7 +8,7 @@
 namespace tapline::packets {
 namespace {
 
-constexpr uint8_t kUrgent = 0x10;  // low delay: the first class of a switch that has classes
+constexpr uint8_t kUrgent = 0xb0;  // VOICE-ADMIT (RFC 5865): the first class of a switch that has classes
 constexpr uint64_t kMbps = 1'000'000;
 
 Scenario Quiet() {
@@ -38,10 +38,12 @@ Scenario UnequalPriority() {
 // Loses what comes in the first 1.3 ms of every 100 ms: a segment or two of each of its flows.
 Scenario PeriodicBug() {
   return {"periodic-bug",
-          "Figure 2, bottom: 202 loses packets every 100 ms, and has room for all",
+          "Figure 2, bottom: 202 loses packets every 100 ms, and has room for all; the last two flows go by others",
           {},
           {{.from = 4, .to = 0, .stop_s = 2, .bits_per_second = 10 * kMbps},
-           {.from = 5, .to = 8, .stop_s = 2, .bits_per_second = 10 * kMbps}},
+           {.from = 5, .to = 8, .stop_s = 2, .bits_per_second = 10 * kMbps},
+           {.from = 5, .to = 9, .stop_s = 2, .bits_per_second = 5 * kMbps},
+           {.from = 12, .to = 8, .stop_s = 2, .bits_per_second = 5 * kMbps}},
           2,
           [](FatTree* tree) {
             tree->Lose(202, [](ns3::Ptr<ns3::Packet> packet) {
@@ -83,15 +85,20 @@ Scenario Detour() {
 }
 
 // Prakash et al., NSDI'12: 14 flows and one come to the last switch by different ports.
-Scenario Outcast() {
-  Scenario scenario{"outcast",
-                    "1, 2 and 12 flows over 1, 3 and 5 switches to host 0, 1 Gb/s",
-                    {.link_bits_per_second = 1000 * kMbps, .queue_packets = 64},
-                    {},
-                    1.05};
+Scenario Outcast(const std::string& name, const std::string& about, uint64_t link_bits_per_second,
+                 uint32_t queue_packets) {
+  Scenario scenario{
+      name, about, {.link_bits_per_second = link_bits_per_second, .queue_packets = queue_packets}, {}, 1.05};
+  scenario.window_bytes = 300'000;
   for (uint32_t i = 1; i < 16; ++i) scenario.flows.push_back({.from = i, .to = 0, .start_s = 0.0001 * i, .stop_s = 2});
   return scenario;
 }
+
+Scenario OutcastOfThePaper() {
+  return Outcast("outcast", "1, 2 and 12 flows over 1, 3 and 5 switches to host 0, 1 Gb/s", 1000 * kMbps, 200);
+}
+
+Scenario OutcastSmall() { return Outcast("outcast-small", "the same over links of 100 Mb/s", 100 * kMbps, 200); }
 
 Scenario Incast() {
   Scenario scenario{"incast",
@@ -117,9 +124,9 @@ Scenario Competing() {
 }  // namespace
 
 const std::vector<Scenario>& Scenarios() {
-  static const std::vector<Scenario> all = {Quiet(),     EqualPriority(),   UnequalPriority(), PeriodicBug(),
-                                            ManyFlows(), SeveralSwitches(), Detour(),          Outcast(),
-                                            Incast(),    Competing()};
+  static const std::vector<Scenario> all = {Quiet(),        EqualPriority(),   UnequalPriority(), PeriodicBug(),
+                                            ManyFlows(),    SeveralSwitches(), Detour(),          OutcastOfThePaper(),
+                                            OutcastSmall(), Incast(),          Competing()};
   return all;
 }
 

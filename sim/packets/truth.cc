@@ -46,7 +46,13 @@ std::string Truth::TextOf(size_t flow) const {
 std::string Truth::Text(const std::string& scenario, uint64_t link_bits_per_second, uint32_t queue_packets) const {
   std::ostringstream out;
   out << "{\"scenario\":\"" << scenario << "\",\"link_bits_per_second\":" << link_bits_per_second
-      << ",\"queue_packets\":" << queue_packets << ",\"flows\":[";
+      << ",\"queue_packets\":" << queue_packets << ",\"captured\":{";
+  const char* comma = "";
+  for (const auto& [host, packets] : captured_) {
+    out << comma << "\"h" << host << "\":" << packets;
+    comma = ",";
+  }
+  out << "},\"flows\":[";
   for (size_t i = 0; i < flows_.size(); ++i) out << (i == 0 ? "\n " : ",\n ") << TextOf(i);
   out << "\n]}\n";
   return out.str();

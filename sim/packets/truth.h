@@ -24,6 +24,7 @@ class Truth {
   explicit Truth(std::vector<FlowSpec> flows) : flows_(std::move(flows)), of_flow_(flows_.size()) {}
 
   void Dropped(uint32_t switch_id, size_t flow, uint32_t seq);
+  void Captured(uint32_t host) { ++captured_[host]; }
   // Of a segment with data.
   void Delivered(size_t flow, const TelemetryTag& tag, uint32_t payload_bytes);
   void SetSource(size_t flow, const std::string& endpoint) { flows_[flow].source = endpoint; }
@@ -41,6 +42,7 @@ class Truth {
 
   std::vector<FlowSpec> flows_;
   std::vector<OfFlow> of_flow_;
+  std::map<uint32_t, uint64_t> captured_;  // by host
 };
 
 }  // namespace tapline::packets

@@ -24,6 +24,7 @@ import picocli.CommandLine.Spec;
       QueryCommand.class,
       DrillCommand.class,
       WatchCommand.class,
+      DiagnoseCommand.class,
       NodesCommand.class,
       ServerCommand.class,
       SimCommand.class,

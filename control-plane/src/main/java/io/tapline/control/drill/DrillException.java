@@ -25,6 +25,16 @@ public final class DrillException extends Exception {
     this.kind = kind;
   }
 
+  /** The question makes no sense. */
+  public static DrillException invalid(String message) {
+    return new DrillException(Kind.INVALID, message);
+  }
+
+  /** What it is about is not there. */
+  public static DrillException notFound(String message) {
+    return new DrillException(Kind.NOT_FOUND, message);
+  }
+
   /** Whose fault it is. */
   public Kind kind() {
     return kind;

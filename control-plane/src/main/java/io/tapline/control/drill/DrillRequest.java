@@ -10,10 +10,17 @@ import java.util.List;
  * @param toNs greatest time; 0 for none
  * @param limit most rows, or packets of a capture file, in all; 0 for all
  * @param nodes names of those asked; empty for all
+ * @param stored a filter that the nodes keep, to begin with; empty for none
  */
-public record DrillRequest(String filter, long fromNs, long toNs, long limit, List<String> nodes) {
+public record DrillRequest(
+    String filter, long fromNs, long toNs, long limit, List<String> nodes, String stored) {
   /**
    * Headers in JSON are collected, some 1.5 KB each, before they are shown in the order of time.
    */
   public static final long MOST_ROWS = 100_000;
+
+  /** Without a stored filter. */
+  public DrillRequest(String filter, long fromNs, long toNs, long limit, List<String> nodes) {
+    this(filter, fromNs, toNs, limit, nodes, "");
+  }
 }

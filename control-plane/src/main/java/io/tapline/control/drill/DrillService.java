@@ -111,7 +111,10 @@ public final class DrillService implements AutoCloseable {
    * @throws DrillException if the filter makes no sense, or no node answers
    */
   public Headers headers(DrillRequest request) throws DrillException {
-    SnapshotVector snapshot = snapshot(request);
+    return headers(snapshot(request), request);
+  }
+
+  private Headers headers(SnapshotVector snapshot, DrillRequest request) throws DrillException {
     Map<String, String> missing = new LinkedHashMap<>(snapshot.missing());
     EarliestRows found =
         new EarliestRows(request.limit() == 0 ? DrillRequest.MOST_ROWS : request.limit());
@@ -158,7 +161,11 @@ public final class DrillService implements AutoCloseable {
    * @throws DrillException if the question makes no sense, or no node answers
    */
   public Numbers numbers(DrillRequest request, DrillAggregate aggregate) throws DrillException {
-    SnapshotVector snapshot = snapshot(request);
+    return numbers(snapshot(request), request, aggregate);
+  }
+
+  private Numbers numbers(SnapshotVector snapshot, DrillRequest request, DrillAggregate aggregate)
+      throws DrillException {
     Map<String, String> missing = new LinkedHashMap<>(snapshot.missing());
     DrillAggregate.Sums sums = new DrillAggregate.Sums(aggregate);
     List<AggregateFunction> parts = aggregate.parts();
@@ -224,6 +231,45 @@ public final class DrillService implements AutoCloseable {
     return missing;
   }
 
+  /** Several questions to one moment: what one answer tells, the next does not contradict. */
+  public final class View {
+    private final SnapshotVector snapshot;
+
+    private View(SnapshotVector snapshot) {
+      this.snapshot = snapshot;
+    }
+
+    /** Headers at that moment; the request's nodes are those of the view. */
+    public Headers headers(DrillRequest request) throws DrillException {
+      return DrillService.this.headers(snapshot, request);
+    }
+
+    /** Numbers at that moment; the request's nodes are those of the view. */
+    public Numbers numbers(DrillRequest request, DrillAggregate aggregate) throws DrillException {
+      return DrillService.this.numbers(snapshot, request, aggregate);
+    }
+
+    /** The nodes that take part. */
+    public List<String> nodes() {
+      return names(snapshot);
+    }
+
+    /** Those that don't, and why. */
+    public Map<String, String> missing() {
+      return snapshot.missing();
+    }
+  }
+
+  /**
+   * What the nodes have now.
+   *
+   * @param nodes names of those asked; empty for all
+   * @throws DrillException if none answers, or there is none of a name
+   */
+  public View view(List<String> nodes) throws DrillException {
+    return new View(snapshot(new DrillRequest("", 0, 0, 0, nodes)));
+  }
+
   /** A snapshot that nothing is asked of. */
   void snapshotOf(DrillRequest request) throws DrillException {
     snapshot(request);
@@ -264,6 +310,7 @@ public final class DrillService implements AutoCloseable {
   static QueryRequest.Builder message(DrillRequest request, Tails at) {
     return QueryRequest.newBuilder()
         .setExpression(request.filter())
+        .setFilter(request.stored())
         .setTimeLowNs(request.fromNs())
         .setTimeHighNs(request.toNs())
         .setAt(at);

@@ -39,7 +39,7 @@ public final class WatchService implements AutoCloseable {
   private static final int MOST_WATCHES = 100;
   private static final int HEARTBEAT_MS = 1_000;
   private static final long RECONNECT_MS = 500;
-  private static final Pattern OURS = Pattern.compile("watch_\\d+(_filter)?");
+  private static final Pattern OURS = Pattern.compile("watch_\\d+(_filter|_seq)?");
 
   private final Map<String, NodeClient> nodes = new LinkedHashMap<>();
   private final ScheduledExecutorService worker =
@@ -226,7 +226,7 @@ public final class WatchService implements AutoCloseable {
     Map<String, WatchSpec> wanted = list();
     present.stream()
         .filter(name -> OURS.matcher(name).matches())
-        .map(name -> name.replace("_filter", ""))
+        .map(name -> name.replaceFirst("_(filter|seq)$", ""))
         .distinct()
         .filter(name -> !wanted.containsKey(name) || !isOn(wanted.get(name), node))
         .forEach(name -> WatchSpec.removals(name).forEach(each -> remove(node, each)));

@@ -6,6 +6,7 @@ import io.tapline.schema.rpc.Definition;
 import io.tapline.schema.rpc.RemoveRequest;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /**
  * What nodes keep up to date, and tell of: Confluo's control programs.
@@ -26,6 +27,15 @@ public record WatchSpec(
     long everyNs,
     String severity,
     List<String> nodes) {
+  /**
+   * Figure 2's: how far the sender of a header's flow had got before it, and when the header that
+   * tells came.
+   */
+  private static final Pattern PROGRESS = Pattern.compile("(?<![\\w.])(SEQ|TS)(?![\\w.])");
+
+  /** Flows of a node whose progress is kept; retransmissions of others are not found. */
+  private static final int MOST_FLOWS = 4096;
+
   private static final long LEAST_BUCKET_NS = 1_000_000;
 
   /** Steps in which a window slides. */
@@ -63,10 +73,16 @@ public record WatchSpec(
   List<Definition> definitions(String name) {
     List<Definition> definitions = new ArrayList<>();
     String filterName = filter.isBlank() ? "" : name + "_filter";
+    if (PROGRESS.matcher(filter).find()) {
+      definitions.add(progress(name + "_seq"));
+    }
     if (!filterName.isEmpty()) {
       definitions.add(
           Definition.newBuilder()
-              .setFilter(Definition.Filter.newBuilder().setName(filterName).setExpression(filter))
+              .setFilter(
+                  Definition.Filter.newBuilder()
+                      .setName(filterName)
+                      .setExpression(PROGRESS.matcher(filter).replaceAll(name + "_seq.$1")))
               .build());
     }
     AggregateFunction function =
@@ -101,11 +117,29 @@ public record WatchSpec(
     return definitions;
   }
 
+  /** By flow and direction, of all time. */
+  private static Definition progress(String name) {
+    return Definition.newBuilder()
+        .setAggregate(
+            Definition.StoredAggregate.newBuilder()
+                .setName(name)
+                .setFunction(
+                    AggregateFunction.newBuilder()
+                        .setFunction("MAXSEQ")
+                        .addGroupBy("flow")
+                        .addGroupBy("src_port")
+                        .setMaxGroups(MOST_FLOWS))
+                .setBucketNs(MOST_NS)
+                .setBuckets(2))
+        .build();
+  }
+
   /** What takes the definitions back, in order. */
   static List<RemoveRequest> removals(String name) {
     return List.of(
         RemoveRequest.newBuilder().setTrigger(name).build(),
         RemoveRequest.newBuilder().setAggregate(name).build(),
-        RemoveRequest.newBuilder().setFilter(name + "_filter").build());
+        RemoveRequest.newBuilder().setFilter(name + "_filter").build(),
+        RemoveRequest.newBuilder().setAggregate(name + "_seq").build());
   }
 }

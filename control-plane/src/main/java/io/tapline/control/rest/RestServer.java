@@ -10,6 +10,7 @@ import io.javalin.util.JavalinBindException;
 import io.javalin.util.JavalinException;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
+import io.tapline.control.diagnose.DiagnosisService;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.Source;
@@ -36,6 +37,7 @@ public final class RestServer implements AutoCloseable {
     routes.addAll(new CatalogueRoutes(queries).routes());
     routes.addAll(new DrillRoutes(drill).routes());
     routes.addAll(new WatchRoutes(drill.watches()).routes());
+    routes.addAll(new DiagnosisRoutes(new DiagnosisService(drill)).routes());
     routes.addAll(new SystemRoutes(queries, metrics, this::document).routes());
     javalin = Javalin.create(this::configure);
   }

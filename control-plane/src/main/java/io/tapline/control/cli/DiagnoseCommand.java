@@ -1,0 +1,47 @@
+package io.tapline.control.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code tapline diagnose}: what is wrong in the network, by the hosts' headers. */
+@Command(
+    name = "diagnose",
+    description = "Says what is wrong in the network, from headers that hosts kept.",
+    synopsisSubcommandLabel = "COMMAND",
+    subcommands = {
+      DiagnoseTrackCommand.class,
+      DiagnoseLossCommand.class,
+      DiagnosePathCommand.class,
+      DiagnoseOutcastCommand.class
+    })
+final class DiagnoseCommand implements Runnable {
+  static final String PATH = "/api/v1/diagnoses";
+
+  @Spec private CommandSpec spec;
+
+  @Override
+  public void run() {
+    throw new ParameterException(spec.commandLine(), "a command is missing");
+  }
+
+  /** What was found, in words. */
+  static void verdict(Console console, JsonNode report) {
+    report.path("verdict").forEach(sentence -> console.line(sentence.asText()));
+  }
+
+  /** What did not take part. */
+  static void notes(Console console, JsonNode report) {
+    report
+        .path("missing")
+        .properties()
+        .forEach(
+            node ->
+                console.hint("node " + node.getKey() + " is missing: " + node.getValue().asText()));
+    if (report.path("incomplete").asBoolean()) {
+      console.hint("more headers match than are read at once: narrow it with --from and --to");
+    }
+  }
+}

@@ -1,0 +1,77 @@
+package io.tapline.control.diagnose;
+
+import io.tapline.control.drill.DrillException;
+import io.tapline.control.drill.DrillService;
+import java.util.List;
+import java.util.Map;
+
+/** The diagnosis programs, on the nodes that a server knows. Thread-safe. */
+public final class DiagnosisService {
+  private static final long MOST_STEPS = 10_000;
+
+  /** Times of our days have so few bits to spare as numbers of 64 bits. */
+  private static final long ROUNDING_NS = 256;
+
+  private final DrillService drill;
+  private final Tracking tracking;
+
+  public DiagnosisService(DrillService drill) {
+    this.drill = drill;
+    this.tracking = new Tracking(drill.watches());
+  }
+
+  /** Nodes begin to track retransmissions; the watch's name. */
+  public String track(long limit, long reorderNs) throws DrillException {
+    return tracking.begin(limit, reorderNs);
+  }
+
+  /**
+   * Where segments were lost between two times, and why.
+   *
+   * @param toNs 0 for no end
+   */
+  public LossReport losses(long fromNs, long toNs) throws DrillException {
+    String stored = tracking.filter();
+    if (stored == null) {
+      throw DrillException.notFound(
+          "nobody tracks retransmissions yet: begin with tapline diagnose track, and ask again when there was traffic");
+    }
+    return new LossDiagnosis(new Headers(drill.view(List.of()), fromNs, toNs), stored).run();
+  }
+
+  /** Which packets passed switches that they should not, or did not pass those that they should. */
+  public PathReport path(
+      String filter, List<Long> avoid, List<Long> through, long fromNs, long toNs)
+      throws DrillException {
+    if (avoid.isEmpty() && through.isEmpty()) {
+      throw DrillException.invalid("no rule: name a switch to avoid, or one to go through");
+    }
+    Headers headers = new Headers(drill.view(List.of()), fromNs, toNs);
+    return new PathDiagnosis(headers, filter, avoid, through).run();
+  }
+
+  /**
+   * Whether flows to a host are outcast.
+   *
+   * @param fromNs 0 for the first segment that came
+   * @param forNs how long from then on
+   * @param everyNs of each query
+   */
+  public OutcastReport outcast(String destination, long fromNs, long forNs, long everyNs)
+      throws DrillException {
+    if (everyNs <= 0 || forNs <= 0 || forNs / everyNs > MOST_STEPS) {
+      throw DrillException.invalid(
+          "give a span and a step, the step at least a " + MOST_STEPS + "th of the span");
+    }
+    Headers headers = new Headers(drill.view(List.of()), 0, 0);
+    long begin = fromNs;
+    if (begin == 0) {
+      Map<List<String>, Double> first =
+          headers.numbers(Headers.DATA + " && dst_ip == " + destination, "MIN(time)", List.of());
+      begin = first.values().stream().findFirst().orElse(1e9).longValue() - ROUNDING_NS;
+    }
+    return new OutcastDiagnosis(
+            headers, destination, tracking.filter(), begin, begin + forNs, everyNs)
+        .run();
+  }
+}

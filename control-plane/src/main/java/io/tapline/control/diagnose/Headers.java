@@ -1,0 +1,88 @@
+package io.tapline.control.diagnose;
+
+import io.tapline.control.drill.DrillAggregate;
+import io.tapline.control.drill.DrillException;
+import io.tapline.control.drill.DrillRequest;
+import io.tapline.control.drill.DrillService;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+
+/** Questions of a program to the nodes, all to one moment and about one span of time. */
+final class Headers {
+  /** A segment of TCP with data. */
+  static final String DATA = "protocol == TCP && payload_bytes > 0";
+
+  private final DrillService.View view;
+  private final long fromNs;
+  private final long toNs;
+  private final TreeSet<String> cut = new TreeSet<>();
+
+  /**
+   * A span of time.
+   *
+   * @param toNs 0 for no end
+   */
+  Headers(DrillService.View view, long fromNs, long toNs) {
+    this.view = view;
+    this.fromNs = fromNs;
+    this.toNs = toNs;
+  }
+
+  /** The same moment, another span; the notes of both are its own. */
+  Headers within(long from, long to) {
+    return new Headers(view, Math.max(from, fromNs), toNs == 0 ? to : Math.min(to, toNs));
+  }
+
+  DrillService.View view() {
+    return view;
+  }
+
+  /** Whether more matched than are read at once: what is told rests on a part. */
+  boolean isCut() {
+    return !cut.isEmpty();
+  }
+
+  /**
+   * Segments in the order of time.
+   *
+   * @param stored a filter that the nodes keep; empty for none
+   */
+  List<Segment> segments(String filter, String stored) throws DrillException {
+    DrillService.Headers found =
+        view.headers(
+            new DrillRequest(filter, fromNs, toNs, DrillRequest.MOST_ROWS, List.of(), stored));
+    if (found.truncated()) {
+      cut.add(filter);
+    }
+    List<Segment> segments = new ArrayList<>();
+    found.rows().forEach(row -> segments.add(Segment.of(row)));
+    return segments;
+  }
+
+  /** A number for each flow, the greatest first. */
+  Map<FlowKey, Double> byFlow(String filter, String aggregate) throws DrillException {
+    Map<FlowKey, Double> numbers = new LinkedHashMap<>();
+    numbers(filter, aggregate, FlowKey.FIELDS)
+        .forEach(
+            (group, number) -> {
+              if (!group.isEmpty()) {
+                numbers.put(FlowKey.of(group), number);
+              }
+            });
+    return numbers;
+  }
+
+  /** A number for each group, the greatest first; the empty one is that of all beyond the bound. */
+  Map<List<String>, Double> numbers(String filter, String aggregate, List<String> groupBy)
+      throws DrillException {
+    Map<List<String>, Double> numbers = new LinkedHashMap<>();
+    DrillRequest request = new DrillRequest(filter, fromNs, toNs, 0, List.of());
+    view.numbers(request, DrillAggregate.parse(aggregate, groupBy))
+        .groups()
+        .forEach(group -> numbers.put(group.getKey(), group.getValue()));
+    return numbers;
+  }
+}

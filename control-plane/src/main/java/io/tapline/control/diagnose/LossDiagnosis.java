@@ -1,0 +1,217 @@
+package io.tapline.control.diagnose;
+
+import io.tapline.control.diagnose.LossReport.Cause;
+import io.tapline.control.diagnose.LossReport.Contender;
+import io.tapline.control.diagnose.LossReport.Finding;
+import io.tapline.control.diagnose.LossReport.Retransmitted;
+import io.tapline.control.drill.DrillException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Where packets are lost and which of Figure 2's causes it has, at one switch or several (§5.2):
+ * from retransmissions that the nodes tracked, the switches and latencies in headers, and the flows
+ * that passed the same link meanwhile.
+ */
+final class LossDiagnosis {
+  /** Those with the most retransmissions are looked at. */
+  private static final int MOST_VICTIMS = 64;
+
+  /** Of higher priority and worth naming: a tenth of what passes. */
+  private static final double LEAST_SHARE = 0.1;
+
+  /** A flow that yields has at least so many times the losses of one that it yields to. */
+  private static final int FAR_MORE = 10;
+
+  /** A link, by the switch before it and the next one, 0 for the receiver. */
+  private record Place(int switchId, int next, String receiver) {}
+
+  private final Headers headers;
+  private final String stored;
+
+  /**
+   * About one moment.
+   *
+   * @param stored the nodes' filter of retransmissions
+   */
+  LossDiagnosis(Headers headers, String stored) {
+    this.headers = headers;
+    this.stored = stored;
+  }
+
+  LossReport run() throws DrillException {
+    Map<FlowKey, List<Segment>> again = new LinkedHashMap<>();
+    for (Segment each : headers.segments(Headers.DATA, stored)) {
+      again.computeIfAbsent(each.flow(), flow -> new ArrayList<>()).add(each);
+    }
+    Map<FlowKey, Double> segments = headers.byFlow(Headers.DATA, "COUNT");
+    List<Finding> findings = new ArrayList<>();
+    if (!again.isEmpty()) {
+      List<LossEvent> events = events(again);
+      findings.addAll(congested(events));
+      findings.addAll(faults(events, segments, again));
+    }
+    return new LossReport(
+        headers.view().nodes(),
+        headers.view().missing(),
+        headers.isCut(),
+        retransmitted(again, segments),
+        findings,
+        Verdicts.of(findings, again.isEmpty()));
+  }
+
+  private static List<Retransmitted> retransmitted(
+      Map<FlowKey, List<Segment>> again, Map<FlowKey, Double> segments) {
+    List<Retransmitted> result = new ArrayList<>();
+    again.forEach(
+        (flow, rows) ->
+            result.add(
+                new Retransmitted(
+                    flow,
+                    Segment.priority(rows.get(0).tos()),
+                    segments.getOrDefault(flow, 0.0).longValue(),
+                    rows.size(),
+                    Periodicity.of(rows.stream().map(Segment::timeNs).toList()))));
+    result.sort((a, b) -> Long.compare(b.retransmissions(), a.retransmissions()));
+    return result;
+  }
+
+  private List<LossEvent> events(Map<FlowKey, List<Segment>> again) throws DrillException {
+    List<Map.Entry<FlowKey, List<Segment>>> victims =
+        again.entrySet().stream()
+            .sorted((a, b) -> Integer.compare(b.getValue().size(), a.getValue().size()))
+            .limit(MOST_VICTIMS)
+            .toList();
+    List<LossEvent> events = new ArrayList<>();
+    for (Map.Entry<FlowKey, List<Segment>> victim : victims) {
+      String filter = victim.getKey().filter() + " && " + Headers.DATA;
+      events.addAll(LossEvent.of(headers.segments(filter, ""), victim.getValue()));
+    }
+    return events;
+  }
+
+  private List<Finding> congested(List<LossEvent> events) throws DrillException {
+    Map<Place, List<LossEvent>> byPlace = new LinkedHashMap<>();
+    for (LossEvent event : events) {
+      if (event.queued()) {
+        String receiver = event.next() == 0 ? event.flow().dstIp() : "";
+        byPlace
+            .computeIfAbsent(
+                new Place(event.switchId(), event.next(), receiver), place -> new ArrayList<>())
+            .add(event);
+      }
+    }
+    List<Finding> findings = new ArrayList<>();
+    for (Map.Entry<Place, List<LossEvent>> place : byPlace.entrySet()) {
+      findings.add(congested(place.getKey(), place.getValue()));
+    }
+    findings.sort((a, b) -> Long.compare(b.losses(), a.losses()));
+    return findings;
+  }
+
+  private Finding congested(Place place, List<LossEvent> events) throws DrillException {
+    long from = events.stream().mapToLong(LossEvent::timeNs).min().orElse(0);
+    long to = events.stream().mapToLong(LossEvent::timeNs).max().orElse(0);
+    int longest = events.stream().mapToInt(event -> event.path().size()).max().orElse(1);
+    Map<FlowKey, Long> losses = new LinkedHashMap<>();
+    events.forEach(event -> losses.merge(event.flow(), 1L, Long::sum));
+    List<Contender> flows = contenders(place, headers.within(from, to), longest, losses);
+    return new Finding(
+        List.of(place.switchId()),
+        place.next(),
+        yields(flows) ? Cause.YIELDS_TO_PRIORITY : Cause.CONTENTION_OF_EQUALS,
+        events.size(),
+        from,
+        to,
+        intervals(events),
+        flows);
+  }
+
+  private static List<Contender> contenders(
+      Place place, Headers meanwhile, int longest, Map<FlowKey, Long> losses)
+      throws DrillException {
+    String filter = Headers.DATA + " && (" + link(place, longest) + ")";
+    Map<FlowKey, Double> segments = meanwhile.byFlow(filter, "COUNT");
+    Map<FlowKey, Double> bytes = meanwhile.byFlow(filter, "SUM(payload_bytes)");
+    Map<FlowKey, Double> tos = meanwhile.byFlow(filter, "MAX(tos)");
+    List<Contender> flows = new ArrayList<>();
+    bytes.forEach(
+        (flow, sum) ->
+            flows.add(
+                new Contender(
+                    flow,
+                    Segment.priority(tos.getOrDefault(flow, 0.0).intValue()),
+                    segments.getOrDefault(flow, 0.0).longValue(),
+                    sum.longValue(),
+                    losses.getOrDefault(flow, 0L))));
+    return flows;
+  }
+
+  private static String link(Place place, int longest) {
+    List<String> ways = new ArrayList<>();
+    for (int i = 0; i < longest; i++) {
+      if (place.next() == 0) {
+        ways.add("path[%d] == %d && hops == %d".formatted(i, place.switchId(), i + 1));
+      } else if (i + 1 < longest) {
+        ways.add(
+            "path[%d] == %d && path[%d] == %d".formatted(i, place.switchId(), i + 1, place.next()));
+      }
+    }
+    String any = "(" + String.join(") || (", ways) + ")";
+    return place.next() == 0 ? "(" + any + ") && dst_ip == " + place.receiver() : any;
+  }
+
+  /** Whether those that lose go behind others that don't, and that are not few. */
+  private static boolean yields(List<Contender> flows) {
+    Contender most =
+        flows.stream().max((a, b) -> Long.compare(a.losses(), b.losses())).orElse(null);
+    long all = flows.stream().mapToLong(Contender::payloadBytes).sum();
+    return most != null
+        && flows.stream()
+            .anyMatch(
+                flow ->
+                    flow.priority() > most.priority()
+                        && flow.payloadBytes() >= LEAST_SHARE * all
+                        && flow.losses() * FAR_MORE <= most.losses());
+  }
+
+  private static Periodicity intervals(List<LossEvent> events) {
+    return Periodicity.of(events.stream().map(LossEvent::timeNs).toList());
+  }
+
+  /** Losses that no queue explains: all of them together, since one fault is likelier than two. */
+  private List<Finding> faults(
+      List<LossEvent> all, Map<FlowKey, Double> segments, Map<FlowKey, List<Segment>> again)
+      throws DrillException {
+    List<LossEvent> events = all.stream().filter(event -> !event.queued()).toList();
+    if (events.isEmpty()) {
+      return List.of();
+    }
+    Map<FlowKey, Long> losses = new LinkedHashMap<>();
+    events.forEach(event -> losses.merge(event.flow(), 1L, Long::sum));
+    Periodicity intervals = intervals(events);
+    List<Contender> flows = new ArrayList<>();
+    losses.forEach(
+        (flow, count) ->
+            flows.add(
+                new Contender(
+                    flow,
+                    Segment.priority(again.get(flow).get(0).tos()),
+                    segments.getOrDefault(flow, 0.0).longValue(),
+                    0,
+                    count)));
+    List<Integer> suspects = new Suspects(headers, segments, losses).find(events);
+    return List.of(
+        new Finding(
+            suspects,
+            0,
+            intervals.isEven() ? Cause.PERIODIC_FAULT : Cause.FAULT,
+            events.size(),
+            events.stream().mapToLong(LossEvent::timeNs).min().orElse(0),
+            events.stream().mapToLong(LossEvent::timeNs).max().orElse(0),
+            intervals,
+            flows));
+  }
+}

@@ -1,0 +1,102 @@
+package io.tapline.control.diagnose;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * A segment that was lost, as the segments tell that were sent just before and just behind it and
+ * came: they saw the queue that it met.
+ *
+ * @param hop on the path where they waited longest, compared with what sending takes
+ * @param queued whether that was a queue worth the name
+ * @param timeNs when the first of them left that switch
+ */
+record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long timeNs) {
+  /** Packets in front that make a queue: fewer are there by chance. */
+  private static final int LEAST_PACKETS = 8;
+
+  int switchId() {
+    return path.get(hop);
+  }
+
+  /** The next switch; 0 where the receiver is next. */
+  int next() {
+    return hop + 1 < path.size() ? path.get(hop + 1) : 0;
+  }
+
+  /**
+   * The losses of one flow. A retransmission of what had come, too, tells of no loss.
+   *
+   * @param segments all of the flow, in the order of time
+   * @param again those that were retransmissions, in the order of time
+   */
+  static List<LossEvent> of(List<Segment> segments, List<Segment> again) {
+    Set<List<Long>> behind = new HashSet<>();
+    again.forEach(each -> behind.add(List.of(each.timeNs(), each.seq())));
+    TreeMap<Long, Segment> first = new TreeMap<>();
+    for (Segment each : segments) {
+      if (!behind.contains(List.of(each.timeNs(), each.seq())) && !each.path().isEmpty()) {
+        first.putIfAbsent(each.seq(), each);
+      }
+    }
+    long packetNs = packetNs(segments);
+    List<LossEvent> events = new ArrayList<>();
+    Set<Long> told = new HashSet<>();
+    for (Segment each : again) {
+      if (!hadCome(each, first) && told.add(each.seq())) {
+        LossEvent event = of(each, first, packetNs);
+        if (event != null) {
+          events.add(event);
+        }
+      }
+    }
+    return events;
+  }
+
+  /** Retransmissions may be cut where the first ones were not. */
+  private static boolean hadCome(Segment again, TreeMap<Long, Segment> first) {
+    Map.Entry<Long, Segment> at = first.floorEntry(again.seq());
+    return at != null && at.getKey() + at.getValue().bytes() > again.seq();
+  }
+
+  private static LossEvent of(Segment lost, TreeMap<Long, Segment> first, long packetNs) {
+    Map.Entry<Long, Segment> before = first.lowerEntry(lost.seq());
+    Map.Entry<Long, Segment> after = first.higherEntry(lost.seq());
+    if (before == null && after == null) {
+      return null;
+    }
+    Segment witness = before == null ? after.getValue() : before.getValue();
+    Segment other = after == null ? witness : after.getValue();
+    int worst = 0;
+    long longest = -1;
+    for (int hop = 0; hop < witness.path().size(); hop++) {
+      boolean same = other.path().equals(witness.path());
+      long waited = Math.max(witness.latencyNs().get(hop), same ? other.latencyNs().get(hop) : 0);
+      if (waited > longest) {
+        longest = waited;
+        worst = hop;
+      }
+    }
+    return new LossEvent(
+        lost.flow(),
+        witness.path(),
+        worst,
+        longest >= LEAST_PACKETS * packetNs,
+        witness.leftNs().get(worst));
+  }
+
+  /** What sending a packet over a link takes at least, the way included. */
+  private static long packetNs(List<Segment> segments) {
+    long least = Long.MAX_VALUE;
+    for (Segment each : segments) {
+      for (int hop = 0; hop + 1 < each.path().size(); hop++) {
+        least = Math.min(least, Math.max(1, each.linkNs(hop)));
+      }
+    }
+    return least == Long.MAX_VALUE ? 1 : least;
+  }
+}

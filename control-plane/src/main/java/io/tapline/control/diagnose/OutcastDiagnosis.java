@@ -1,0 +1,168 @@
+package io.tapline.control.diagnose;
+
+import io.tapline.control.diagnose.OutcastReport.Flow;
+import io.tapline.control.diagnose.OutcastReport.Link;
+import io.tapline.control.diagnose.OutcastReport.Step;
+import io.tapline.control.drill.DrillException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/**
+ * TCP outcast (§5.2; Prakash et al., NSDI'12): flows over fewer switches get less of the last link
+ * than the many that come by another port.
+ */
+final class OutcastDiagnosis {
+  /** Below it, of the means of groups by hops, sharing is unfair. */
+  private static final double FAIR = 0.6;
+
+  private static final int MOST_HOPS = 8;
+  private static final double NS_PER_S = 1e9;
+
+  private final Headers all;
+  private final String filter;
+  private final String stored;
+  private final long fromNs;
+  private final long toNs;
+  private final long everyNs;
+
+  /**
+   * About what came to one host in one span.
+   *
+   * @param stored the nodes' filter of retransmissions; null if they don't track them
+   */
+  OutcastDiagnosis(
+      Headers all, String destination, String stored, long fromNs, long toNs, long everyNs) {
+    this.all = all.within(fromNs, toNs);
+    this.filter = Headers.DATA + " && dst_ip == " + destination;
+    this.stored = stored;
+    this.fromNs = fromNs;
+    this.toNs = toNs;
+    this.everyNs = everyNs;
+  }
+
+  OutcastReport run() throws DrillException {
+    Map<FlowKey, Integer> hops = new LinkedHashMap<>();
+    for (Map.Entry<FlowKey, Double> flow : all.byFlow(filter, "MAX(hops)").entrySet()) {
+      hops.put(flow.getKey(), flow.getValue().intValue());
+    }
+    Map<FlowKey, Double> segments = new LinkedHashMap<>();
+    List<Step> steps = new ArrayList<>();
+    for (long begin = fromNs; begin < toNs && !hops.isEmpty(); begin += everyNs) {
+      long end = Math.min(begin + everyNs, toNs);
+      all.within(begin, end - 1)
+          .byFlow(filter, "COUNT")
+          .forEach((flow, count) -> segments.merge(flow, count, Double::sum));
+      steps.add(step(end, segments, hops));
+    }
+    List<Flow> flows = flows(segments, hops);
+    boolean outcast = isOutcast(segments, hops);
+    return new OutcastReport(
+        all.view().nodes(),
+        all.view().missing(),
+        fromNs,
+        toNs,
+        outcast,
+        steps,
+        flows,
+        hops.isEmpty() ? List.of() : links(hops.values().stream().max(Integer::compare).get()),
+        List.of(verdict(outcast, segments, hops)));
+  }
+
+  /** Segments of a flow, on average, by the switches on the way. */
+  private static TreeMap<Integer, Double> means(
+      Map<FlowKey, Double> segments, Map<FlowKey, Integer> hops) {
+    return hops.entrySet().stream()
+        .collect(
+            Collectors.groupingBy(
+                Map.Entry::getValue,
+                TreeMap::new,
+                Collectors.averagingDouble(flow -> segments.getOrDefault(flow.getKey(), 0.0))));
+  }
+
+  private static Step step(long end, Map<FlowKey, Double> segments, Map<FlowKey, Integer> hops) {
+    double most = 0;
+    double least = Double.MAX_VALUE;
+    for (FlowKey flow : hops.keySet()) {
+      most = Math.max(most, segments.getOrDefault(flow, 0.0));
+      least = Math.min(least, segments.getOrDefault(flow, 0.0));
+    }
+    return new Step(end, ratio(means(segments, hops)), most == 0 ? 1 : least / most);
+  }
+
+  private static double ratio(TreeMap<Integer, Double> means) {
+    double most = means.values().stream().max(Double::compare).orElse(0.0);
+    return most == 0 ? 1 : means.firstEntry().getValue() / most;
+  }
+
+  /** Those of the shortest way get far less than those of the longest. */
+  private static boolean isOutcast(Map<FlowKey, Double> segments, Map<FlowKey, Integer> hops) {
+    TreeMap<Integer, Double> means = means(segments, hops);
+    return means.size() > 1 && means.firstEntry().getValue() < FAIR * means.lastEntry().getValue();
+  }
+
+  private List<Flow> flows(Map<FlowKey, Double> segments, Map<FlowKey, Integer> hops)
+      throws DrillException {
+    Map<FlowKey, Double> bytes = all.byFlow(filter, "SUM(payload_bytes)");
+    Map<FlowKey, Long> again = new LinkedHashMap<>();
+    if (stored != null) {
+      all.segments(filter, stored).forEach(each -> again.merge(each.flow(), 1L, Long::sum));
+    }
+    List<Flow> flows = new ArrayList<>();
+    hops.forEach(
+        (flow, count) ->
+            flows.add(
+                new Flow(
+                    flow,
+                    count,
+                    segments.getOrDefault(flow, 0.0).longValue(),
+                    again.getOrDefault(flow, 0L),
+                    bytes.getOrDefault(flow, 0.0) * 8 * NS_PER_S / (toNs - fromNs))));
+    flows.sort(Comparator.comparingLong(Flow::segments));
+    return flows;
+  }
+
+  private List<Link> links(int longest) throws DrillException {
+    Map<List<Integer>, Long> counts = new TreeMap<>(Comparator.comparing(List::toString));
+    for (int i = 0; i < Math.min(longest, MOST_HOPS); i++) {
+      boolean last = i + 1 == Math.min(longest, MOST_HOPS);
+      List<String> pair =
+          last ? List.of("path[" + i + "]") : List.of("path[" + i + "]", "path[" + (i + 1) + "]");
+      String passed = filter + " && hops > " + i;
+      for (Map.Entry<List<String>, Double> group : all.numbers(passed, "COUNT", pair).entrySet()) {
+        List<String> switches = group.getKey();
+        if (!switches.isEmpty()) {
+          int to = last ? 0 : Integer.parseInt(switches.get(1));
+          counts.merge(
+              List.of(Integer.parseInt(switches.get(0)), to),
+              group.getValue().longValue(),
+              Long::sum);
+        }
+      }
+    }
+    return counts.entrySet().stream()
+        .map(each -> new Link(each.getKey().get(0), each.getKey().get(1), each.getValue()))
+        .toList();
+  }
+
+  private static String verdict(
+      boolean outcast, Map<FlowKey, Double> segments, Map<FlowKey, Integer> hops) {
+    if (hops.isEmpty()) {
+      return "nothing to tell: no segment with telemetry came to the host";
+    }
+    TreeMap<Integer, Double> means = means(segments, hops);
+    String shares =
+        means.entrySet().stream()
+            .map(each -> "%,.0f over %d".formatted(each.getValue(), each.getKey()))
+            .collect(Collectors.joining(", "));
+    return outcast
+        ? "TCP outcast: flows over the fewest switches get the least (segments of a flow: "
+            + shares
+            + " switches)"
+        : "no outcast (segments of a flow: " + shares + " switches)";
+  }
+}

@@ -1,0 +1,79 @@
+package io.tapline.control.diagnose;
+
+import io.tapline.control.diagnose.PathReport.Violation;
+import io.tapline.control.drill.DrillException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/** Path conformance (§5.2): packets that went through a switch, or did not, against the rule. */
+final class PathDiagnosis {
+  private final Headers headers;
+  private final String filter;
+  private final List<Long> avoid;
+  private final List<Long> through;
+
+  /**
+   * A rule.
+   *
+   * @param filter packets that it is about; empty for all
+   * @param avoid switches that they must not pass
+   * @param through switches that they must pass
+   */
+  PathDiagnosis(Headers headers, String filter, List<Long> avoid, List<Long> through) {
+    this.headers = headers;
+    this.filter = filter;
+    this.avoid = avoid;
+    this.through = through;
+  }
+
+  PathReport run() throws DrillException {
+    String about = filter.isBlank() ? "has(hops)" : "has(hops) && (" + filter + ")";
+    String wrong = about + " && (" + broken() + ")";
+    Map<FlowKey, Double> all = headers.byFlow(about, "COUNT");
+    Map<FlowKey, Double> violating = headers.byFlow(wrong, "COUNT");
+    Map<FlowKey, Double> first = headers.byFlow(wrong, "MIN(time)");
+    List<Violation> violations = new ArrayList<>();
+    violating.forEach(
+        (flow, count) ->
+            violations.add(
+                new Violation(
+                    flow,
+                    all.getOrDefault(flow, count).longValue(),
+                    count.longValue(),
+                    first.getOrDefault(flow, 0.0).longValue())));
+    long packets = (long) all.values().stream().mapToDouble(Double::doubleValue).sum();
+    return new PathReport(
+        headers.view().nodes(),
+        headers.view().missing(),
+        packets,
+        violations,
+        List.of(verdict(packets, violations)));
+  }
+
+  private String broken() {
+    List<String> ways = new ArrayList<>();
+    avoid.forEach(each -> ways.add("path contains " + each));
+    through.forEach(each -> ways.add("path not contains " + each));
+    return String.join(" || ", ways);
+  }
+
+  private static String verdict(long packets, List<Violation> violations) {
+    if (packets == 0) {
+      return "nothing to tell: no packet has telemetry";
+    }
+    if (violations.isEmpty()) {
+      return "nothing is wrong: all %,d packets went as they should".formatted(packets);
+    }
+    long wrong = violations.stream().mapToLong(Violation::violating).sum();
+    return "%,d of %,d packets went where they should not, of %s"
+        .formatted(
+            wrong,
+            packets,
+            violations.stream()
+                .limit(3)
+                .map(each -> each.flow().text())
+                .collect(Collectors.joining(", ", "", violations.size() > 3 ? ", …" : "")));
+  }
+}

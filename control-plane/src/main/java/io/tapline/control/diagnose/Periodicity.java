@@ -1,0 +1,47 @@
+package io.tapline.control.diagnose;
+
+import java.util.List;
+import java.util.TreeSet;
+
+/**
+ * Whether something happens at even intervals: Figure 2's average and standard deviation of the
+ * differences of time buckets.
+ *
+ * @param episodes buckets in which it happened, neighbours taken together
+ */
+public record Periodicity(int episodes, double meanNs, double deviationNs) {
+  private static final long BUCKET_NS = 10_000_000;
+  private static final int LEAST_EPISODES = 5;
+  private static final double MOST_DEVIATION = 0.05;
+
+  static Periodicity of(List<Long> timesNs) {
+    TreeSet<Long> starts = new TreeSet<>();
+    long last = Long.MIN_VALUE / 2;
+    for (long time : new TreeSet<>(timesNs)) {
+      if (time - last > BUCKET_NS) {
+        starts.add(time);
+      }
+      last = time;
+    }
+    double sum = 0;
+    double squares = 0;
+    Long before = null;
+    for (long start : starts) {
+      if (before != null) {
+        double gap = start - before;
+        sum += gap;
+        squares += gap * gap;
+      }
+      before = start;
+    }
+    int gaps = Math.max(1, starts.size() - 1);
+    double mean = sum / gaps;
+    return new Periodicity(
+        starts.size(), mean, Math.sqrt(Math.max(0, squares / gaps - mean * mean)));
+  }
+
+  /** Even enough, and often enough, not to be chance. */
+  boolean isEven() {
+    return episodes >= LEAST_EPISODES && deviationNs <= MOST_DEVIATION * meanNs;
+  }
+}

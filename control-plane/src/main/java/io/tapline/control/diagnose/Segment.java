@@ -1,0 +1,58 @@
+package io.tapline.control.diagnose;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A TCP segment with data as its receiver saw it.
+ *
+ * @param path switches in the order of the way; empty without telemetry
+ * @param latencyNs how long it was in each
+ * @param leftNs when it left each
+ */
+record Segment(
+    FlowKey flow,
+    long timeNs,
+    long seq,
+    long bytes,
+    int tos,
+    List<Integer> path,
+    List<Long> latencyNs,
+    List<Long> leftNs) {
+
+  static Segment of(JsonNode row) {
+    List<Integer> path = new ArrayList<>();
+    row.path("path").forEach(each -> path.add(each.asInt()));
+    return new Segment(
+        FlowKey.of(row),
+        row.path("time_ns").asLong(),
+        row.path("seq").asLong(),
+        row.path("payload_bytes").asLong(),
+        row.path("tos").asInt(),
+        path,
+        longs(row.path("hop_latency_ns"), path.size()),
+        longs(row.path("hop_ns"), path.size()));
+  }
+
+  /** A list ends with its last number that is not 0. */
+  private static List<Long> longs(JsonNode list, int size) {
+    List<Long> longs = new ArrayList<>();
+    for (int i = 0; i < size; i++) {
+      longs.add(list.path(i).asLong());
+    }
+    return longs;
+  }
+
+  /** From leaving a switch to entering the next: what sending one packet takes; 0 at the last. */
+  long linkNs(int hop) {
+    return hop + 1 < path.size()
+        ? Math.max(0, leftNs.get(hop + 1) - latencyNs.get(hop + 1) - leftNs.get(hop))
+        : 0;
+  }
+
+  /** IP precedence: the first three bits. */
+  static int priority(int tos) {
+    return tos >> 5;
+  }
+}

@@ -1,0 +1,52 @@
+package io.tapline.control.diagnose;
+
+import io.tapline.control.drill.DrillException;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Which switches can have lost packets without a queue: those that all victims passed, less those
+ * that others passed unharmed, so many times that chance is no reason.
+ */
+final class Suspects {
+  /** Losses that a flow should have had, at the victims' rate, to speak for its switches. */
+  private static final double EXPECTED_LOSSES = 4;
+
+  private final Headers headers;
+  private final Map<FlowKey, Double> segments;
+  private final Map<FlowKey, Long> losses;
+
+  Suspects(Headers headers, Map<FlowKey, Double> segments, Map<FlowKey, Long> losses) {
+    this.headers = headers;
+    this.segments = segments;
+    this.losses = losses;
+  }
+
+  List<Integer> find(List<LossEvent> events) throws DrillException {
+    Set<Integer> common = new LinkedHashSet<>(events.get(0).path());
+    events.forEach(event -> common.retainAll(event.path()));
+    double lost = losses.values().stream().mapToLong(Long::longValue).sum();
+    double sent =
+        losses.keySet().stream().mapToDouble(flow -> segments.getOrDefault(flow, 0.0)).sum();
+    List<Integer> left = new ArrayList<>();
+    for (int each : common) {
+      if (unharmed(each) * lost / (sent + lost) < EXPECTED_LOSSES) {
+        left.add(each);
+      }
+    }
+    return left.isEmpty() ? List.copyOf(common) : left;
+  }
+
+  /** Segments of flows without losses that passed the switch. */
+  private double unharmed(int switchId) throws DrillException {
+    double sum = 0;
+    String filter = Headers.DATA + " && path contains " + switchId;
+    for (Map.Entry<FlowKey, Double> flow : headers.byFlow(filter, "COUNT").entrySet()) {
+      sum += losses.containsKey(flow.getKey()) ? 0 : flow.getValue();
+    }
+    return sum;
+  }
+}

@@ -1,0 +1,63 @@
+package io.tapline.control.diagnose;
+
+import io.tapline.control.drill.DrillAggregate;
+import io.tapline.control.drill.DrillException;
+import io.tapline.control.drill.WatchService;
+import io.tapline.control.drill.WatchSpec;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Figure 2's monitoring: each node keeps how far each sender had got, which segments came behind
+ * that, and alerts when there are too many.
+ */
+public final class Tracking {
+  private static final String FILTER = Headers.DATA + " && seq < SEQ";
+  private static final long WINDOW_NS = 10_000_000;
+  private static final long EVERY_NS = 1_000_000;
+
+  private final WatchService watches;
+
+  public Tracking(WatchService watches) {
+    this.watches = watches;
+  }
+
+  /**
+   * Begins to track, on all nodes; does nothing if it was begun.
+   *
+   * @param limit retransmissions of a flow within 10 ms that don't alert
+   * @param reorderNs a segment that late behind newer ones is still taken for reordered
+   * @return the watch's name: its alerts are those of retransmissions
+   */
+  public synchronized String begin(long limit, long reorderNs) throws DrillException {
+    String running = find();
+    if (running != null) {
+      return running;
+    }
+    String filter = reorderNs == 0 ? FILTER : FILTER + " && time > TS + " + reorderNs + "ns";
+    return watches.add(
+        new WatchSpec(
+            filter,
+            DrillAggregate.parse("COUNT", FlowKey.FIELDS),
+            "COUNT > " + limit,
+            WINDOW_NS,
+            EVERY_NS,
+            "warning",
+            List.of()));
+  }
+
+  /** The stored filter of retransmissions; null if they are not tracked. */
+  String filter() {
+    String name = find();
+    return name == null ? null : name + "_filter";
+  }
+
+  private String find() {
+    for (Map.Entry<String, WatchSpec> watch : watches.list().entrySet()) {
+      if (watch.getValue().filter().startsWith(FILTER)) {
+        return watch.getKey();
+      }
+    }
+    return null;
+  }
+}

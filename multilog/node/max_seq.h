@@ -1,0 +1,20 @@
+// MAXSEQ, the aggregate of Confluo's Figure 2: how far a TCP sender had got, and when.
+//
+// Outputs: SEQ, the sequence number behind the greatest segment so far, and TS, that segment's time. With it,
+// retransmissions are "payload_bytes > 0 && seq < SEQ && time > TS + delay". Wanted by flow and direction: group_by
+// flow, src_port.
+//
+// Numbers that wrap are taken for greater if they are ahead by less than 2^31; what comes in the moment of wrapping may
+// be taken for a retransmission.
+#pragma once
+
+#include "multilog/aggregate/function.h"
+
+namespace tapline::multilog {
+
+inline constexpr std::string_view kMaxSeq = "MAXSEQ";
+
+// REQUIRES: time, seq and payload_bytes are fields of the schema, the last two 4 bytes wide.
+UserFunction MaxSeqFunction(const Schema& schema);
+
+}  // namespace tapline::multilog
