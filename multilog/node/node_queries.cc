@@ -1,4 +1,6 @@
 // What a node's rows answer.
+#include <algorithm>
+
 #include "multilog/node/node_messages.h"
 #include "multilog/node/node_service.h"
 #include "multilog/node/pcapng_writer.h"
@@ -12,6 +14,9 @@ constexpr size_t kPieceBytes = size_t{64} << 10;
 // What clients take of one message.
 constexpr size_t kMostReplyBytes = 4'000'000;
 
+// Most rows that are sorted by time.
+constexpr uint64_t kMostSorted = 200'000;
+
 // Calls take(row) for each row until it says no, the limit is reached, or the client has gone.
 template <typename Take>
 void ForEachRow(Cursor* cursor, uint64_t limit, const ServerContext& context, Take take) {
@@ -21,6 +26,42 @@ void ForEachRow(Cursor* cursor, uint64_t limit, const ServerContext& context, Ta
       if (left-- == 0 || !take(row)) return;
     }
   }
+}
+
+// Rows, as they are sent: packed into pieces.
+class RowSender {
+ public:
+  RowSender(uint32_t row_bytes, grpc::ServerWriter<v1::RowBatch>* writer) : row_bytes_(row_bytes), writer_(writer) {}
+  // False: the client has gone.
+  bool Add(const uint8_t* row) {
+    batch_.mutable_rows()->append(reinterpret_cast<const char*>(row), row_bytes_);
+    if (batch_.rows().size() < kPieceBytes) return true;
+    const bool taken = writer_->Write(batch_);
+    batch_.Clear();
+    return taken;
+  }
+  void End(uint64_t unreadable) {
+    batch_.set_unreadable_segments(unreadable);
+    writer_->Write(batch_);
+  }
+
+ private:
+  const uint32_t row_bytes_;
+  grpc::ServerWriter<v1::RowBatch>* writer_;
+  v1::RowBatch batch_;
+};
+
+// Each writer's first rows, of which the earliest are wanted: a writer's are in the order of capture.
+struct FirstRows {
+  std::vector<uint8_t> bytes;
+  std::vector<std::pair<uint64_t, size_t>> by_time;  // and where in `bytes`
+  uint64_t unreadable = 0;
+};
+
+bool DependsOnAggregates(const v1::QueryRequest& request, const Schema& schema) {
+  bool plain = Expression::Compile(request.expression(), schema).ok();
+  for (const std::string& within : request.within()) plain = plain && Expression::Compile(within, schema).ok();
+  return !plain;
 }
 
 }  // namespace
@@ -43,20 +84,48 @@ Result<Cursor> NodeService::CursorFor(const v1::QueryRequest& request) {
 
 grpc::Status NodeService::Query(ServerContext* context, const v1::QueryRequest* request,
                                 grpc::ServerWriter<v1::RowBatch>* writer) {
+  const bool sorted = request->limit() > 0 && request->limit() <= kMostSorted && node_->log().writers() > 1 &&
+                      !DependsOnAggregates(*request, node_->layout().schema());
+  if (sorted) return QueryEarliest(context, *request, writer);
   auto cursor = CursorFor(*request);
   if (!cursor.ok()) return ToGrpc(cursor.status());
-  const uint32_t row_bytes = node_->layout().row_bytes();
-  v1::RowBatch batch;
-  ForEachRow(&*cursor, request->limit(), *context, [&](const uint8_t* row) {
-    batch.mutable_rows()->append(reinterpret_cast<const char*>(row), row_bytes);
-    if (batch.rows().size() < kPieceBytes) return true;
-    const bool taken = writer->Write(batch);
-    batch.Clear();
-    return taken;
-  });
+  RowSender sender(node_->layout().row_bytes(), writer);
+  ForEachRow(&*cursor, request->limit(), *context, [&](const uint8_t* row) { return sender.Add(row); });
   if (context->IsCancelled()) return grpc::Status::CANCELLED;
-  batch.set_unreadable_segments(cursor->statistics().unreadable);
-  writer->Write(batch);
+  sender.End(cursor->statistics().unreadable);
+  return grpc::Status::OK;
+}
+
+grpc::Status NodeService::QueryEarliest(ServerContext* context, const v1::QueryRequest& request,
+                                        grpc::ServerWriter<v1::RowBatch>* writer) {
+  const Schema& schema = node_->layout().schema();
+  FirstRows found;
+  auto whole = SnapshotFor(request);
+  if (!whole.ok()) return ToGrpc(whole.status());
+  for (uint32_t number = 0; number < node_->log().writers(); ++number) {
+    std::vector<uint64_t> tails(number + 1);
+    for (const Snapshot::View& view : whole->views()) {
+      if (view.log->number() == number) tails[number] = view.tail;
+    }
+    Snapshot snapshot = node_->log().TakeSnapshot();
+    snapshot.CutTo(tails);
+    auto cursor = node_->log().Query(SpecOf(request), std::move(snapshot));
+    if (!cursor.ok()) return ToGrpc(cursor.status());
+    ForEachRow(&*cursor, request.limit(), *context, [&](const uint8_t* row) {
+      found.by_time.emplace_back(TimeOf(schema, row), found.bytes.size());
+      found.bytes.insert(found.bytes.end(), row, row + schema.row_bytes());
+      return true;
+    });
+    found.unreadable += cursor->statistics().unreadable;
+  }
+  if (context->IsCancelled()) return grpc::Status::CANCELLED;
+  std::sort(found.by_time.begin(), found.by_time.end());
+  if (found.by_time.size() > request.limit()) found.by_time.resize(request.limit());
+  RowSender sender(schema.row_bytes(), writer);
+  for (const auto& [time, at] : found.by_time) {
+    if (!sender.Add(found.bytes.data() + at)) break;
+  }
+  sender.End(found.unreadable);
   return grpc::Status::OK;
 }
 

@@ -52,6 +52,8 @@ class NodeService final : public v1::MultiLogNode::WithCallbackMethod_Snapshots<
   grpc::Status BeginFreeze(const v1::FreezeRequest& request, v1::FreezeReply* reply);
   grpc::Status EndFreeze(uint64_t id, v1::UnfreezeReply* reply);
   Result<Snapshot> SnapshotFor(const v1::QueryRequest& request);
+  grpc::Status QueryEarliest(grpc::ServerContext* context, const v1::QueryRequest& request,
+                             grpc::ServerWriter<v1::RowBatch>* writer);
   Result<Cursor> CursorFor(const v1::QueryRequest& request);
 
   HostNode* node_;

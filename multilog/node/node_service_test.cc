@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "monitors/source/file_source.h"
+#include "parsers/testing/frames.h"
 
 namespace tapline::multilog {
 namespace {
@@ -117,6 +118,31 @@ TEST_F(NodeServiceTest, EveryPacketIsARowOrCounted) {
   auto limited = Ask("protocol == TCP");
   limited.set_limit(3);
   EXPECT_EQ(CountRows(limited), 3u);
+}
+
+// Two writers have the capture's rows in batches by turns.
+TEST_F(NodeServiceTest, ALimitGivesTheEarliestRows) {
+  Capture();
+  const auto times = [&](const v1::QueryRequest& request) {
+    grpc::ClientContext context;
+    const auto reader = stub_->Query(&context, request);
+    std::vector<uint64_t> found;
+    const uint32_t row_bytes = node_->layout().row_bytes();
+    for (v1::RowBatch batch; reader->Read(&batch);) {
+      for (size_t at = 0; at < batch.rows().size(); at += row_bytes)
+        found.push_back(TimeOf(node_->layout().schema(), reinterpret_cast<const uint8_t*>(batch.rows().data()) + at));
+    }
+    return found;
+  };
+  auto all = times(Ask("protocol == TCP"));
+  EXPECT_FALSE(std::is_sorted(all.begin(), all.end())) << "or this shows nothing";
+  std::sort(all.begin(), all.end());
+  auto limited = Ask("protocol == TCP");
+  for (const uint64_t limit : {1u, 300u, 700u}) {
+    limited.set_limit(limit);
+    all.resize(std::max<size_t>(all.size(), limit));
+    EXPECT_EQ(times(limited), std::vector<uint64_t>(all.begin(), all.begin() + static_cast<ptrdiff_t>(limit)));
+  }
 }
 
 TEST_F(NodeServiceTest, AggregatesStoredAndAsked) {
@@ -408,6 +434,71 @@ TEST_F(NodeServiceTest, StatesOfAggregatesAreOnlyWhatIsNotZero) {
   EXPECT_FALSE(reply.has_state());
   ASSERT_GT(reply.groups_size(), 0);
   EXPECT_GT(reply.groups(0).state().index_size(), 0);
+}
+
+// Gives `packets` to `port`, then waits until it is told to end.
+class EndlessSource final : public PacketSource {
+ public:
+  explicit EndlessSource(int packets) : left_(packets) {}
+  tapline::Status Start() override { return {}; }
+  Burst Poll(std::span<RawPacket> packets) override {
+    Burst burst;
+    const int more = left_.load();
+    for (; burst.packets < packets.size() && static_cast<int>(burst.packets) < more; ++burst.packets)
+      packets[burst.packets] = frame_.raw();
+    left_ -= static_cast<int>(burst.packets);
+    return burst;
+  }
+  tapline::Status status() const override { return {}; }
+  Losses ReadLosses() override { return {}; }
+  bool live() const override { return true; }
+  void Give(int packets) { left_ += packets; }
+
+ private:
+  const testing::Frame frame_ = testing::tcp_frame({.src_port = 7}, 5);
+  std::atomic<int> left_;
+};
+
+// One that takes nothing for a while of an answer of megabytes holds nobody up: packets become rows, others are
+// answered, and in the end it has every row of its snapshot.
+TEST_F(NodeServiceTest, ASlowClientOfAHugeAnswer) {
+  constexpr int kRows = 60'000;
+  EndlessSource source(kRows);
+  std::atomic<bool> stop{false};
+  std::thread capture([&] { node_->Run(&source, &stop); });
+  const auto await = [&](uint64_t rows) {
+    for (int i = 0; i < 3000 && Describe().counters().rows() < rows; ++i) usleep(10'000);
+    return Describe().counters().rows();
+  };
+  EXPECT_EQ(await(kRows), kRows);
+  grpc::ClientContext context;
+  const auto slow = stub_->Query(&context, Ask(""));
+  v1::RowBatch batch;
+  ASSERT_TRUE(slow->Read(&batch));
+  uint64_t bytes = batch.rows().size();
+  source.Give(1000);
+  EXPECT_EQ(await(kRows + 1000), kRows + 1000);
+  auto few = Ask("");
+  few.set_limit(5);
+  EXPECT_EQ(CountRows(few), 5u);
+  while (slow->Read(&batch)) bytes += batch.rows().size();
+  EXPECT_TRUE(slow->Finish().ok());
+  EXPECT_EQ(bytes / node_->layout().row_bytes(), kRows);
+  stop = true;
+  capture.join();
+}
+
+// A deadline that is over before the answer is: an error, and the node goes on.
+TEST_F(NodeServiceTest, ADeadlineThatIsOver) {
+  Capture();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() - std::chrono::seconds(1));
+  const auto reader = stub_->Query(&context, Ask(""));
+  v1::RowBatch batch;
+  while (reader->Read(&batch)) {
+  }
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_GT(CountRows(Ask("")), 0u);
 }
 
 // A client that takes nothing of a huge answer and goes: the node goes on.

@@ -305,7 +305,66 @@ class DrillServiceTest {
     }
   }
 
-  /** A coordinator that was killed between freeze and unfreeze: its freeze expires by itself. */
+  /**
+   * Coordinators that are killed wherever they are leave no node frozen: neither what they froze
+   * last, for a node hears that their stream broke, nor is a snapshot taken that they spoilt.
+   */
+  @Test
+  void aCoordinatorThatIsKilledFreezesNobody() throws Exception {
+    for (int kill = 0; kill < 3; kill++) {
+      Process coordinator =
+          new ProcessBuilder(
+                  Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                  "-XX:TieredStopAtLevel=1",
+                  "-cp",
+                  System.getProperty("java.class.path"),
+                  SnapshotLoop.class.getName(),
+                  "h2=" + second.address().target())
+              .redirectError(folder.resolve("coordinator.log").toFile())
+              .start();
+      try {
+        assertThat(coordinator.inputReader().readLine()).isEqualTo("running");
+        Thread.sleep(20 + 37L * kill);
+      } finally {
+        coordinator.destroyForcibly().waitFor();
+      }
+      long before = System.nanoTime();
+      assertThat(eventually(() -> count(both, "", "h2"))).isPositive();
+      assertThat(Duration.ofNanos(System.nanoTime() - before))
+          .as("long before a freeze of 60 s would be over")
+          .isLessThan(Duration.ofSeconds(30));
+    }
+  }
+
+  private interface Question {
+    long ask() throws DrillException;
+  }
+
+  /** While another freezes, a question is to be asked again. */
+  private static long eventually(Question question) throws Exception {
+    while (true) {
+      try {
+        return question.ask();
+      } catch (DrillException e) {
+        assertThat(e.kind()).isEqualTo(Kind.BUSY);
+      }
+    }
+  }
+
+  /** A freeze of a minute ends with the stream that began it. */
+  @Test
+  void aFreezeEndsWithItsStream() throws Exception {
+    NodeClient other = new NodeClient(second.address());
+    try (other) {
+      Futures.getUnchecked(other.freeze(Duration.ofSeconds(60)));
+      assertThatThrownBy(() -> count(both, ""))
+          .isInstanceOfSatisfying(
+              DrillException.class, e -> assertThat(e.kind()).isEqualTo(Kind.BUSY));
+    }
+    assertThat(eventually(() -> count(both, ""))).isPositive();
+  }
+
+  /** A coordinator that lives and does not unfreeze: its freeze expires by itself. */
   @Test
   void aFreezeThatNobodyEndsEndsByItself() throws Exception {
     try (NodeClient other = new NodeClient(first.address())) {

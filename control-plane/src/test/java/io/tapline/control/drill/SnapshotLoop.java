@@ -1,0 +1,19 @@
+package io.tapline.control.drill;
+
+import java.util.List;
+
+/** A coordinator of its own process: takes snapshots of a node until it is killed. */
+final class SnapshotLoop {
+  private SnapshotLoop() {}
+
+  public static void main(String[] arguments) throws Exception {
+    try (DrillService drill = new DrillService(List.of(NodeAddress.parse(arguments[0])))) {
+      DrillRequest nothing = new DrillRequest("bytes == 0", 0, 0, 1, List.of());
+      drill.snapshotOf(nothing);
+      System.out.println("running");
+      while (true) {
+        drill.snapshotOf(nothing);
+      }
+    }
+  }
+}
