@@ -14,13 +14,14 @@ import picocli.CommandLine.Option;
 /** {@code tapline nodes}. */
 @Command(
     name = "nodes",
-    description = "Lists the hosts' MultiLog nodes that the server knows: health, rows, losses.")
+    description =
+        "Lists what the server knows on hosts: agents and MultiLog nodes, health, losses.")
 final class NodesCommand implements Callable<Integer> {
   private final Console console;
 
   @Mixin private ServerOption server;
 
-  @Option(names = "--json", description = "Print a JSON line per node.")
+  @Option(names = "--json", description = "Print a JSON line per agent and per node.")
   private boolean json;
 
   NodesCommand(Console console) {
@@ -29,15 +30,66 @@ final class NodesCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    JsonNode nodes = server.client().get("/api/v1/nodes").path("nodes");
+    JsonNode known = server.client().get("/api/v1/nodes");
+    JsonNode nodes = known.path("nodes");
+    JsonNode agents = known.path("agents");
     if (json) {
+      agents.forEach(agent -> console.line(agent.toString()));
       nodes.forEach(node -> console.line(node.toString()));
-    } else if (nodes.isEmpty()) {
-      console.line("no nodes; the server takes them with --multilog NAME=HOST:PORT");
+    } else if (nodes.isEmpty() && agents.isEmpty()) {
+      console.line(
+          "no hosts; the server takes agents with --agents HOST:PORT,"
+              + " MultiLog nodes with --multilog NAME=HOST:PORT");
     } else {
-      console.print(table(nodes, console.columns()).render(""));
+      print(agents, nodes);
     }
     return 0;
+  }
+
+  private void print(JsonNode agents, JsonNode nodes) {
+    if (!agents.isEmpty()) {
+      console.print(agentTable(agents, console.columns()).render(""));
+    }
+    if (!nodes.isEmpty()) {
+      console.print(table(nodes, console.columns()).render(""));
+    }
+  }
+
+  private static TextTable agentTable(JsonNode agents, int columns) {
+    TextTable table =
+        new TextTable(
+            List.of(
+                new Column("agent", Kind.NAME),
+                new Column("state", Kind.NAME),
+                new Column("interface", Kind.NAME),
+                new Column("load", Kind.NUMBER),
+                new Column("clock", Kind.NUMBER),
+                new Column("queries", Kind.TEXT)),
+            columns);
+    for (JsonNode agent : agents) {
+      List<String> queries = new ArrayList<>();
+      agent.path("queries").forEach(query -> queries.add(query.asText()));
+      table.add(
+          List.of(
+              agent.path("agent").asText(),
+              agent.path("state").asText(),
+              agent.path("interface").asText(),
+              String.format(Locale.ROOT, "%.2f", agent.path("load").asDouble()),
+              clock(agent),
+              String.join(", ", queries)));
+    }
+    return table;
+  }
+
+  /** How far the host's clock is ahead, and how well that is known. */
+  private static String clock(JsonNode agent) {
+    return agent.has("clock_offset_ns")
+        ? String.format(
+            Locale.ROOT,
+            "%+.3f ±%.3f ms",
+            agent.path("clock_offset_ns").asDouble() / 1e6,
+            agent.path("clock_error_ns").asDouble() / 1e6)
+        : "";
   }
 
   private static TextTable table(JsonNode nodes, int columns) {

@@ -2,11 +2,16 @@ package io.tapline.control.cli;
 
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
+import io.tapline.control.PipelineException;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.NodeAddress;
 import io.tapline.control.query.Source;
+import io.tapline.control.registry.AgentRegistry;
+import io.tapline.control.registry.RegistryOptions;
 import io.tapline.control.rest.RestOptions;
 import io.tapline.control.rest.RestServer;
+import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,7 +29,7 @@ import picocli.CommandLine.Option;
     description = "Serves the REST interface on loopback and runs the queries that are submitted.",
     footer = {
       "",
-      "Each query reads the capture from its beginning, or the interface from now on. Without either,",
+      "Each query reads the capture from its beginning, or the interface or hosts from now on. Without,",
       "queries can be explained but not submitted. Ends in order on SIGTERM or Ctrl-C."
     })
 final class ServerCommand implements Callable<Integer> {
@@ -49,12 +54,29 @@ final class ServerCommand implements Callable<Integer> {
         description = "Capture files, merged by the times of their packets.")
     private List<Path> files = new ArrayList<>();
 
-    Source source() {
+    @Option(
+        names = "--agents",
+        paramLabel = "HOST:PORT",
+        description =
+            "Where the hosts' agents (tapline-agent) come for leases: their monitors watch.")
+    private String agents;
+
+    /** What is looked at where there is nothing to start. */
+    void check() {
       if (networkInterface != null) {
         NetworkInterfaces.check(networkInterface);
+      } else if (agents == null) {
+        Captures.check(files);
+      }
+    }
+
+    Source source(AgentRegistry registry) {
+      if (registry != null) {
+        return Source.hosts(registry);
+      }
+      if (networkInterface != null) {
         return Source.networkInterface(networkInterface);
       }
-      Captures.check(files);
       return Source.files(files, Speed.MAX.toString());
     }
   }
@@ -94,7 +116,9 @@ final class ServerCommand implements Callable<Integer> {
       throw new UsageException("--port " + port + ": a port is a number from 0 to " + HIGHEST_PORT);
     }
     LoopbackPort.requireFree(port);
-    Source source = packets == null ? null : packets.source();
+    if (packets != null) {
+      packets.check();
+    }
     Inventory inventory = Installation.inventory(inventoryFile);
     Optional<Network> network = Installation.network(inventoryFile, inventory);
     CountDownLatch stop = new CountDownLatch(1);
@@ -102,8 +126,13 @@ final class ServerCommand implements Callable<Integer> {
         PipelineSession session =
             PipelineSession.start(
                 console, plugins.installation(), inventory, network, services, List.of());
+        AgentRegistry registry = registry(session);
         RestServer server =
-            RestServer.start(session.queries(), source, drill, RestOptions.loopback(port))) {
+            RestServer.start(
+                session.queries(),
+                packets == null ? null : packets.source(registry),
+                drill,
+                RestOptions.loopback(port))) {
       StopSignals.handle(stop::countDown);
       session.failure().thenRun(stop::countDown);
       console.line("listening on http://127.0.0.1:" + server.port());
@@ -115,6 +144,28 @@ final class ServerCommand implements Callable<Integer> {
       console.hint("stopping");
     }
     return 0;
+  }
+
+  /** Null if no agents are taken. */
+  private AgentRegistry registry(PipelineSession session) throws PipelineException {
+    if (packets == null || packets.agents == null) {
+      return null;
+    }
+    int colon = packets.agents.lastIndexOf(':');
+    try {
+      InetSocketAddress address =
+          new InetSocketAddress(
+              packets.agents.substring(0, Math.max(0, colon)),
+              Integer.parseInt(packets.agents.substring(colon + 1)));
+      return AgentRegistry.start(RegistryOptions.usual(address, session.queries().brokers()));
+    } catch (IllegalArgumentException e) {
+      throw new UsageException("--agents " + packets.agents + ": give HOST:PORT");
+    } catch (IOException e) {
+      throw new PipelineException(
+          PipelineException.Kind.USER,
+          "--agents " + packets.agents + ": can't be listened on: " + e.getMessage(),
+          e);
+    }
   }
 
   private DrillService drill(Inventory inventory) {

@@ -10,9 +10,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The monitor processes of queries: one for each query on capture files, one for all on an
- * interface. The latter is started with the first query and stays until {@link #close}; if it
- * fails, the next query gets a new one. Thread-safe.
+ * The monitors of queries: a process for each query on capture files, one for all on an interface,
+ * and on hosts those of their agents. The process on an interface is started with the first query
+ * and stays until {@link #close}; if it fails, the next query gets a new one. Thread-safe.
  */
 final class Monitors implements AutoCloseable {
   private final Backend backend;
@@ -32,6 +32,9 @@ final class Monitors implements AutoCloseable {
    */
   QueryMonitor start(Plan plan, Source source, ProgressListener progress, Runnable onReady)
       throws IOException {
+    if (source.hosts().isPresent()) {
+      return RemoteMonitors.start(source.hosts().get(), plan, onReady);
+    }
     if (source.live()) {
       return sharedOn(source, plan.getMonitors(0).getId()).add(plan, onReady);
     }

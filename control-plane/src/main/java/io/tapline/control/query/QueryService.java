@@ -136,10 +136,10 @@ public final class QueryService implements AutoCloseable {
   public String submit(String text, Source source, ProgressListener progress)
       throws QueryRejected, TooManyQueries {
     CompileResult compiled = compile(text);
-    Plan plan = compiled.plan().orElse(null);
-    if (plan == null) {
+    if (compiled.plan().isEmpty()) {
       throw new QueryRejected(text, compiled.errors());
     }
+    Plan plan = RemoteMonitors.placed(compiled.plan().get(), source);
     QueryPlacements.Outcome outcome = placements.add(plan.getQuery(), plan.getMatch());
     QueryInfo query =
         new QueryInfo(
@@ -304,6 +304,11 @@ public final class QueryService implements AutoCloseable {
   /** Counters over the whole query, as completeness is written. */
   public JsonNode totals(String id) {
     return store.totals(id);
+  }
+
+  /** Of Kafka: where monitors send tuples. */
+  public String brokers() {
+    return backend.endpoints().brokers();
   }
 
   /** Queries under way. */

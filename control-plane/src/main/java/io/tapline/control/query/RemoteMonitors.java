@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.registry.AgentRegistry;
+import io.tapline.control.registry.AgentState;
 import io.tapline.control.registry.AssignmentEvents;
 import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Monitor;
@@ -40,9 +41,31 @@ final class RemoteMonitors implements QueryMonitor {
     running.addAll(waiting);
   }
 
+  /** The plan with a monitor for each host that has an agent now; of another source as it is. */
+  static Plan placed(Plan plan, Source source) {
+    if (source.hosts().isEmpty()) {
+      return plan;
+    }
+    Plan.Builder placed = plan.toBuilder().clearMonitors();
+    for (AgentState agent : source.hosts().get().states()) {
+      if (agent.up()) {
+        placed.addMonitors(
+            Monitor.newBuilder()
+                .setId(agent.name())
+                .setHost(agent.name())
+                .setPartition(placed.getMonitorsCount()));
+      }
+    }
+    return placed.build();
+  }
+
   /** Assigns each of the plan's monitors to the agent of its host. */
   static RemoteMonitors start(AgentRegistry registry, Plan plan, Runnable onReady) {
     RemoteMonitors monitors = new RemoteMonitors(registry, plan, onReady);
+    if (plan.getMonitorsCount() == 0) {
+      monitors.end.completeExceptionally(
+          new PipelineException(Kind.RESOURCES, "no host had an agent when it was submitted"));
+    }
     for (Monitor part : plan.getMonitorsList()) {
       Plan own = plan.toBuilder().clearMonitors().addMonitors(part).build();
       registry.assign(

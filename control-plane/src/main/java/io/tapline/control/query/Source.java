@@ -1,30 +1,48 @@
 package io.tapline.control.query;
 
+import io.tapline.control.registry.AgentRegistry;
+import io.tapline.control.registry.AgentState;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What a query looks at.
  *
- * @param files capture files, merged by time; empty for an interface
- * @param networkInterface its name; empty for files
+ * @param files capture files, merged by time; empty for anything else
+ * @param networkInterface of this host; empty for anything else
  * @param speed of files: "max" or "1x", as fast as they were captured
+ * @param hosts whose agents watch; empty for anything else
  */
-public record Source(List<Path> files, String networkInterface, String speed) {
+public record Source(
+    List<Path> files, String networkInterface, String speed, Optional<AgentRegistry> hosts) {
   public Source {
     files = List.copyOf(files);
-    if (files.isEmpty() == networkInterface.isEmpty()) {
-      throw new IllegalArgumentException("a source is either files or an interface");
+    int kinds = (files.isEmpty() ? 0 : 1) + (networkInterface.isEmpty() ? 0 : 1);
+    if (kinds + (hosts.isPresent() ? 1 : 0) != 1) {
+      throw new IllegalArgumentException("a source is either files, an interface or hosts");
     }
   }
 
   public static Source files(List<Path> files, String speed) {
-    return new Source(files, "", speed);
+    return new Source(files, "", speed, Optional.empty());
   }
 
   public static Source networkInterface(String name) {
-    return new Source(List.of(), name, "max");
+    return new Source(List.of(), name, "max", Optional.empty());
+  }
+
+  public static Source hosts(AgentRegistry registry) {
+    return new Source(List.of(), "", "max", Optional.of(registry));
+  }
+
+  /** Why a query would find nobody to watch for it; empty if somebody does. */
+  public String unavailable() {
+    boolean watched = hosts.isEmpty() || hosts.get().states().stream().anyMatch(AgentState::up);
+    return watched
+        ? ""
+        : "no host's agent holds a lease: start tapline-agent --control-plane on the hosts";
   }
 
   /** Whether it goes on without end, the same for everybody who looks. */

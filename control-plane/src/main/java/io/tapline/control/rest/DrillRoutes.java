@@ -9,15 +9,13 @@ import io.tapline.control.drill.DrillException;
 import io.tapline.control.drill.DrillRequest;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.DrillService.Headers;
-import io.tapline.control.drill.DrillService.NodeState;
 import io.tapline.control.drill.DrillService.Numbers;
-import io.tapline.schema.rpc.NodeCounters;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Headers of the hosts: drill-down, and the nodes that keep them. */
+/** Headers of the hosts. */
 final class DrillRoutes {
   static final String PCAPNG = "application/x-pcapng";
   private static final long USUAL_ROWS = 1_000;
@@ -31,7 +29,7 @@ final class DrillRoutes {
   }
 
   List<Route> routes() {
-    return List.of(drillRoute(), nodesRoute());
+    return List.of(drillRoute());
   }
 
   private Route drillRoute() {
@@ -128,35 +126,5 @@ final class DrillRoutes {
       case BUSY, UNAVAILABLE ->
           Problem.of(503, "nodes-unavailable", "The nodes don't answer", e.getMessage());
     };
-  }
-
-  private Route nodesRoute() {
-    return Route.get("/api/v1/nodes", "listNodes")
-        .summary("The MultiLog nodes, what they keep and what they lost.")
-        .answers(200, "NodeList", "The nodes.")
-        .to(this::nodes);
-  }
-
-  private void nodes(Context ctx) {
-    ObjectNode json = Json.object();
-    ArrayNode nodes = json.putArray("nodes");
-    for (NodeState state : drill.states()) {
-      ObjectNode node = nodes.addObject();
-      node.put("node", state.address().name());
-      node.put("address", state.address().target());
-      node.put("state", state.description() == null ? "unreachable" : "up");
-      if (state.description() == null) {
-        node.put("error", state.error());
-        continue;
-      }
-      NodeCounters counters = state.description().getCounters();
-      node.put("packets", counters.getPackets());
-      node.put("rows", counters.getRows());
-      ObjectNode dropped = node.putObject("dropped");
-      counters.getDroppedMap().forEach(dropped::put);
-      node.put("removed", counters.getRemoved());
-      node.put("memory_bytes", counters.getMemoryBytes());
-    }
-    Json.answer(ctx, 200, json);
   }
 }

@@ -67,9 +67,12 @@ final class QueryRoutes {
 
   private void submit(Context ctx) throws QueryRejected, TooManyQueries {
     String text = RequestBody.query(ctx);
-    if (source == null) {
+    String detail =
+        source == null
+            ? "this server has no data path: start it with --interface, --pcap or --agents"
+            : source.unavailable();
+    if (!detail.isEmpty()) {
       metrics.rejected(Rejection.NO_DATA_PATH);
-      String detail = "this server has no data path: start it with --interface or --pcap";
       throw Problem.of(409, "no-data-path", "The server looks at no traffic", detail).asException();
     }
     String id = submitCounted(text);

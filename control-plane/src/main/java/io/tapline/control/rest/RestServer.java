@@ -14,6 +14,8 @@ import io.tapline.control.diagnose.DiagnosisService;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.Source;
+import io.tapline.control.registry.AgentRegistry;
+import io.tapline.control.registry.AgentState;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,10 +38,15 @@ public final class RestServer implements AutoCloseable {
     routes.addAll(new QueryRoutes(queries, source, streams, metrics).routes());
     routes.addAll(new CatalogueRoutes(queries).routes());
     routes.addAll(new DrillRoutes(drill).routes());
+    routes.addAll(new NodeRoutes(drill, () -> agents(source)).routes());
     routes.addAll(new WatchRoutes(drill.watches()).routes());
     routes.addAll(new DiagnosisRoutes(new DiagnosisService(drill)).routes());
     routes.addAll(new SystemRoutes(queries, metrics, this::document).routes());
     javalin = Javalin.create(this::configure);
+  }
+
+  private static List<AgentState> agents(Source source) {
+    return source == null ? List.of() : source.hosts().map(AgentRegistry::states).orElse(List.of());
   }
 
   /** Starts to answer requests; no host's headers can be asked for. */

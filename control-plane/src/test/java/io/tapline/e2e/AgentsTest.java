@@ -1,0 +1,190 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/**
+ * A server whose queries are watched for by agents: one at a link with a client that asks a web
+ * server all the time, one where nothing happens.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class AgentsTest {
+  private static final long SECONDS = 120;
+  private static final int SOME = 40;
+
+  private WebLink link;
+  private Server server;
+  private String registry;
+  private final List<Cli.Running> agents = new ArrayList<>();
+
+  @BeforeAll
+  void start() throws Exception {
+    link = WebLink.open();
+    registry = "127.0.0.1:" + Server.freePort();
+    server = Server.start("--agents", registry);
+  }
+
+  @AfterAll
+  void stop() throws Exception {
+    agents.forEach(Cli.Running::close);
+    if (server != null) {
+      server.close();
+    }
+    if (link != null) {
+      link.close();
+    }
+  }
+
+  private Cli.Running agent(String name, String networkInterface) throws Exception {
+    Cli.Running agent =
+        Cli.startCommand(
+            Map.of(),
+            List.of(
+                Cli.root().resolve("build/bin/tapline-agent").toString(),
+                "--name",
+                name,
+                "--interface",
+                networkInterface,
+                "--control-plane",
+                registry,
+                "--hugepages",
+                "never",
+                "--memory-mib",
+                "64",
+                "--max-connections",
+                "16384"));
+    agents.add(agent);
+    await(name + " is up", () -> "up".equals(known(name).path("state").asText()));
+    return agent;
+  }
+
+  private static void await(String what, Callable<Boolean> true_) throws Exception {
+    long deadline = System.nanoTime() + SECONDS * 1_000_000_000L;
+    while (!true_.call()) {
+      assertThat(System.nanoTime()).as(what).isLessThan(deadline);
+      Thread.sleep(200);
+    }
+  }
+
+  private JsonNode known(String agent) {
+    for (JsonNode node :
+        Cli.run("nodes", "--json", "--server", server.url()).expectSuccess().json()) {
+      if (node.path("agent").asText().equals(agent)) {
+        return node;
+      }
+    }
+    return Cli.parse("{}");
+  }
+
+  private String submit() {
+    return server.submit(
+        "PARSE http_get FROM * TO %s:%d LIMIT 1h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"
+            .formatted(link.address(), WebLink.PORT));
+  }
+
+  private JsonNode query(String id) throws Exception {
+    return Cli.parse(server.get("/api/v1/queries/" + id).body());
+  }
+
+  private List<String> urls(String id) {
+    return Cli.run("query", "results", id, "--server", server.url(), "--json")
+        .expectSuccess()
+        .json()
+        .stream()
+        .map(row -> row.path("key").path("url").asText())
+        .toList();
+  }
+
+  private static List<Long> monitors(Cli.Running agent) {
+    return agent
+        .process()
+        .children()
+        .filter(child -> child.info().command().orElse("").endsWith("tapline-monitor"))
+        .map(ProcessHandle::pid)
+        .toList();
+  }
+
+  private void awaitResult(String id, int request) throws Exception {
+    await("request " + request, () -> urls(id).contains(WebLink.url(request)));
+  }
+
+  @Test
+  void hostsWatchAndWhatDiesIsNamed() throws Exception {
+    Cli.Result refused =
+        Cli.run(
+            "query",
+            "submit",
+            "PARSE http_get FROM * TO h:80 LIMIT 1h SAMPLE *".replace("h:80", "10.0.0.1:80")
+                + " PROCESS (top-k)",
+            "--server",
+            server.url());
+    assertThat(refused.exitCode()).isEqualTo(1);
+    assertThat(refused.stderr()).contains("no host's agent holds a lease");
+
+    Cli.Running busy = agent("busy", link.networkInterface());
+    agent("idle", "lo");
+
+    String id = submit();
+    server.awaitState(id, "running");
+    int first = link.done() + 1;
+    int last = link.awaitMore(SOME) - 1;
+    awaitResult(id, last);
+    List<String> counted = urls(id);
+    assertThat(counted)
+        .containsAll(IntStream.range(first, last).mapToObj(WebLink::url).toList())
+        .doesNotHaveDuplicates();
+    assertThat(known("busy").path("queries").get(0).asText()).isEqualTo(id);
+    assertThat(Math.abs(known("busy").path("clock_offset_ns").asLong()))
+        .as("both read the same clock")
+        .isLessThanOrEqualTo(known("busy").path("clock_error_ns").asLong());
+
+    // A monitor that dies is started again, and the query goes on.
+    assertThat(monitors(busy)).hasSize(1);
+    long killed = monitors(busy).get(0);
+    ProcessHandle.of(killed).orElseThrow().destroyForcibly();
+    await("another monitor", () -> !monitors(busy).isEmpty() && monitors(busy).get(0) != killed);
+    int second = link.done() + SOME;
+    awaitAfter(id, second);
+
+    Cli.run("query", "stop", id, "--server", server.url()).expectSuccess();
+    assertThat(query(id).path("state").asText()).isEqualTo("stopped");
+    await("nothing is assigned", () -> known("busy").path("queries").isEmpty());
+
+    // An agent that dies for good ends its queries as failures that name its host.
+    String lost = submit();
+    server.awaitState(lost, "running");
+    busy.process().destroyForcibly().waitFor();
+    await("the failure", () -> query(lost).path("state").asText().equals("failed"));
+    assertThat(query(lost).path("error").asText()).contains("busy");
+    assertThat(known("busy").path("state").asText()).isEqualTo("lost");
+    await("nothing is left", () -> known("idle").path("queries").isEmpty());
+
+    agent("busy", link.networkInterface());
+    String again = submit();
+    server.awaitState(again, "running");
+    awaitResult(again, link.awaitMore(SOME) - 1);
+    Cli.run("query", "stop", again, "--server", server.url()).expectSuccess();
+  }
+
+  /** Some request from this one on. */
+  private void awaitAfter(String id, int request) throws Exception {
+    await(
+        "requests after " + request,
+        () -> {
+          List<String> shown = urls(id);
+          return IntStream.range(request, link.done())
+              .mapToObj(WebLink::url)
+              .anyMatch(shown::contains);
+        });
+  }
+}
