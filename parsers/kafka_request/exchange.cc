@@ -6,6 +6,7 @@ namespace tapline::kafka {
 namespace {
 
 constexpr uint64_t kMaxSeekBytes = 1 << 20;
+constexpr size_t kKeptEarlyBytes = 256;
 
 std::string_view message_of(std::string_view bytes, uint64_t message) {
   return bytes.substr(0, std::min<uint64_t>({message, bytes.size(), kLookedAtBytes}));
@@ -174,6 +175,7 @@ void Exchange::begin(Side side, const RequestHead& head, std::string_view bytes,
   if (!alone) {
     pairing_.keep_text(request, head.client_id);
     pairing_.keep_text(request, found.topic);
+    if (Response* early = pairing_.find_response(head.correlation_id)) read_error(request, early->early, *early);
     return;
   }
   request.first_ns = first.time_ns;
@@ -202,14 +204,21 @@ void Exchange::answer(Side side, std::string_view bytes, const Segment& first) {
   response.bytes = message_bytes(bytes);
   response.error_known = false;
   response.error = 0;
-  const Request* request = pairing_.find_request(id);
-  if (request == nullptr) return;
-  confirmed_ = true;
-  const Api& api = *request->api;
-  if (request->version > api.latest || api.response.empty()) return;
-  const bool flexible = api.is_flexible(request->version);
-  const std::string_view body = response_body(message_of(bytes, response.bytes), request->key, flexible);
-  const Findings found = follow(api.response, body, request->version, flexible);
+  response.early.clear();
+  if (const Request* request = pairing_.find_request(id)) {
+    confirmed_ = true;
+    read_error(*request, bytes, response);
+  } else {
+    response.early = bytes.substr(0, kKeptEarlyBytes);
+  }
+}
+
+void Exchange::read_error(const Request& request, std::string_view bytes, Response& response) {
+  const Api& api = *request.api;
+  if (request.version > api.latest || api.response.empty()) return;
+  const bool flexible = api.is_flexible(request.version);
+  const std::string_view body = response_body(message_of(bytes, response.bytes), request.key, flexible);
+  const Findings found = follow(api.response, body, request.version, flexible);
   response.error_known = found.error_known;
   response.error = found.error;
 }

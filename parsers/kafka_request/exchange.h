@@ -33,6 +33,7 @@ struct Response : ResponseHalf {
   uint64_t bytes = 0;
   bool error_known = false;
   int16_t error = 0;
+  std::string early = {};  // its first bytes, if its request was not read yet, which says where the error stands
 };
 
 // Reads both sides of one connection to a Kafka broker.
@@ -79,6 +80,7 @@ class Exchange {
   Unit response(Side side, std::string_view bytes, const Segment& first);
   void begin(Side side, const RequestHead& head, std::string_view bytes, const Segment& first);
   void answer(Side side, std::string_view bytes, const Segment& first);
+  static void read_error(const Request& request, std::string_view bytes, Response& response);
   Unit take(Side side, uint64_t message, size_t seen, const Segment& first);
   void close(Side side, uint64_t end, int64_t time_ns, bool complete = true);
   Unit unasked(std::string_view bytes) const;

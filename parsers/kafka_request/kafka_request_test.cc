@@ -61,6 +61,21 @@ std::vector<Frame> one_connection(const std::string& requests, const std::string
 
 // ---- messages ----
 
+TEST(KafkaRequest, ErrorOfAResponseThatCameBeforeItsRequest) {
+  std::vector<Frame> frames = Conversation()
+                                  .handshake()
+                                  .client(heartbeat(1))
+                                  .server(beat(1))
+                                  .client(produce(2, "orders"))
+                                  .server(produced(2, "orders", 6))
+                                  .client(heartbeat(3))
+                                  .server(beat(3))
+                                  .frames();
+  std::swap(frames[5], frames[6]);
+  EXPECT_EQ(parse(frames), (Lines{"Heartbeat 3 me 1  NONE ", "Produce 7 me 2 orders NOT_LEADER_OR_FOLLOWER ",
+                                  "Heartbeat 3 me 3  NONE "}));
+}
+
 TEST(KafkaRequest, PairsHoweverTheStreamIsCut) {
   const std::string requests = request(kApiVersions, 3, 1, compact("lib") + compact("1.0") + '\0', true) +
                                produce(2, "orders", 1, 2000) + heartbeat(3);

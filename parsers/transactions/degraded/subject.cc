@@ -1,9 +1,9 @@
 #include "parsers/transactions/degraded/subject.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "parsers/testing/capture_file.h"
 
@@ -17,17 +17,16 @@ constexpr size_t kBlockFrames = 8;
 // Reads a mapping, and knows which keys were not asked for.
 class Keys {
  public:
-  Keys(const YAML::Node& node, std::string where) : node_(node), where_(std::move(where)) {}
+  Keys(const nlohmann::json& node, std::string where) : node_(node), where_(std::move(where)) {}
 
   template <typename Value>
   void read(const char* key, Value* value) {
     known_.push_back(key);
-    if (node_[key]) *value = node_[key].as<Value>();
+    if (node_.contains(key)) *value = node_[key].get<Value>();
   }
 
   void expect_no_others() const {
-    for (const auto& each : node_) {
-      const auto key = each.first.as<std::string>();
+    for (const auto& [key, unused] : node_.items()) {
       if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
       std::fprintf(stderr, "%s: unknown key %s\n", where_.c_str(), key.c_str());
       std::abort();
@@ -35,12 +34,12 @@ class Keys {
   }
 
  private:
-  YAML::Node node_;
+  nlohmann::json node_;
   std::string where_;
   std::vector<std::string> known_;
 };
 
-Subject read_subject(const YAML::Node& node, const std::string& parser, const std::string& where) {
+Subject read_subject(const nlohmann::json& node, const std::string& parser, const std::string& where) {
   Subject subject;
   Keys keys(node, where);
   std::vector<uint16_t> ports;
@@ -102,8 +101,9 @@ std::vector<Subject> read_subjects() {
   std::sort(files.begin(), files.end());
   std::vector<Subject> subjects;
   for (const fs::path& file : files) {
-    const YAML::Node degraded = YAML::LoadFile(file.string())["degraded"];  // JSON is YAML
-    for (const YAML::Node& each : degraded) {
+    const nlohmann::json traffic = nlohmann::json::parse(std::ifstream(file));
+    if (!traffic.contains("degraded")) continue;
+    for (const nlohmann::json& each : traffic["degraded"]) {
       subjects.push_back(read_subject(each, file.parent_path().filename().string(), file.string()));
     }
   }
