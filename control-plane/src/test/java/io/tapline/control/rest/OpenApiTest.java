@@ -84,7 +84,7 @@ class OpenApiTest {
         "drillDown | - | {\"filter\": \"dst_port == 80\"} | 503",
         "drillDown | - | {\"filtre\": \"\"} | 400",
         "diagnose | - | {\"program\": \"loss\"} | 404",
-        "diagnose | - | {\"program\": \"path\", \"filter\": \"dst_port == 80\"} | 503",
+        "diagnose | - | {\"program\": \"path\", \"avoid\": [3]} | 503",
         "diagnose | - | {\"program\": \"horoscope\"} | 400",
         "diagnose | - | {\"program\": \"outcast\", \"to\": \"everywhere\"} | 400",
         "listNodes | - | - | 200",
