@@ -3,12 +3,19 @@ package io.tapline.control.cli;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.control.cli.TextTable.Column;
 import io.tapline.control.cli.TextTable.Kind;
+import io.tapline.control.drill.AlertBenchmark;
 import io.tapline.control.drill.DrillBenchmark;
 import io.tapline.control.drill.DrillBenchmark.Latencies;
+import io.tapline.control.drill.IngestBenchmark;
+import io.tapline.control.drill.IngestBenchmark.Round;
+import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.function.ToDoubleFunction;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -20,6 +27,12 @@ import picocli.CommandLine.Option;
 final class BenchDrillCommand implements Callable<Integer> {
   /** A flow of the bundled capture. */
   private static final String FLOW = "flow == 0xa383c50f9de647dd";
+
+  private static final int MODELLED_HOSTS = 128;
+  private static final int PAPER_NODES = 8;
+  private static final int INGEST_ROUNDS = 21;
+  private static final Duration EVERY = Duration.ofMillis(20);
+  private static final Duration ALERTS_FOR = Duration.ofSeconds(7);
 
   private final Console console;
 
@@ -45,39 +58,143 @@ final class BenchDrillCommand implements Callable<Integer> {
     this.console = console;
   }
 
+  @Option(
+      names = "--ingest",
+      description =
+          "Instead: what snapshots every 20 ms cost a node that takes packets without end on a core of its own.")
+  private boolean ingest;
+
+  @Option(
+      names = "--alerts",
+      description = "Instead: how long alerts are on their way from a node to here.")
+  private boolean alerts;
+
   @Override
   public Integer call() throws Exception {
     Path home = Path.of(System.getProperty("tapline.home"));
-    for (int count : nodes) {
-      console.hint("measuring " + count + " nodes");
-      TextTable table = table(console.columns());
-      try (DrillBenchmark benchmark =
-          new DrillBenchmark(
-              home.resolve("build/bin/tapline-multilog"),
-              home.resolve("testbed/captures/http_small.pcap.zst"),
-              count)) {
-        for (Latencies row : benchmark.measure(times, FLOW)) {
-          if (json) {
-            console.line(new ObjectMapper().writeValueAsString(row));
-          }
-          table.add(
-              List.of(
-                  row.what(),
-                  Integer.toString(row.nodes()),
-                  number(row.p50()),
-                  number(row.p90()),
-                  number(row.p99()),
-                  number(row.most()),
-                  number(row.nodeCpuMicros()),
-                  number(row.ownCpuMicros())));
-        }
-      }
-      if (!json) {
-        console.print(table.render(""));
-      }
-      console.flush();
+    Path program = home.resolve("build/bin/tapline-multilog");
+    Path capture = home.resolve("testbed/captures/http_small.pcap.zst");
+    if (ingest) {
+      measureIngest(program, capture);
+    } else if (alerts) {
+      measureAlerts(program, home.resolve("testbed/captures/tcp_small.pcap.zst"));
+    } else {
+      measureLatencies(program, capture);
     }
     return 0;
+  }
+
+  private void measureLatencies(Path program, Path capture) throws Exception {
+    List<Latencies> all = new ArrayList<>();
+    for (int count : nodes) {
+      console.hint("measuring " + count + " nodes");
+      try (DrillBenchmark benchmark = new DrillBenchmark(program, capture, count)) {
+        List<Latencies> rows = benchmark.measure(times, FLOW);
+        all.addAll(rows);
+        print(rows);
+      }
+    }
+    model(all);
+  }
+
+  private void print(List<Latencies> rows) throws IOException {
+    TextTable table = table(console.columns());
+    for (Latencies row : rows) {
+      if (json) {
+        console.line(new ObjectMapper().writeValueAsString(row));
+      }
+      table.add(
+          List.of(
+              row.what(),
+              Integer.toString(row.nodes()),
+              number(row.p50()),
+              number(row.p90()),
+              number(row.p99()),
+              number(row.most()),
+              number(row.nodeCpuMicros()),
+              number(row.ownCpuMicros())));
+    }
+    if (!json) {
+      console.print(table.render(""));
+    }
+    console.flush();
+  }
+
+  /**
+   * Hosts of their own: nodes work at once, so that what grows with their number is this program's
+   * CPU time alone, spread over its cores. The median of one node, which has its own time and the
+   * way there and back, plus that.
+   */
+  private void model(List<Latencies> all) {
+    int most = all.stream().mapToInt(Latencies::nodes).max().orElse(0);
+    for (String what : List.of("snapshot", "query")) {
+      List<Latencies> rows = all.stream().filter(row -> row.what().equals(what)).toList();
+      Latencies one = rows.get(0);
+      Latencies many = rows.get(rows.size() - 1);
+      if (json || one.nodes() != 1 || many.nodes() < 2) {
+        continue;
+      }
+      double each =
+          Math.max(0, many.ownCpuMicros() - one.ownCpuMicros()) / (many.nodes() - one.nodes());
+      for (int cores : List.of(1, 2, 24)) {
+        console.line(
+            String.format(
+                Locale.ROOT,
+                "model: %s of %d hosts of their own, coordinator with %d cores: %,.0f µs"
+                    + " (one node %,.0f µs, %.1f µs of CPU here for each more, by 1 and %d nodes)",
+                what,
+                MODELLED_HOSTS,
+                cores,
+                one.p50() + (MODELLED_HOSTS - 1) * each / cores,
+                one.p50(),
+                each,
+                most));
+      }
+    }
+  }
+
+  private void measureIngest(Path program, Path capture) throws Exception {
+    int count = nodes.size() == 1 ? nodes.get(0) : PAPER_NODES;
+    try (IngestBenchmark benchmark = new IngestBenchmark(program, capture, count)) {
+      List<Round> rounds = benchmark.measure(INGEST_ROUNDS, EVERY);
+      double byClock = median(rounds, round -> 1 - round.with() / round.without());
+      double byCpu = median(rounds, round -> 1 - round.perCpuWith() / round.perCpuWithout());
+      console.line(
+          String.format(
+              Locale.ROOT,
+              "%d nodes, a snapshot every %d ms (%.0f a second): %,.0f rows/s without, %,.0f with;"
+                  + " %.1f %% fewer by the clock, %.1f %% by the writer's CPU time (medians of %d pairs of rounds)",
+              count,
+              EVERY.toMillis(),
+              median(rounds, Round::snapshots) * 2,
+              median(rounds, Round::without),
+              median(rounds, Round::with),
+              100 * byClock,
+              100 * byCpu,
+              rounds.size()));
+    }
+  }
+
+  private static double median(List<Round> rounds, ToDoubleFunction<Round> of) {
+    return rounds.stream().mapToDouble(of).sorted().toArray()[rounds.size() / 2];
+  }
+
+  private void measureAlerts(Path program, Path capture) throws Exception {
+    try (AlertBenchmark benchmark = new AlertBenchmark(program, capture)) {
+      double[] micros = benchmark.measure(ALERTS_FOR);
+      if (micros.length == 0) {
+        throw new CommandException("no alert came");
+      }
+      console.line(
+          String.format(
+              Locale.ROOT,
+              "%d alerts, from found to here: p50 %,.0f µs, p90 %,.0f µs, p99 %,.0f µs, most %,.0f µs",
+              micros.length,
+              micros[micros.length / 2],
+              micros[micros.length * 9 / 10],
+              micros[micros.length * 99 / 100],
+              micros[micros.length - 1]));
+    }
   }
 
   private static TextTable table(int columns) {

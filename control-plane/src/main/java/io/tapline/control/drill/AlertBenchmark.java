@@ -1,0 +1,101 @@
+package io.tapline.control.drill;
+
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.StreamObserver;
+import io.tapline.schema.rpc.AggregateFunction;
+import io.tapline.schema.rpc.Definition;
+import io.tapline.schema.rpc.NodeEvent;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/**
+ * How long an alert is on its way: from the look, one each period, at which a node's trigger found
+ * it, to this process. Packets of a capture come when they are due.
+ */
+public final class AlertBenchmark implements AutoCloseable {
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  private final NodeProcesses nodes;
+  private final NodeClient node;
+  private final Queue<Double> micros = new ConcurrentLinkedQueue<>();
+
+  /** Starts a node, once another has shown this program the way. */
+  public AlertBenchmark(Path program, Path capture) throws IOException, InterruptedException {
+    nodes = new NodeProcesses(program);
+    nodes.start(List.of(), "--pcap", capture.toString());
+    try (NodeClient first = new NodeClient(nodes.addresses().get(0))) {
+      define(first);
+    }
+    nodes.start(List.of(), "--pcap", capture.toString(), "--speed", "1x");
+    node = new NodeClient(nodes.addresses().get(1));
+  }
+
+  /** Microseconds, in ascending order, of the alerts of so long a time. */
+  public double[] measure(Duration duration) throws InterruptedException {
+    define(node);
+    node.attach(
+        1000,
+        new StreamObserver<>() {
+          @Override
+          public void onNext(NodeEvent event) {
+            if (event.hasAlert()) {
+              Instant now = Instant.now();
+              long ns = now.getEpochSecond() * 1_000_000_000 + now.getNano();
+              micros.add((ns - event.getAlert().getFoundNs()) / 1e3);
+            }
+          }
+
+          @Override
+          public void onError(Throwable error) {
+            // Fewer alerts are counted.
+          }
+
+          @Override
+          public void onCompleted() {
+            // As above.
+          }
+        });
+    Thread.sleep(duration.toMillis());
+    double[] sorted = micros.stream().mapToDouble(Double::doubleValue).toArray();
+    Arrays.sort(sorted);
+    return sorted;
+  }
+
+  /** An alert for each millisecond in which there was a packet. */
+  private static void define(NodeClient node) throws InterruptedException {
+    Definition.StoredAggregate packets =
+        Definition.StoredAggregate.newBuilder()
+            .setName("packets")
+            .setFunction(AggregateFunction.newBuilder().setFunction("COUNT"))
+            .build();
+    Definition.Trigger any =
+        Definition.Trigger.newBuilder()
+            .setName("any")
+            .setAggregate("packets")
+            .setCondition("COUNT > 0")
+            .build();
+    // Until the node is up.
+    while (true) {
+      try {
+        Snapshots.result(
+            node.define(Definition.newBuilder().setAggregate(packets).build(), PATIENCE));
+        break;
+      } catch (StatusRuntimeException e) {
+        Thread.sleep(20);
+      }
+    }
+    Snapshots.result(node.define(Definition.newBuilder().setTrigger(any).build(), PATIENCE));
+  }
+
+  @Override
+  public void close() {
+    node.close();
+    nodes.close();
+  }
+}

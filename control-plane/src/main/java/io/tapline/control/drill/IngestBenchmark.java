@@ -1,0 +1,120 @@
+package io.tapline.control.drill;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What snapshots cost a node that takes as many packets as it can: by turns none are taken and one
+ * every so often, over several nodes of this host, of which the first reads packets without end,
+ * alone on a core.
+ */
+public final class IngestBenchmark implements AutoCloseable {
+  private static final Duration ROUND = Duration.ofMillis(500);
+  private static final int FRAMES = 256;
+  private static final int FRAME_BYTES = 64;
+
+  private final NodeProcesses nodes;
+  private final Process writer;
+  private final DrillService all;
+  private final DrillService first;
+
+  /** Starts them and waits for their packets; this process leaves the writer's core. */
+  public IngestBenchmark(Path program, Path capture, int count)
+      throws IOException, InterruptedException {
+    nodes = new NodeProcesses(program);
+    Path packets = nodes.folder().resolve("packets.pcap");
+    Files.write(packets, packets());
+    new ProcessBuilder("taskset", "-acp", "1", Long.toString(ProcessHandle.current().pid()))
+        .start()
+        .waitFor();
+    String device = "net_pcap0,rx_pcap=" + packets + ",infinite_rx=1";
+    writer = nodes.start(List.of("taskset", "-c", "0"), "--vdev", device, "--hugepages", "never");
+    for (int i = 1; i < count; i++) {
+      nodes.start(List.of("taskset", "-c", "1"), "--pcap", capture.toString());
+    }
+    all = new DrillService(nodes.addresses());
+    first = new DrillService(nodes.addresses().subList(0, 1));
+    nodes.awaitRows(all);
+  }
+
+  /**
+   * A round of each.
+   *
+   * @param without rows a second of the writer's clock, without snapshots
+   * @param with the same with them
+   * @param perCpuWithout rows a second of the writer's CPU time, which other programs take nothing
+   *     of
+   */
+  public record Round(
+      double without, double with, double perCpuWithout, double perCpuWith, int snapshots) {}
+
+  /** So many rounds. */
+  public List<Round> measure(int rounds, Duration every)
+      throws DrillException, IOException, InterruptedException {
+    List<Round> measured = new ArrayList<>();
+    round(every, true);
+    for (int i = 0; i < rounds; i++) {
+      Rate without = round(every, false);
+      Rate with = round(every, true);
+      measured.add(
+          new Round(
+              without.perSecond, with.perSecond, without.perCpu, with.perCpu, with.snapshots));
+    }
+    return measured;
+  }
+
+  private record Rate(double perSecond, double perCpu, int snapshots) {}
+
+  private Rate round(Duration every, boolean snapshots)
+      throws DrillException, IOException, InterruptedException {
+    DrillRequest nothing = new DrillRequest("", 0, 0, 1, List.of());
+    String pid = Long.toString(writer.pid());
+    double cpu = NodeProcesses.cpuSeconds(pid);
+    long rows = NodeProcesses.rows(first.states().get(0));
+    long begin = System.nanoTime();
+    int taken = 0;
+    for (long next = begin; next < begin + ROUND.toNanos(); next += every.toNanos()) {
+      if (snapshots) {
+        all.snapshotOf(nothing);
+        taken++;
+      }
+      Thread.sleep(Math.max(0, (next + every.toNanos() - System.nanoTime()) / 1_000_000));
+    }
+    double seconds = (System.nanoTime() - begin) / 1e9;
+    long more = NodeProcesses.rows(first.states().get(0)) - rows;
+    return new Rate(more / seconds, more / (NodeProcesses.cpuSeconds(pid) - cpu), taken);
+  }
+
+  /** A capture of TCP segments of many flows. */
+  private static byte[] packets() {
+    ByteBuffer file =
+        ByteBuffer.allocate(24 + FRAMES * (16 + FRAME_BYTES)).order(ByteOrder.LITTLE_ENDIAN);
+    file.putInt(0xa1b2c3d4).putShort((short) 2).putShort((short) 4).putLong(0);
+    file.putInt(65_535).putInt(1);
+    for (int i = 0; i < FRAMES; i++) {
+      file.putInt(1).putInt(i).putInt(FRAME_BYTES).putInt(FRAME_BYTES);
+      ByteBuffer frame = ByteBuffer.allocate(FRAME_BYTES);
+      frame.position(12);
+      frame.putShort((short) 0x0800).put((byte) 0x45).put((byte) 0);
+      frame.putShort((short) (FRAME_BYTES - 14)).putInt(i << 16).put((byte) 64).put((byte) 6);
+      frame.putShort((short) 0).putInt(0x0a000001 + i).putInt(0x0a010001);
+      frame.putShort((short) (1024 + i)).putShort((short) 80).putLong(0);
+      frame.putShort((short) 0x5010);
+      file.put(frame.array());
+    }
+    return file.array();
+  }
+
+  @Override
+  public void close() {
+    all.close();
+    first.close();
+    nodes.close();
+  }
+}

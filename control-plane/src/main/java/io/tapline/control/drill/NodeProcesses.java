@@ -1,0 +1,118 @@
+package io.tapline.control.drill;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/** MultiLog nodes as processes of this host, with their sockets in a folder that goes with them. */
+final class NodeProcesses implements AutoCloseable {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  /** /proc/PID/stat counts CPU time in these. */
+  private static final double TICKS_PER_SECOND = 100;
+
+  private final Path program;
+  private final Path folder;
+  private final List<Process> processes = new ArrayList<>();
+  private final List<NodeAddress> addresses = new ArrayList<>();
+
+  NodeProcesses(Path program) throws IOException {
+    this.program = program;
+    this.folder = Files.createTempDirectory("tapline-bench-");
+  }
+
+  Path folder() {
+    return folder;
+  }
+
+  List<NodeAddress> addresses() {
+    return addresses;
+  }
+
+  int size() {
+    return processes.size();
+  }
+
+  /**
+   * Starts one more, h0, h1, ….
+   *
+   * @param before words before the program's name, such as those of taskset
+   */
+  Process start(List<String> before, String... settings) throws IOException {
+    String name = "h" + processes.size();
+    NodeAddress address = new NodeAddress(name, "unix:" + folder.resolve(name));
+    List<String> command = new ArrayList<>(before);
+    command.addAll(List.of(program.toString(), "--node", name, "--listen", address.target()));
+    command.addAll(List.of("--writers", "1", "--memory-mib", "64"));
+    command.addAll(List.of(settings));
+    Path log = folder.resolve(name + ".log");
+    Process process = new ProcessBuilder(command).redirectError(log.toFile()).start();
+    processes.add(process);
+    addresses.add(address);
+    return process;
+  }
+
+  /**
+   * Waits until each has rows.
+   *
+   * @throws IOException if they have none in time, with what they say
+   */
+  void awaitRows(DrillService drill) throws IOException, InterruptedException {
+    Instant end = Instant.now().plus(PATIENCE);
+    while (!drill.states().stream().allMatch(state -> rows(state) > 0)) {
+      if (Instant.now().isAfter(end)) {
+        throw new IOException(
+            "the nodes did not come up: " + Files.readString(folder.resolve("h0.log")));
+      }
+      Thread.sleep(50);
+    }
+  }
+
+  static long rows(DrillService.NodeState state) {
+    return state.description() == null ? 0 : state.description().getCounters().getRows();
+  }
+
+  double cpuSeconds() throws IOException {
+    double sum = 0;
+    for (Process process : processes) {
+      sum += cpuSeconds(Long.toString(process.pid()));
+    }
+    return sum;
+  }
+
+  static double cpuSeconds(String process) throws IOException {
+    String stat = Files.readString(Path.of("/proc", process, "stat"));
+    String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+    return (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) / TICKS_PER_SECOND;
+  }
+
+  @Override
+  public void close() {
+    processes.forEach(Process::destroy);
+    for (Process process : processes) {
+      try {
+        if (!process.waitFor(10, TimeUnit.SECONDS)) {
+          process.destroyForcibly();
+        }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        process.destroyForcibly();
+      }
+    }
+    try (Stream<Path> files = Files.list(folder)) {
+      for (Path file : files.toList()) {
+        Files.delete(file);
+      }
+      Files.delete(folder);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}
