@@ -81,6 +81,7 @@ class Exchange {
   static constexpr size_t kMaxUnitBytes = kHeadBytes + kMaxNameBytes + kMaxStatementBytes + 1;
   // A message that nothing else looks like proves the protocol, and so do this many others.
   static constexpr uint8_t kProof = 3;
+  static constexpr char kTlsHandshake = 0x16;  // the first byte of its record
 
   bool is_client(Side side) const { return client_ == side; }
   bool is_server(Side side) const { return client_ >= 0 && client_ != side; }

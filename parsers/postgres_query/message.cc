@@ -14,8 +14,6 @@ constexpr uint64_t kMaxErrorBytes = 1024;
 
 const uint8_t* data_of(std::string_view bytes) { return reinterpret_cast<const uint8_t*>(bytes.data()); }
 
-bool is_in(char type, std::string_view types) { return types.find(type) != std::string_view::npos; }
-
 // Lengths as they stand in messages: without the type.
 bool client_length_fits(char type, uint64_t length) {
   if (is_in(type, "SHXc")) return length == 4;

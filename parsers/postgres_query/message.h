@@ -11,6 +11,8 @@ inline constexpr uint64_t kMaxStatementBytes = 32 << 10;
 // Longer names of statements and portals are not told apart; the server itself cuts most names at 63.
 inline constexpr uint64_t kMaxNameBytes = 256;
 
+inline bool is_in(char type, std::string_view types) { return types.find(type) != std::string_view::npos; }
+
 // Every message but the client's first:   | type (1) | length (4), its own 4 bytes too, not the type's | … |
 inline constexpr uint64_t kHeadBytes = 5;
 

@@ -1,0 +1,279 @@
+// Captures as mirrors deliver them: one direction, the middle, segments lost, late, repeated and cut.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "parsers/http_get/dialogues.h"
+
+namespace tapline::http_test {
+namespace {
+
+TEST(HttpGet, OneWayCaptures) {
+  std::vector<Frame> requests, responses;
+  Conversation conversation;
+  conversation.handshake().client(kGet).server(kOk).client(kGet).server(kOk).close();
+  for (const Frame& frame : conversation.frames()) (frame.bytes[14 + 15] == 1 ? requests : responses).push_back(frame);
+  const std::string request = "GET h /a 0 " + size(kGet) + " 0 request";
+  const std::string response = "   200 0 " + size(kOk) + " response";
+  EXPECT_EQ(parse(requests), (Lines{request, request}));
+  EXPECT_EQ(parse(responses), (Lines{response, response}));
+}
+
+TEST(HttpGet, JoinsInMidStream) {
+  Conversation conversation;
+  conversation.handshake().client(kGet).server_cut(kOk, 20).client(kGet).server(kOk).client(kGet).server(kOk).close();
+  std::vector<Frame> frames = conversation.frames();
+  frames.erase(frames.begin(), frames.begin() + 5);  // the first response's tail remains
+  EXPECT_EQ(parse(frames), (Lines{whole("GET h /a 200", kGet, kOk), whole("GET h /a 200", kGet, kOk)}));
+}
+
+// Three transactions; frames: 3 handshake, then request and response alternating from index 3.
+std::vector<Frame> three_with_lost(std::vector<size_t> lost, size_t response_cut = 1000) {
+  Conversation conversation;
+  conversation.handshake();
+  for (const char* url : {"/1", "/2", "/3"}) {
+    conversation.client("GET " + std::string(url) + " HTTP/1.1\r\nHost: h\r\n\r\n").server_cut(kOk, response_cut);
+  }
+  conversation.client_ack().close();
+  std::vector<Frame> frames = conversation.frames();
+  for (auto index = lost.rbegin(); index != lost.rend(); ++index) {
+    frames.erase(frames.begin() + static_cast<ptrdiff_t>(*index));
+  }
+  return frames;
+}
+
+TEST(HttpGet, LostRequestLeavesItsResponseSingle) {
+  const std::string whole_1 = whole("GET h /1 200", kGet, kOk), whole_3 = whole("GET h /3 200", kGet, kOk);
+  EXPECT_EQ(parse(three_with_lost({5})), (Lines{whole_1, "   200 0 " + size(kOk) + " response", whole_3}));
+}
+
+TEST(HttpGet, LostResponseLeavesItsRequestSingle) {
+  Lines lines = parse(three_with_lost({6}));
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0], whole("GET h /1 200", kGet, kOk));
+  EXPECT_EQ(lines[1], "GET h /2 0 " + size(kGet) + " 0 request");
+  EXPECT_EQ(lines[2], whole("GET h /3 200", kGet, kOk));
+}
+
+TEST(HttpGet, GapInsideABodyOfKnownLengthIsSteppedOver) {
+  // Responses in three segments of 15 bytes; the second one's last 5 bytes are of the body, the third is its middle.
+  std::string big = "HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n" + std::string(3000, 'x');
+  Conversation conversation;
+  conversation.handshake().client(kGet).server_cut(big, 1000).client(kGet).server(kOk).close();
+  conversation.frames().erase(conversation.frames().begin() + 5);
+  Harness run({"http_get"});
+  run.all(conversation.frames());
+  EXPECT_EQ(run.lines(kWhat), (Lines{whole("GET h /a 200", kGet, big), whole("GET h /a 200", kGet, kOk)}));
+  EXPECT_EQ(run.lost(LossReason::kGap), 1000u);
+}
+
+TEST(HttpGet, NeverPairsWrongWhicheverFrameIsLost) {
+  for (size_t response_cut : {1000u, 20u}) {
+    const size_t frames = three_with_lost({}, response_cut).size();
+    for (size_t first = 0; first < frames; ++first) {
+      for (size_t second = first + 1; second < frames; ++second) {
+        Harness run({"http_get"});
+        // Responses carry no number of their own, so a pair is right if its times are: each takes 1 ms to the first
+        // byte.
+        run.all(three_with_lost({first, second}, response_cut));
+        for (const testing::Tuple& tuple : run.tuples()) {
+          if (!tuple["partial"].empty()) continue;
+          EXPECT_EQ(tuple["first_byte_ns"], "1000000") << first << " and " << second << " lost";
+        }
+      }
+    }
+  }
+}
+
+// Transactions that each say which they are, in segments of at most `cut` bytes, and whose each frame is.
+std::vector<Frame> told_apart(size_t transactions, size_t cut, std::vector<size_t>* transaction_of) {
+  Conversation conversation;
+  conversation.handshake();
+  transaction_of->assign(3, 0);
+  for (size_t number = 1; number <= transactions; ++number) {
+    conversation.client_cut("GET /" + std::to_string(number) + " HTTP/1.1\r\nHost: h\r\n\r\n", cut);
+    conversation.server_cut("HTTP/1.1 " + std::to_string(200 + number) + " OK\r\nContent-Length: 5\r\n\r\nhello", cut);
+    transaction_of->resize(conversation.frames().size(), number);
+  }
+  conversation.client_ack().close();
+  transaction_of->resize(conversation.frames().size(), 0);
+  return conversation.frames();
+}
+
+std::vector<Frame> three_told_apart(size_t cut, std::vector<size_t>* transaction_of) {
+  return told_apart(3, cut, transaction_of);
+}
+
+// While a lost request is waited for, responses wait too, and one of those to come may be lost as well.
+TEST(HttpGet, NeverPairsWrongWhicheverThreeFramesAreLost) {
+  std::vector<size_t> transaction_of;
+  const std::vector<Frame> frames = told_apart(11, 1000, &transaction_of);
+  for (size_t first = 0; first < frames.size(); ++first) {
+    for (size_t second = first + 1; second < frames.size(); ++second) {
+      for (size_t third = second; third < frames.size(); ++third) {
+        std::vector<Frame> left;
+        for (size_t i = 0; i < frames.size(); ++i) {
+          if (i != first && i != second && i != third) left.push_back(frames[i]);
+        }
+        Harness run({"http_get"});
+        run.all(left);
+        size_t whole_ones = 0;
+        for (const testing::Tuple& tuple : run.tuples()) {
+          if (!tuple["partial"].empty()) continue;
+          ++whole_ones;
+          ASSERT_EQ(std::stoi(tuple["status"]), 200 + std::stoi(tuple["url"].substr(1)))
+              << first << ", " << second << " and " << third << " lost";
+        }
+        EXPECT_GE(whole_ones, 7u) << first << ", " << second << " and " << third << " lost";
+      }
+    }
+  }
+}
+
+TEST(HttpGet, ALostSegmentCostsItsOwnTransactionOnly) {
+  for (const size_t cut : {1000u, 20u, 7u, 1u}) {
+    std::vector<size_t> transaction_of;
+    const std::vector<Frame> frames = three_told_apart(cut, &transaction_of);
+    for (size_t lost = 0; lost < frames.size(); ++lost) {
+      std::vector<Frame> left = frames;
+      left.erase(left.begin() + static_cast<ptrdiff_t>(lost));
+      Harness run({"http_get"});
+      run.all(left);
+      std::vector<size_t> whole_ones;
+      for (const testing::Tuple& tuple : run.tuples()) {
+        if (!tuple["partial"].empty()) continue;
+        whole_ones.push_back(static_cast<size_t>(tuple["url"].at(1) - '0'));
+        EXPECT_EQ(tuple["status"], "20" + tuple["url"].substr(1)) << "frame " << lost << " lost, cut at " << cut;
+      }
+      for (size_t number = 1; number <= 3; ++number) {
+        const auto times = std::count(whole_ones.begin(), whole_ones.end(), number);
+        EXPECT_LE(times, 1);
+        if (number != transaction_of[lost]) {
+          EXPECT_EQ(times, 1) << number << ", frame " << lost << " lost, cut at " << cut;
+        }
+      }
+    }
+  }
+}
+
+TEST(HttpGet, ARepeatedSegmentChangesNothing) {
+  for (const size_t cut : {1000u, 20u, 7u}) {
+    std::vector<size_t> transaction_of;
+    const std::vector<Frame> frames = three_told_apart(cut, &transaction_of);
+    const Lines expected = parse(frames);
+    ASSERT_EQ(expected.size(), 3u);
+    for (size_t repeated = 0; repeated < frames.size(); ++repeated) {
+      for (size_t later = repeated; later < std::min(frames.size(), repeated + 6); ++later) {
+        std::vector<Frame> more = frames;
+        more.insert(more.begin() + static_cast<ptrdiff_t>(later + 1), frames[repeated]);
+        EXPECT_EQ(parse(more), expected) << repeated << " again after " << later << ", cut at " << cut;
+      }
+    }
+  }
+}
+
+TEST(HttpGet, SwappedSegmentsChangeNothing) {
+  std::vector<size_t> transaction_of;
+  const std::vector<Frame> frames = three_told_apart(7, &transaction_of);
+  const Lines expected = parse(frames);
+  for (size_t first = 3; first < frames.size(); ++first) {
+    for (size_t second = first + 1; second < std::min(frames.size(), first + 5); ++second) {
+      std::vector<Frame> swapped = frames;
+      std::swap(swapped[first], swapped[second]);
+      EXPECT_EQ(parse(swapped), expected) << first << " and " << second;
+    }
+  }
+}
+
+// http_get, loaded when each connection already had `skipped` pieces of payload.
+class LateParser final : public StreamParser {
+ public:
+  explicit LateParser(size_t skipped) : skipped_(skipped) {}
+  const Schema& schema() const override { return parser_->schema(); }
+  Needs needs() const override { return parser_->needs(); }
+  StreamVerdict on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment,
+                        Emitter& out) override {
+    if (skipped_ > 0) {
+      --skipped_;
+      return StreamVerdict::kContinue;
+    }
+    return streams().on_data(connection, side, bytes, segment, out);
+  }
+  StreamVerdict on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment,
+                       Emitter& out) override {
+    return streams().on_gap(connection, side, bytes, segment, out);
+  }
+  void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns, Emitter& out) override {
+    streams().on_stream_end(connection, side, end, time_ns, out);
+  }
+  void on_end(Connection& connection, uint64_t queries, Emitter& out) override {
+    parser_->on_end(connection, queries, out);
+  }
+  void on_release(Connection& connection) override { parser_->on_release(connection); }
+
+ private:
+  StreamParser& streams() { return static_cast<StreamParser&>(*parser_); }
+  size_t skipped_;
+  std::unique_ptr<Parser> parser_ = std::move(testing::make_parsers({"http_get"})[0]);
+};
+
+TEST(HttpGet, ConnectionsInProgressAreJoinedInMidStream) {
+  for (const size_t cut : {1000u, 20u, 7u}) {
+    std::vector<size_t> transaction_of;
+    const std::vector<Frame> frames = three_told_apart(cut, &transaction_of);
+    for (size_t skipped = 1; skipped < frames.size() - 7; ++skipped) {
+      std::vector<std::unique_ptr<Parser>> parsers;
+      parsers.push_back(std::make_unique<LateParser>(skipped));
+      Harness run(std::move(parsers));
+      run.all(frames);
+      std::vector<std::string> whole_ones, expected;
+      for (const testing::Tuple& tuple : run.tuples()) {
+        if (!tuple["partial"].empty()) continue;
+        whole_ones.push_back(tuple["url"]);
+        EXPECT_EQ(tuple["status"], "20" + tuple["url"].substr(1)) << skipped << " skipped, cut at " << cut;
+      }
+      for (size_t number = transaction_of[3 + skipped - 1] + 1; number <= 3; ++number) {
+        expected.push_back("/" + std::to_string(number));
+      }
+      // The one that was going on may be whole: then its last skipped byte ended the one before.
+      if (whole_ones.size() > expected.size()) whole_ones.erase(whole_ones.begin());
+      EXPECT_EQ(whole_ones, expected) << skipped << " skipped, cut at " << cut;
+    }
+  }
+}
+
+TEST(HttpGet, FramesAFewPlacesLateChangeNothing) {
+  const std::vector<Frame> frames = three_with_lost({}, 20);
+  Lines expected = {whole("GET h /1 200", kGet, kOk), whole("GET h /2 200", kGet, kOk),
+                    whole("GET h /3 200", kGet, kOk)};
+  for (size_t late = 3; late < frames.size(); ++late) {
+    for (size_t places = 1; places <= 3 && late + places < frames.size(); ++places) {
+      std::vector<Frame> moved = frames;
+      std::rotate(moved.begin() + static_cast<ptrdiff_t>(late), moved.begin() + static_cast<ptrdiff_t>(late) + 1,
+                  moved.begin() + static_cast<ptrdiff_t>(late + places) + 1);
+      EXPECT_EQ(parse(moved), expected) << late << " late by " << places;
+    }
+  }
+}
+
+TEST(HttpGet, EverythingTwiceChangesNothing) {
+  std::vector<Frame> twice;
+  for (const Frame& frame : three_with_lost({})) twice.insert(twice.end(), 2, frame);
+  EXPECT_EQ(parse(twice).size(), 3u);
+}
+
+TEST(HttpGet, SnaplenCutsBodies) {
+  std::vector<Frame> frames = one_connection(std::string(kGet) + std::string(kGet), std::string(kOk));
+  frames.back().wire_bytes = static_cast<uint32_t>(frames.back().bytes.size());
+  std::string big = "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n" + std::string(900, 'x');
+  Conversation conversation;
+  conversation.handshake().client(kGet).server(big).client(kGet).server(big).close();
+  for (Frame& frame : conversation.frames()) {
+    frame.wire_bytes = static_cast<uint32_t>(frame.bytes.size());
+    if (frame.bytes.size() > 120) frame.bytes.resize(120);
+  }
+  EXPECT_EQ(parse(conversation.frames()), (Lines{whole("GET h /a 200", kGet, big), whole("GET h /a 200", kGet, big)}));
+}
+
+}  // namespace
+}  // namespace tapline::http_test

@@ -1,0 +1,180 @@
+// Captures as mirrors deliver them: segments lost, late, repeated and cut, the middle, one direction.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "parsers/mysql_query/dialogues.h"
+
+namespace tapline::mysql_test {
+namespace {
+
+// Statements that each name themselves in both directions: as many rows as their number says.
+Dialogue told_apart() {
+  return logged_in() + Dialogue{{true, prepare("SELECT 2 ?")},
+                                {false, prepared(1, 1, 2)},
+                                {true, query("SELECT 1 row")},
+                                {false, result_set(1)},
+                                {true, execute(1)},
+                                {false, result_set(2)},
+                                {true, query("SELECT 3 rows")},
+                                {false, result_set(3)},
+                                {true, query("SELECT 0; UPDATE")},
+                                {false, ok(1, 2, 1)},
+                                {true, query("SELECT 4 rows")},
+                                {false, result_set(4)}};
+}
+
+bool is_right(const testing::Tuple& tuple) {
+  if (!tuple["partial"].empty() || tuple["kind"] == "connect" || tuple["kind"] == "prepare") return true;
+  const std::string& statement = tuple["statement"];
+  if (statement.empty()) return tuple["rows"] == "2";  // its PREPARE was not seen
+  // Short of rows only if it says so.
+  const std::string rows = statement.substr(7, 1);
+  return tuple["cut"] == "true" ? tuple["rows"] <= rows : tuple["rows"] == rows;
+}
+
+TEST(MysqlQuery, NeverPairsWrongWhicheverFramesAreLost) {
+  for (const size_t cut : {1000u, 40u, 13u}) {
+    const std::vector<Frame> frames = spoken(told_apart(), cut, true).close().frames();
+    for (size_t first = 0; first < frames.size(); ++first) {
+      for (size_t second = first; second < std::min(frames.size(), first + 9); ++second) {
+        std::vector<Frame> left = frames;
+        if (second != first) left.erase(left.begin() + static_cast<ptrdiff_t>(second));
+        left.erase(left.begin() + static_cast<ptrdiff_t>(first));
+        Harness run({"mysql_query"});
+        run.all(left);
+        for (const testing::Tuple& tuple : run.tuples()) {
+          EXPECT_TRUE(is_right(tuple)) << first << ", " << second << " lost, cut at " << cut << ": "
+                                       << tuple["statement"] << " " << tuple["rows"];
+        }
+      }
+    }
+  }
+}
+
+TEST(MysqlQuery, ALostSegmentCostsItsOwnTransactionOnly) {
+  const Dialogue dialogue = told_apart();
+  const std::vector<Frame> frames = spoken(dialogue).client_ack().close().frames();
+  const Lines expected = parse(frames);
+  ASSERT_EQ(expected.size(), 7u);
+  for (size_t lost = 3 + 3; lost < 3 + dialogue.size(); ++lost) {
+    std::vector<Frame> left = frames;
+    left.erase(left.begin() + static_cast<ptrdiff_t>(lost));
+    Lines whole;
+    for (const std::string& line : parse(left)) {
+      if (!line.ends_with("request") && !line.ends_with("response")) whole.push_back(line);
+    }
+    Lines others = expected;
+    others.erase(others.begin() + 1 + static_cast<ptrdiff_t>((lost - 6) / 2));
+    // Without the prepared statement's response, its id is the next one.
+    if (lost == 6) others[2] = "execute  ok 0 2 1 ";
+    EXPECT_EQ(whole, others) << lost;
+  }
+}
+
+TEST(MysqlQuery, LateAndRepeatedSegmentsChangeNothing) {
+  for (const size_t cut : {1000u, 40u}) {
+    const std::vector<Frame> frames = spoken(told_apart(), cut, true).close().frames();
+    Lines expected = parse(frames);
+    ASSERT_EQ(expected.size(), 7u);
+    std::sort(expected.begin(), expected.end());
+    for (size_t from = 3; from < frames.size(); ++from) {
+      for (size_t places = 1; places <= 3 && from + places < frames.size(); ++places) {
+        std::vector<Frame> moved = frames;
+        std::rotate(moved.begin() + static_cast<ptrdiff_t>(from), moved.begin() + static_cast<ptrdiff_t>(from) + 1,
+                    moved.begin() + static_cast<ptrdiff_t>(from + places) + 1);
+        Lines late = parse(moved);
+        std::sort(late.begin(), late.end());
+        EXPECT_EQ(late, expected) << from << " late by " << places << ", cut at " << cut;
+        std::vector<Frame> more = frames;
+        more.insert(more.begin() + static_cast<ptrdiff_t>(from + places), frames[from]);
+        Lines again = parse(more);
+        std::sort(again.begin(), again.end());
+        EXPECT_EQ(again, expected) << from << " again after " << places << ", cut at " << cut;
+      }
+    }
+  }
+}
+
+TEST(MysqlQuery, JoinsInMidStream) {
+  const Dialogue dialogue = told_apart();
+  const std::vector<Frame> frames = spoken(dialogue).close().frames();
+  const Lines expected = parse(frames);
+  for (size_t skipped = 3; skipped < frames.size() - 4; ++skipped) {
+    const std::vector<Frame> left(frames.begin() + static_cast<ptrdiff_t>(skipped), frames.end());
+    const Lines lines = parse(left);
+    const size_t whole = (3 + dialogue.size() - skipped) / 2;
+    Lines last(expected.end() - static_cast<ptrdiff_t>(whole), expected.end());
+    for (std::string& line : last) {
+      if (skipped > 6 && line.starts_with("execute")) line = "execute  ok 0 2 1 ";
+    }
+    ASSERT_GE(lines.size(), last.size()) << skipped;
+    EXPECT_EQ(Lines(lines.end() - static_cast<ptrdiff_t>(last.size()), lines.end()), last) << skipped;
+  }
+}
+
+// With or without EOF packets, nobody said which: the first result set does.
+TEST(MysqlQuery, EofPacketsAreGuessedInMidStream) {
+  for (const bool eof_packets : {true, false}) {
+    const Dialogue dialogue = {{true, prepare("SELECT ?")},  {false, prepared(1, 1, 0, eof_packets)},
+                               {true, prepare("SELECT ??")}, {false, prepared(2, 2, 3, eof_packets)},
+                               {true, query("SELECT 1")},    {false, result_set(1, eof_packets)},
+                               {true, execute(1)},           {false, result_set(0, eof_packets)},
+                               {true, execute(2)},           {false, result_set(2, eof_packets)}};
+    EXPECT_EQ(parse(spoken(dialogue, SIZE_MAX, false, false).frames()),
+              (Lines{"prepare SELECT ? ok 0 0 0 ", "prepare SELECT ?? ok 0 0 0 ", "query SELECT 1 ok 0 1 1 ",
+                     "execute SELECT ? ok 0 0 1 ", "execute SELECT ?? ok 0 2 1 "}))
+        << eof_packets;
+  }
+}
+
+TEST(MysqlQuery, OneWayCaptures) {
+  const std::vector<Frame> frames = spoken(told_apart()).close().frames();
+  std::vector<Frame> asked, answered;
+  for (const Frame& frame : frames) (frame.bytes[14 + 15] == 1 ? asked : answered).push_back(frame);
+  EXPECT_EQ(parse(asked),
+            (Lines{"connect   0 0 0 request", "prepare SELECT 2 ?  0 0 0 request", "query SELECT 1 row  0 0 0 request",
+                   "execute SELECT 2 ?  0 0 0 request", "query SELECT 3 rows  0 0 0 request",
+                   "query SELECT 0; UPDATE  0 0 0 request", "query SELECT 4 rows  0 0 0 request"}));
+  EXPECT_EQ(parse(answered),
+            (Lines{"  ok 0 0 0 response", "  ok 0 0 0 response", "  ok 0 1 1 response", "  ok 0 2 1 response",
+                   "  ok 0 3 1 response", "  ok 0 0 1 response", "  ok 0 4 1 response"}));
+}
+
+TEST(MysqlQuery, RowsLostAreSaid) {
+  const Dialogue dialogue =
+      logged_in() +
+      Dialogue{{true, query("SELECT a")}, {false, result_set(1000)}, {true, query("SELECT b")}, {false, result_set(2)}};
+  std::vector<Frame> frames = spoken(dialogue, 1000, true).close().frames();
+  frames.erase(frames.begin() + 12);  // of 16
+  Harness run({"mysql_query"});
+  run.all(frames);
+  ASSERT_EQ(run.tuples().size(), 3u);
+  EXPECT_EQ(run.lines({"statement", "cut", "partial"}), (Lines{" false ", "SELECT a true ", "SELECT b false "}));
+  EXPECT_LT(std::stoi(run.tuples()[1]["rows"]), 1000);
+  // All of it was sent, whatever was captured.
+  EXPECT_EQ(run.tuples()[1]["response_bytes"], std::to_string(dialogue[4].bytes.size()));
+}
+
+TEST(MysqlQuery, SnaplenCutsPackets) {
+  std::vector<Frame> frames = spoken(told_apart()).close().frames();
+  for (Frame& frame : frames) {
+    frame.wire_bytes = static_cast<uint32_t>(frame.bytes.size());
+    if (frame.bytes.size() > 84) frame.bytes.resize(84);
+  }
+  EXPECT_EQ(parse(frames, {"kind", "status", "partial"}),
+            (Lines{"connect ok ", "prepare ok ", "query  ", "execute  ", "query  ", "query ok ", "query  "}));
+}
+
+TEST(MysqlQuery, ALengthThatIsWrongCostsFew) {
+  const Dialogue dialogue = told_apart();
+  for (const size_t wrong : {6u, 7u, 8u, 9u, 10u, 11u}) {
+    Dialogue changed = dialogue;
+    changed[wrong].bytes[2] = '\x7f';
+    const Lines lines = parse(changed);
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), "query SELECT 4 rows ok 0 4 1 "), 1) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace tapline::mysql_test

@@ -1,0 +1,177 @@
+// What the server says.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "parsers/postgres_query/exchange.h"
+
+namespace tapline::postgres {
+namespace {
+
+// Before its first message the server sends nothing else that begins so.
+constexpr std::string_view kEncryptionAnswers = "NSG";
+
+}  // namespace
+
+Unit Exchange::server_unit(Side side, std::string_view bytes, const Segment& first) {
+  if (answering_ && is_in(bytes[0], kEncryptionAnswers)) return encryption_answer(bytes[0], first);
+  answering_ = false;
+  if (bytes.size() < kHeadBytes) return Unit::more(kHeadBytes);
+  Head head;
+  if (!read_server_head(bytes, &head)) return Unit::none();
+  note_unit(side, first, head.total);
+  const uint64_t wanted = looked_at(head, false);
+  if (bytes.size() < wanted) return Unit::more(wanted);
+  server_message(head, bytes.substr(kHeadBytes, wanted - kHeadBytes), first);
+  return Unit::taken(wanted, head.total - wanted);
+}
+
+// One byte: whether the client may go on encrypted. It, or the client's question, may come so late that the client has
+// gone on meanwhile.
+Unit Exchange::encryption_answer(char answered, const Segment& first) {
+  if (answered == 'N') return Unit::taken(1);
+  answer('R', first).status = answered == 'S' ? Status::kTls : Status::kGss;
+  end_answer(first.offset + 1);
+  over_ = true;
+  return Unit::opaque(1);
+}
+
+void Exchange::server_message(const Head& head, std::string_view payload, const Segment& first) {
+  const uint64_t end = first.offset + head.total;
+  if (Response* response = pairing_.response()) {
+    response->end = end;
+    response->last_ns = segment_.time_ns;
+  }
+  switch (head.type) {
+    case '1':
+      return parsed(first, end);
+    case 't':
+    case 'T':
+    case 'n':
+      return described(head.type, first, end);
+    case 'D':
+    case 'd':
+      in_row_ = head.total > kHeadBytes;
+      answer(head.type, first);
+      return row(first);
+    case 'C':
+    case 'I':
+      return completed(take_name(&payload), end);
+    case 's':
+      answer('s', first).status = Status::kSuspended;
+      return ends_at_ready() ? void() : end_answer(end);
+    case 'R':
+    case '2':
+    case 'G':
+    case 'H':
+    case 'W':
+    case 'V':
+      answer(head.type, first);
+      return;
+    case 'E':
+      return failed(payload, first, end);
+    case 'Z':
+      return ready(first, end);
+    default:
+      return;
+  }
+}
+
+Response& Exchange::answer(char type, const Segment& first) {
+  if (Response* response = pairing_.response()) return *response;
+  Response response;
+  response.first_type = response_type_ = type;
+  response.after_gap = pairing_.responses_are_hidden();
+  pairing_.begin_response(first, response, *sink_);
+  acked_ = first.peer_offset;
+  acked_known_ = first.peer_offset_known;
+  return *pairing_.response();
+}
+
+void Exchange::end_answer(uint64_t end) { pairing_.end_response(end, segment_.time_ns, *sink_); }
+
+// Where no request is known, the response's first message tells which protocol it is of.
+bool Exchange::ends_at_ready() const {
+  if (const Request* request = pairing_.answered()) return !request->is_extended();
+  return !is_in(response_type_, "12");
+}
+
+void Exchange::parsed(const Segment& first, uint64_t end) {
+  described_ = false;
+  // Nobody knows the last one's request: it was a prepare alone.
+  if (pairing_.response() != nullptr && pairing_.answered() == nullptr) end_answer(first.offset);
+  answer('1', first);
+  const Request* request = pairing_.answered();
+  if (request == nullptr || request->kind != Kind::kPrepare) return;
+  pairing_.response()->status = Status::kOk;
+  end_answer(end);
+}
+
+// What a statement takes and returns is told after it was prepared, or before its rows.
+void Exchange::described(char type, const Segment& first, uint64_t end) {
+  const bool after_prepare = std::exchange(described_, type == 't');
+  if (pairing_.response() != nullptr || after_prepare || type != 'T') return;
+  const Request* next = pairing_.next_request();
+  if (next == nullptr || !next->is_extended()) answer('T', first).end = end;
+}
+
+void Exchange::row(const Segment& first) {
+  Response& response = *pairing_.response();
+  ++response.rows;
+  if (response.first_row_ns == 0) response.first_row_ns = first.time_ns;
+  response.last_row_ns = segment_.time_ns;
+}
+
+void Exchange::completed(std::string_view tag, uint64_t end) {
+  Response& response = answer('C', segment_);
+  if (response.status != Status::kError) response.status = Status::kOk;
+  ++response.results;
+  response.affected_rows += affected_rows(tag);
+  const Request* request = pairing_.answered();
+  executed_ = request != nullptr && request->kind == Kind::kBind;
+  if (!ends_at_ready()) end_answer(end);
+}
+
+void Exchange::failed(std::string_view fields, const Segment& first, uint64_t end) {
+  Response& response = answer('E', first);
+  response.status = Status::kError;
+  const std::string_view code = sqlstate(fields);
+  code.copy(response.sqlstate, code.size());
+  response.sqlstate[code.size()] = '\0';
+  const Request* request = pairing_.answered();
+  const bool extended = request != nullptr && request->is_extended();
+  if (extended) skipped_batch_ = request->batch;
+  if (extended || (request != nullptr && request->kind == Kind::kConnect)) end_answer(end);
+  if (!extended) return;
+  skipping_ = true;
+  skip_batch(first, end);
+}
+
+// After an error the server reads on to the next Sync, and does nothing of what is asked before.
+void Exchange::skip_batch(const Segment& first, uint64_t end) {
+  const auto is_skipped = [&](const Request* next) {
+    return next != nullptr && next->is_extended() && next->batch == skipped_batch_ &&
+           (!segment_.peer_offset_known || next->begin < segment_.peer_offset);
+  };
+  while (!pairing_.responses_are_hidden() && is_skipped(pairing_.next_request())) {
+    Response response;
+    response.first_type = 'E';
+    response.status = Status::kSkipped;
+    Segment at = first;
+    at.offset = end;
+    const bool taken = pairing_.begin_response(at, response, *sink_) != nullptr;
+    end_answer(end);
+    if (!taken) return;
+  }
+}
+
+void Exchange::ready(const Segment& first, uint64_t end) {
+  described_ = false;
+  if (std::exchange(skipping_, false)) skip_batch(first, first.offset);
+  Response* response = pairing_.response();
+  if (response == nullptr) return;
+  if (response->status == Status::kNone) response->status = Status::kOk;
+  end_answer(end);
+}
+
+}  // namespace tapline::postgres
