@@ -12,6 +12,7 @@ import picocli.CommandLine.Spec;
     synopsisSubcommandLabel = "COMMAND",
     subcommands = {
       BenchCompilerCommand.class,
+      BenchControllerCommand.class,
       BenchPlacementCommand.class,
       BenchDrillCommand.class,
       BenchEndToEndCommand.class,

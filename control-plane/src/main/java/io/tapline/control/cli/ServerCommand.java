@@ -10,6 +10,8 @@ import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.RegistryOptions;
 import io.tapline.control.rest.RestOptions;
 import io.tapline.control.rest.RestServer;
+import io.tapline.sdn.controller.Controller;
+import io.tapline.sdn.controller.NetworkMap;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
@@ -103,6 +105,21 @@ final class ServerCommand implements Callable<Integer> {
               + " called as a host of the inventory is asked only for packets from or to that host.")
   private List<String> multilog = new ArrayList<>();
 
+  @Option(
+      names = "--openflow-port",
+      paramLabel = "PORT",
+      description =
+          "Be the controller of the inventory's network: switches connect there, forward, and mirror what"
+              + " running queries want. 0 takes a free one.")
+  private Integer openFlowPort;
+
+  @Option(
+      names = "--openflow-address",
+      paramLabel = "ADDRESS",
+      defaultValue = "127.0.0.1",
+      description = "Address to listen on for switches. Default: ${DEFAULT-VALUE}.")
+  private String openFlowAddress;
+
   @Mixin private ServiceOptions services;
   @Mixin private PluginOptions plugins;
 
@@ -122,7 +139,8 @@ final class ServerCommand implements Callable<Integer> {
     Inventory inventory = Installation.inventory(inventoryFile);
     Optional<Network> network = Installation.network(inventoryFile, inventory);
     CountDownLatch stop = new CountDownLatch(1);
-    try (DrillService drill = drill(inventory);
+    try (Controller controller = controller(network);
+        DrillService drill = drill(inventory);
         PipelineSession session =
             PipelineSession.start(
                 console, plugins.installation(), inventory, network, services, List.of());
@@ -134,6 +152,10 @@ final class ServerCommand implements Callable<Integer> {
                 drill,
                 RestOptions.loopback(port))) {
       StopSignals.handle(stop::countDown);
+      if (controller != null) {
+        session.queries().mirrorThrough(controller);
+        console.hint("listening for switches on " + openFlowAddress + ":" + controller.port());
+      }
       session.failure().thenRun(stop::countDown);
       console.line("listening on http://127.0.0.1:" + server.port());
       console.flush();
@@ -166,6 +188,22 @@ final class ServerCommand implements Callable<Integer> {
           "--agents " + packets.agents + ": can't be listened on: " + e.getMessage(),
           e);
     }
+  }
+
+  /** Null if none is wanted. */
+  private Controller controller(Optional<Network> network) {
+    if (openFlowPort == null) {
+      return null;
+    } else if (network.isEmpty()) {
+      throw new UsageException("--openflow-port needs an --inventory with a network");
+    }
+    NetworkMap map = ControllerCommand.map(inventoryFile);
+    if (map.datapaths().isEmpty()) {
+      throw new UsageException(
+          "--openflow-port needs the datapaths of switches: network.openflow.datapaths in "
+              + inventoryFile);
+    }
+    return ControllerCommand.start(ControllerCommand.listenAt(openFlowAddress, openFlowPort), map);
   }
 
   private DrillService drill(Inventory inventory) {

@@ -27,6 +27,8 @@ import picocli.CommandLine.Spec;
       DiagnoseCommand.class,
       NodesCommand.class,
       ServerCommand.class,
+      ControllerCommand.class,
+      TestbedCommand.class,
       SimCommand.class,
       BenchCommand.class,
       CompletionCommand.class

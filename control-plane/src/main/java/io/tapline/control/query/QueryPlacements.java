@@ -6,14 +6,22 @@ import io.tapline.compiler.network.NetworkState;
 import io.tapline.compiler.rules.TooManyRules;
 import io.tapline.placement.PlacementException;
 import io.tapline.schema.proto.Match;
+import io.tapline.sdn.mirror.MirrorState;
+import io.tapline.sdn.mirror.NetworkAdapter;
+import java.io.IOException;
 import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * What running queries need of the inventory's network: processes, mirror tables. Nothing here
- * tells a switch. Thread-safe.
+ * What running queries need of the inventory's network: processes, mirror tables; and the network
+ * itself, if there is a way to tell its switches. Thread-safe.
  */
 final class QueryPlacements {
+  private static final Logger LOG = LoggerFactory.getLogger(QueryPlacements.class);
+
   private NetworkState state;
+  private NetworkAdapter adapter;
 
   /** Of this network; without one nothing is ever placed. */
   QueryPlacements(Optional<Network> network) {
@@ -56,6 +64,25 @@ final class QueryPlacements {
   synchronized void remove(String query) {
     if (state != null && state.queries().contains(query)) {
       state = state.remove(query).after();
+      mirror();
+    }
+  }
+
+  /** From now on this network's switches mirror what queries want. */
+  synchronized void mirrorThrough(NetworkAdapter network) {
+    adapter = network;
+    mirror();
+  }
+
+  /** Tells the switches, after queries were added. */
+  synchronized void mirror() {
+    if (state == null || adapter == null) {
+      return;
+    }
+    try {
+      adapter.mirror(new MirrorState(state.tables(), state.monitorHosts()));
+    } catch (IOException | RuntimeException e) {
+      LOG.error("the network can't be told what to mirror", e);
     }
   }
 

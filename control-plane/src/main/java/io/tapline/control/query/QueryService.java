@@ -12,6 +12,7 @@ import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
 import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Plan;
+import io.tapline.sdn.mirror.NetworkAdapter;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
@@ -55,8 +56,7 @@ public final class QueryService implements AutoCloseable {
   /**
    * A service.
    *
-   * @param network of the inventory: where queries are placed and by which rules mirrored; only
-   *     worked out, no switch is told
+   * @param network of the inventory: where queries are placed and by which rules mirrored
    */
   public QueryService(
       Backend backend, Catalogue catalogue, Inventory inventory, Optional<Network> network)
@@ -68,6 +68,11 @@ public final class QueryService implements AutoCloseable {
     this.store = new QueryStore(backend.endpoints().redisHost(), backend.endpoints().redisPort());
     this.topics = new Topics(backend.endpoints().brokers());
     this.monitors = new Monitors(backend);
+  }
+
+  /** From now on this network's switches mirror what running queries want, and only that. */
+  public void mirrorThrough(NetworkAdapter adapter) {
+    placements.mirrorThrough(adapter);
   }
 
   /** Asks Kafka and Redis for an answer. */
@@ -170,6 +175,7 @@ public final class QueryService implements AutoCloseable {
       throw new TooManyQueries(MOST_RUNNING);
     }
     running.put(live.id(), live);
+    placements.mirror();
   }
 
   private void start(LiveQuery live) {

@@ -6,7 +6,14 @@ import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;
+import io.tapline.sdn.controller.Controller;
+import io.tapline.sdn.controller.ControllerOptions;
+import io.tapline.sdn.controller.NetworkMap;
+import io.tapline.sdn.simulation.SimulatedSwitches;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 
 class QueryPlacementsTest {
@@ -51,5 +58,53 @@ class QueryPlacementsTest {
     QueryPlacements placements = new QueryPlacements(Optional.empty());
     assertThat(placements.add("q", to("10.0.1.1/32"))).isEqualTo(QueryPlacements.Outcome.NOTHING);
     placements.remove("q");
+  }
+
+  /** The controller and two switches, over TCP. */
+  @Test
+  void rulesAreOnTheRightSwitchOnlyAndGoWithTheirQuery() throws Exception {
+    String yaml =
+        """
+        hosts: {web: 10.0.1.1, db: 10.0.2.1}
+        network:
+          switches: {leaf1: [web], leaf2: [db]}
+          links: [[leaf1, leaf2]]
+          openflow:
+            datapaths: {leaf1: 1, leaf2: 2}
+            monitor_ports: {leaf1: {web: 3}, leaf2: {db: 3}}
+        """;
+    Network network = Network.fromYaml(yaml, Inventory.fromYaml(yaml)).orElseThrow();
+    InetAddress loopback = InetAddress.getLoopbackAddress();
+    ControllerOptions options =
+        ControllerOptions.of(new InetSocketAddress(loopback, 0), NetworkMap.of(network, yaml));
+    QueryPlacements placements = new QueryPlacements(Optional.of(network));
+    try (Controller controller = Controller.start(options);
+        SimulatedSwitches switches =
+            new SimulatedSwitches(new InetSocketAddress(loopback, controller.port()), 2, 4, 1)) {
+      switches.connect();
+      placements.mirrorThrough(controller);
+      await(() -> switches.flows(0) == 3 && switches.flows(1) == 3);
+      placements.add("q", to("10.0.1.1/32"));
+      placements.mirror();
+      await(() -> controller.report().complete() && switches.flows(0) == 5);
+      placements.add("p", to("10.0.1.0/24"));
+      placements.mirror();
+      await(() -> controller.report().complete());
+      assertThat(controller.report().rules()).containsOnlyKeys("leaf1");
+      placements.remove("q");
+      await(() -> controller.report().complete() && switches.flows(0) == 5);
+      placements.remove("p");
+      await(() -> switches.flows(0) == 3);
+      assertThat(switches.flows(1)).isEqualTo(3);
+      assertThat(controller.report().rules()).isEmpty();
+    }
+  }
+
+  private static void await(BooleanSupplier condition) throws InterruptedException {
+    long endNs = System.nanoTime() + 60_000_000_000L;
+    while (!condition.getAsBoolean()) {
+      assertThat(System.nanoTime()).as("still not so after a minute").isLessThan(endNs);
+      Thread.sleep(20);
+    }
   }
 }

@@ -69,6 +69,18 @@ public final class NetworkState {
     return tables;
   }
 
+  /** By ID of a monitor, the name of the host that it is on. */
+  public Map<String, String> monitorHosts() {
+    List<Layout.Process> monitors = deployment.layout().monitors();
+    List<Integer> numbers = deployment.monitorNumbers();
+    Map<String, String> hosts = new LinkedHashMap<>();
+    for (int m = 0; m < monitors.size(); m++) {
+      int host = monitors.get(m).host();
+      hosts.put(NetworkPlan.id(numbers.get(m)), network.topology().host(host).name());
+    }
+    return hosts;
+  }
+
   /**
    * Adds a query: first with what running processes have room for. Of two named sides the one that
    * needs fewer processes, then less traffic, mirrors.

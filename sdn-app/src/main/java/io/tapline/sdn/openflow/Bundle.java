@@ -38,7 +38,7 @@ final class Bundle {
                 .setXid(xid)
                 .setBundleId(id)
                 .setFlags(FLAGS)
-                .setMessage(codec.encode(message, xid))
+                .setData(codec.encode(message, xid))
                 .build());
       } else if (message instanceof SwitchMessage.PacketOut) {
         behind.add(codec.encode(message, xid));

@@ -15,13 +15,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.projectfloodlight.openflow.protocol.OFBundleCtrlMsg;
 import org.projectfloodlight.openflow.protocol.OFEchoRequest;
 import org.projectfloodlight.openflow.protocol.OFFactory;
-import org.projectfloodlight.openflow.protocol.OFFlowStatsEntry;
-import org.projectfloodlight.openflow.protocol.OFFlowStatsReply;
 import org.projectfloodlight.openflow.protocol.OFMessage;
-import org.projectfloodlight.openflow.protocol.OFStatsReplyFlags;
 import org.projectfloodlight.openflow.protocol.OFVersion;
 import org.projectfloodlight.openflow.types.OFGroup;
 import org.projectfloodlight.openflow.types.OFPort;
@@ -163,17 +159,15 @@ final class NettySwitch implements SwitchConnection {
                 .build()));
   }
 
-  void take(OFFlowStatsReply reply, SwitchListener listener) {
-    if (reply.getXid() != flowsXid) {
+  void take(long xid, List<ObservedFlow> some, boolean more, SwitchListener listener) {
+    if (xid != flowsXid) {
       counters.add(Counter.UNEXPECTED_MESSAGES);
       return;
     }
-    for (OFFlowStatsEntry entry : reply.getEntries()) {
-      flows.add(FlowCodec.decode(entry));
-    }
+    flows.addAll(some);
     if (flows.size() > limits.mostFlows()) {
       close(Counter.OVERSIZED_REPLIES);
-    } else if (!reply.getFlags().contains(OFStatsReplyFlags.REPLY_MORE)) {
+    } else if (!more) {
       flowsXid = 0;
       List<ObservedFlow> all = List.copyOf(flows);
       flows.clear();
@@ -202,10 +196,6 @@ final class NettySwitch implements SwitchConnection {
     write(
         List.of(
             factory.buildEchoReply().setXid(request.getXid()).setData(request.getData()).build()));
-  }
-
-  boolean isBundleReply(OFMessage message) {
-    return message instanceof OFBundleCtrlMsg;
   }
 
   @Override

@@ -6,6 +6,7 @@ import java.util.List;
 import org.projectfloodlight.openflow.protocol.OFErrorMsg;
 import org.projectfloodlight.openflow.protocol.OFPortConfig;
 import org.projectfloodlight.openflow.protocol.OFPortDesc;
+import org.projectfloodlight.openflow.protocol.OFPortDescStatsReply;
 import org.projectfloodlight.openflow.protocol.OFPortState;
 import org.projectfloodlight.openflow.protocol.OFPortStatsReply;
 
@@ -18,11 +19,8 @@ final class PortMessages {
 
   private PortMessages() {}
 
-  record Entry(OFPortDesc port) {}
-
-  static List<PortState> states(List<Entry> ports) {
-    return ports.stream()
-        .map(Entry::port)
+  static List<PortState> states(OFPortDescStatsReply reply) {
+    return reply.getEntries().stream()
         .filter(port -> isWire(port.getPortNo().getPortNumber()))
         .map(port -> state(port, false))
         .toList();

@@ -6,11 +6,17 @@ import io.netty.channel.SimpleChannelInboundHandler;
 import io.tapline.sdn.controller.Counter;
 import io.tapline.sdn.controller.Counters;
 import io.tapline.sdn.controller.Limits;
+import io.tapline.sdn.controller.PortCounters;
+import io.tapline.sdn.controller.PortState;
 import io.tapline.sdn.controller.SwitchListener;
+import io.tapline.sdn.flow.ObservedFlow;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.projectfloodlight.openflow.exceptions.OFParseError;
 import org.projectfloodlight.openflow.protocol.OFBarrierReply;
+import org.projectfloodlight.openflow.protocol.OFBundleCtrlMsg;
 import org.projectfloodlight.openflow.protocol.OFEchoReply;
 import org.projectfloodlight.openflow.protocol.OFEchoRequest;
 import org.projectfloodlight.openflow.protocol.OFErrorMsg;
@@ -20,7 +26,6 @@ import org.projectfloodlight.openflow.protocol.OFFlowStatsReply;
 import org.projectfloodlight.openflow.protocol.OFHello;
 import org.projectfloodlight.openflow.protocol.OFMessage;
 import org.projectfloodlight.openflow.protocol.OFPacketIn;
-import org.projectfloodlight.openflow.protocol.OFPortDesc;
 import org.projectfloodlight.openflow.protocol.OFPortDescStatsReply;
 import org.projectfloodlight.openflow.protocol.OFPortReason;
 import org.projectfloodlight.openflow.protocol.OFPortStatsReply;
@@ -28,10 +33,13 @@ import org.projectfloodlight.openflow.protocol.OFPortStatus;
 import org.projectfloodlight.openflow.protocol.OFStatsReplyFlags;
 import org.projectfloodlight.openflow.protocol.OFVersion;
 import org.projectfloodlight.openflow.protocol.match.MatchField;
-import org.projectfloodlight.openflow.types.OFPort;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** One connection: hello, features, ports, and from then on what the switch says. */
 final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
+  private static final Logger LOG = LoggerFactory.getLogger(SwitchHandler.class);
+
   private enum Phase {
     HELLO,
     FEATURES,
@@ -42,7 +50,7 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
   private final SwitchListener listener;
   private final Counters counters;
   private final Limits limits;
-  private final List<PortMessages.Entry> ports = new ArrayList<>();
+  private final List<PortState> ports = new ArrayList<>();
   private Phase phase = Phase.HELLO;
   private NettySwitch connection;
   private long datapath;
@@ -79,6 +87,9 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
 
   @Override
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+    if (!(cause instanceof IOException)) {
+      LOG.error("a switch's message could not be worked on; its connection is closed", cause);
+    }
     context.close();
   }
 
@@ -107,18 +118,15 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
   protected void channelRead0(ChannelHandlerContext context, ByteBuf bytes) {
     heardNs = System.nanoTime();
     echoSent = false;
-    OFMessage message;
+    Runnable work;
     try {
-      message = read(bytes);
+      work = understood(context, read(bytes));
     } catch (OFParseError | RuntimeException e) {
+      LOG.debug("malformed message of {}", context.channel().remoteAddress(), e);
       malformed(context);
       return;
     }
-    try {
-      take(context, message);
-    } catch (UnsupportedOperationException | IllegalArgumentException e) {
-      malformed(context);
-    }
+    work.run();
   }
 
   private OFMessage read(ByteBuf bytes) throws OFParseError {
@@ -139,29 +147,40 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     }
   }
 
-  private void take(ChannelHandlerContext context, OFMessage message) {
+  /** What a message leads to: all of it is read by now. */
+  private Runnable understood(ChannelHandlerContext context, OFMessage message) {
     if (message instanceof OFHello hello && phase == Phase.HELLO) {
-      hello(context, hello);
+      Optional<OFVersion> version = Versions.common(hello);
+      return () -> hello(context, hello, version);
     } else if (phase == Phase.HELLO) {
-      counters.add(Counter.UNEXPECTED_MESSAGES);
+      return unexpected();
     } else if (message instanceof OFEchoRequest request) {
-      connection.answer(request);
+      return () -> connection.answer(request);
     } else if (message instanceof OFFeaturesReply features && phase == Phase.FEATURES) {
-      datapath = features.getDatapathId().getLong();
-      phase = Phase.PORTS;
-      connection.askPorts();
+      return () -> features(features.getDatapathId().getLong());
     } else if (message instanceof OFPortDescStatsReply reply && phase == Phase.PORTS) {
-      ports(context, reply);
+      List<PortState> some = PortMessages.states(reply);
+      boolean more = reply.getFlags().contains(OFStatsReplyFlags.REPLY_MORE);
+      return () -> ports(context, some, more);
     } else if (phase == Phase.READY) {
-      ready(context, message);
-    } else if (!(message instanceof OFErrorMsg) && !(message instanceof OFPortStatus)) {
-      counters.add(Counter.UNEXPECTED_MESSAGES);
+      return ready(message);
     }
+    boolean early = message instanceof OFErrorMsg || message instanceof OFPortStatus;
+    return early ? () -> {} : unexpected();
   }
 
-  private void hello(ChannelHandlerContext context, OFHello hello) {
-    OFVersion version = Versions.common(hello).orElse(null);
-    if (version == null) {
+  private Runnable unexpected() {
+    return () -> counters.add(Counter.UNEXPECTED_MESSAGES);
+  }
+
+  private void features(long number) {
+    datapath = number;
+    phase = Phase.PORTS;
+    connection.askPorts();
+  }
+
+  private void hello(ChannelHandlerContext context, OFHello hello, Optional<OFVersion> version) {
+    if (version.isEmpty()) {
       ByteBuf error = context.alloc().buffer();
       OFFactories.getFactory(OFVersion.OF_13)
           .errorMsgs()
@@ -176,21 +195,19 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
       return;
     }
     connection =
-        new NettySwitch(context.channel(), OFFactories.getFactory(version), counters, limits);
+        new NettySwitch(context.channel(), OFFactories.getFactory(version.get()), counters, limits);
     phase = Phase.FEATURES;
     connection.askFeatures();
   }
 
-  private void ports(ChannelHandlerContext context, OFPortDescStatsReply reply) {
-    for (OFPortDesc port : reply.getEntries()) {
-      ports.add(new PortMessages.Entry(port));
-    }
+  private void ports(ChannelHandlerContext context, List<PortState> some, boolean more) {
+    ports.addAll(some);
     if (ports.size() > limits.mostFlows()) {
       close(context, Counter.OVERSIZED_REPLIES);
-    } else if (!reply.getFlags().contains(OFStatsReplyFlags.REPLY_MORE)) {
+    } else if (!more) {
       phase = Phase.READY;
       connection.introduced(datapath);
-      if (!listener.connected(connection, PortMessages.states(ports))) {
+      if (!listener.connected(connection, List.copyOf(ports))) {
         phase = Phase.HELLO;
         connection.gone();
         close(context, Counter.REFUSED_CONNECTIONS);
@@ -199,29 +216,35 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     }
   }
 
-  private void ready(ChannelHandlerContext context, OFMessage message) {
+  private Runnable ready(OFMessage message) {
     if (message instanceof OFPacketIn packet) {
-      OFPort port = packet.getMatch().get(MatchField.IN_PORT);
-      if (port == null) {
-        malformed(context);
-      } else {
+      int port = packet.getMatch().get(MatchField.IN_PORT).getPortNumber();
+      byte[] frame = packet.getData();
+      return () -> {
         counters.add(Counter.PACKET_INS);
-        listener.packetIn(connection, port.getPortNumber(), packet.getData());
-      }
+        listener.packetIn(connection, port, frame);
+      };
     } else if (message instanceof OFBarrierReply reply) {
-      connection.barrierDone(reply.getXid());
+      return () -> connection.barrierDone(reply.getXid());
     } else if (message instanceof OFFlowStatsReply reply) {
-      connection.take(reply, listener);
+      List<ObservedFlow> some = reply.getEntries().stream().map(FlowCodec::decode).toList();
+      boolean more = reply.getFlags().contains(OFStatsReplyFlags.REPLY_MORE);
+      return () -> connection.take(reply.getXid(), some, more, listener);
     } else if (message instanceof OFPortStatsReply reply) {
-      listener.portCounters(connection, PortMessages.counters(reply));
+      List<PortCounters> all = PortMessages.counters(reply);
+      return () -> listener.portCounters(connection, all);
     } else if (message instanceof OFPortStatus status) {
       boolean gone = status.getReason() == OFPortReason.DELETE;
-      listener.portChanged(connection, PortMessages.state(status.getDesc(), gone));
+      PortState port = PortMessages.state(status.getDesc(), gone);
+      return () -> listener.portChanged(connection, port);
     } else if (message instanceof OFErrorMsg error) {
-      counters.add(Counter.SWITCH_ERRORS);
-      listener.refused(connection, PortMessages.text(error));
-    } else if (!(message instanceof OFEchoReply) && !connection.isBundleReply(message)) {
-      counters.add(Counter.UNEXPECTED_MESSAGES);
+      String text = PortMessages.text(error);
+      return () -> {
+        counters.add(Counter.SWITCH_ERRORS);
+        listener.refused(connection, text);
+      };
     }
+    boolean answer = message instanceof OFEchoReply || message instanceof OFBundleCtrlMsg;
+    return answer ? () -> {} : unexpected();
   }
 }

@@ -17,6 +17,8 @@ final class SimulatedSwitch {
   private static final int MOST_REPLY = 60_000;
   private static final int ENTRY_HEADER = 48;
   private static final int MATCH_AT = 48;
+  private static final int FLOW_MOD = 14;
+  private static final int BARRIER = 20;
 
   /** Where answers and frames go. */
   interface Output {
@@ -72,6 +74,11 @@ final class SimulatedSwitch {
     return message(0, 1, 8).flip();
   }
 
+  /** Whether a message changes flows, or waits until they are changed. */
+  static boolean isChange(ByteBuffer message) {
+    return message.get(1) == FLOW_MOD || message.get(1) == BARRIER;
+  }
+
   /** Takes a whole message. */
   void take(ByteBuffer message, Output out) {
     int type = message.get(1);
@@ -80,9 +87,9 @@ final class SimulatedSwitch {
       case 2 -> out.send(message(3, xid, 8).flip());
       case 5 -> out.send(features(xid));
       case 13 -> packetOut(message, out);
-      case 14 -> flowMod(message);
+      case FLOW_MOD -> flowMod(message);
       case 18 -> multipart(message.getShort(8), xid, out);
-      case 20 -> out.send(message(21, xid, 8).flip());
+      case BARRIER -> out.send(message(21, xid, 8).flip());
       default -> {}
     }
   }

@@ -1,5 +1,6 @@
 package io.tapline.sdn.simulation;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
@@ -39,6 +40,7 @@ public final class SimulatedSwitches implements AutoCloseable {
     SocketChannel channel;
     MessageBuffer in = new MessageBuffer();
     final Queue<ByteBuffer> out = new ArrayDeque<>();
+    ByteArrayOutputStream changes;
 
     Member(int number, SimulatedSwitch state) {
       this.number = number;
@@ -177,6 +179,20 @@ public final class SimulatedSwitches implements AutoCloseable {
     return taken;
   }
 
+  /** Keeps the bytes of changes from now on. */
+  public void record() {
+    ask(
+        () -> {
+          members.forEach(each -> each.changes = new ByteArrayOutputStream());
+          return null;
+        });
+  }
+
+  /** What was kept of a switch: flow changes and barriers, as they came. */
+  public byte[] recorded(int member) {
+    return ask(() -> members.get(member).changes.toByteArray());
+  }
+
   public int flows(int member) {
     return ask(() -> members.get(member).state.flowCount());
   }
@@ -237,11 +253,20 @@ public final class SimulatedSwitches implements AutoCloseable {
         close(each);
         return;
       }
-      each.in.take(buffer.flip(), message -> each.state.take(message, each));
+      each.in.take(buffer.flip(), message -> take(each, message));
       flush(each);
     } catch (IOException e) {
       close(each);
     }
+  }
+
+  private static void take(Member each, ByteBuffer message) {
+    if (each.changes != null && SimulatedSwitch.isChange(message)) {
+      byte[] bytes = new byte[message.limit()];
+      message.get(0, bytes);
+      each.changes.writeBytes(bytes);
+    }
+    each.state.take(message, each);
   }
 
   private void flush(Member each) throws IOException {

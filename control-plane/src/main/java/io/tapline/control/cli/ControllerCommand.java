@@ -1,0 +1,127 @@
+package io.tapline.control.cli;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.compiler.Inventory;
+import io.tapline.compiler.network.Network;
+import io.tapline.sdn.controller.Controller;
+import io.tapline.sdn.controller.ControllerOptions;
+import io.tapline.sdn.controller.NetworkMap;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code tapline controller}: forwarding alone. */
+@Command(
+    name = "controller",
+    description = "An OpenFlow controller: forwards between the hosts of a network.",
+    footer = {
+      "",
+      "Switches keep their flows when it ends. A server with --openflow-port is one, too, and",
+      "mirrors besides. Ends in order on SIGTERM or Ctrl-C."
+    })
+final class ControllerCommand implements Callable<Integer> {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  private final Console console;
+
+  @Option(
+      names = "--openflow-port",
+      paramLabel = "PORT",
+      defaultValue = "6653",
+      description = "TCP port for switches; 0 takes a free one. Default: ${DEFAULT-VALUE}.")
+  private int port;
+
+  @Option(
+      names = "--openflow-address",
+      paramLabel = "ADDRESS",
+      defaultValue = "127.0.0.1",
+      description = "Address to listen on for switches. Default: ${DEFAULT-VALUE}.")
+  private String address;
+
+  @Option(
+      names = "--inventory",
+      paramLabel = "FILE",
+      description =
+          "YAML file with the network; with its datapaths, only those switches are welcome.")
+  private Path inventoryFile;
+
+  @Option(
+      names = "--status",
+      paramLabel = "FILE",
+      description = "Write what is known of the network there as JSON, each second.")
+  private Path status;
+
+  ControllerCommand(Console console) {
+    this.console = console;
+  }
+
+  /** What an inventory file says of switches; nothing without one. */
+  static NetworkMap map(Path file) {
+    Inventory inventory = Installation.inventory(file);
+    Optional<Network> network = Installation.network(file, inventory);
+    if (network.isEmpty()) {
+      return NetworkMap.NOTHING;
+    }
+    try {
+      return NetworkMap.of(network.get(), Files.readString(file));
+    } catch (IOException | IllegalArgumentException e) {
+      throw new CommandException("inventory file " + file + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** Where to listen for switches. */
+  static InetSocketAddress listenAt(String address, int port) {
+    if (port < 0 || port > 65_535) {
+      throw new UsageException("--openflow-port " + port + ": a port is a number from 0 to 65535");
+    }
+    InetSocketAddress at = new InetSocketAddress(address, port);
+    if (at.isUnresolved()) {
+      throw new UsageException("--openflow-address " + address + ": no such address");
+    }
+    return at;
+  }
+
+  /** Starts a controller. */
+  static Controller start(InetSocketAddress at, NetworkMap map) {
+    try {
+      return Controller.start(ControllerOptions.of(at, map));
+    } catch (IOException e) {
+      throw new CommandException(e.getMessage() + ": is another controller running?", e);
+    }
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    CountDownLatch stop = new CountDownLatch(1);
+    try (Controller controller = start(listenAt(address, port), map(inventoryFile))) {
+      StopSignals.handle(stop::countDown);
+      console.line("listening for switches on %s:%d".formatted(address, controller.port()));
+      console.flush();
+      while (!stop.await(1, TimeUnit.SECONDS)) {
+        if (status != null) {
+          write(controller);
+        }
+      }
+    }
+    return 0;
+  }
+
+  private void write(Controller controller) {
+    Path fresh = status.resolveSibling(status.getFileName() + ".new");
+    try {
+      Files.writeString(fresh, MAPPER.writeValueAsString(controller.status()) + "\n");
+      Files.move(
+          fresh, status, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    } catch (IOException e) {
+      throw new CommandException("can't write " + status + ": " + e.getMessage(), e);
+    }
+  }
+}

@@ -1,0 +1,168 @@
+package io.tapline.control.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.control.testbed.FatTreePlan;
+import io.tapline.control.testbed.Testbed;
+import io.tapline.control.testbed.TestbedException;
+import io.tapline.control.testbed.TestbedState;
+import java.util.Optional;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code tapline testbed}: a fat tree on this host. */
+@Command(
+    name = "testbed",
+    description =
+        "A fat tree of Open vSwitch bridges and namespaces on this host, with a controller. Needs root.",
+    synopsisSubcommandLabel = "COMMAND")
+final class TestbedCommand implements Runnable {
+  @Spec private CommandSpec spec;
+
+  private final Console console;
+
+  TestbedCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public void run() {
+    throw new ParameterException(spec.commandLine(), "a command is missing");
+  }
+
+  private static Testbed testbed(String name) {
+    return new Testbed(name, Installation.current().home());
+  }
+
+  private static FatTreePlan plan(String name, int k, int linkMbit) {
+    try {
+      return new FatTreePlan(name, k, linkMbit);
+    } catch (IllegalArgumentException e) {
+      throw new UsageException(e.getMessage());
+    }
+  }
+
+  private static CommandException failed(TestbedException e) {
+    return new CommandException(e.getMessage(), e);
+  }
+
+  @Command(
+      name = "up",
+      description = "Makes it; does nothing if it is up.",
+      footer = {"", "A host is a namespace: ip netns exec tl-h-0-0-0 ping 10.3.1.3"})
+  int up(
+      @Option(
+              names = "--k",
+              paramLabel = "K",
+              defaultValue = "4",
+              description = "Size: k pods, k³/4 hosts; even, at most 8. Default: ${DEFAULT-VALUE}.")
+          int k,
+      @Option(
+              names = "--name",
+              paramLabel = "NAME",
+              defaultValue = "tl",
+              description = "Before all its names. Default: ${DEFAULT-VALUE}.")
+          String name,
+      @Option(
+              names = "--openflow-port",
+              paramLabel = "PORT",
+              defaultValue = "6653",
+              description = "Of the controller. Default: ${DEFAULT-VALUE}.")
+          int port,
+      @Option(
+              names = "--no-controller",
+              description = "Run none: tapline server --openflow-port will be it.")
+          boolean none,
+      @Option(
+              names = "--link-mbit",
+              paramLabel = "N",
+              defaultValue = "0",
+              description = "Rate of the links between switches; 0 as fast as they go.")
+          int linkMbit) {
+    Testbed testbed = testbed(name);
+    try {
+      boolean made = testbed.up(plan(name, k, linkMbit), port, !none);
+      console.line(
+          made
+              ? "up: " + description(plan(name, k, linkMbit))
+              : "already up: " + description(plan(name, k, linkMbit)));
+      console.line("inventory: " + testbed.folder().resolve("inventory.yaml"));
+    } catch (TestbedException e) {
+      throw failed(e);
+    }
+    return 0;
+  }
+
+  private static String description(FatTreePlan plan) {
+    return "fat tree, k=%d, %d switches, %d hosts"
+        .formatted(plan.k(), plan.switches().size(), plan.hosts().size());
+  }
+
+  @Command(name = "down", description = "Removes all of it; does nothing if it is not there.")
+  int down(
+      @Option(
+              names = "--name",
+              paramLabel = "NAME",
+              defaultValue = "tl",
+              description = "Before all its names. Default: ${DEFAULT-VALUE}.")
+          String name) {
+    plan(name, 2, 0);
+    try {
+      console.line(testbed(name).down() ? "down" : "there is none");
+    } catch (TestbedException e) {
+      throw failed(e);
+    }
+    return 0;
+  }
+
+  @Command(name = "status", description = "What is there. Exit code 1 if it is not up.")
+  int status(
+      @Option(
+              names = "--name",
+              paramLabel = "NAME",
+              defaultValue = "tl",
+              description = "Before all its names. Default: ${DEFAULT-VALUE}.")
+          String name,
+      @Option(names = "--json", description = "Print JSON.") boolean json) {
+    plan(name, 2, 0);
+    Testbed testbed = testbed(name);
+    try {
+      Optional<TestbedState> state = testbed.state();
+      boolean up = state.isPresent() && state.get().complete();
+      ObjectNode node = new ObjectMapper().createObjectNode().put("up", up);
+      node.putPOJO("settings", state.orElse(null)).putPOJO("running", testbed.running());
+      JsonNode controller = testbed.controllerStatus();
+      if (!controller.isMissingNode()) {
+        node.set("controller", controller);
+      }
+      if (json) {
+        console.line(node.toString());
+      } else if (up) {
+        print(state.get(), testbed, controller);
+      } else {
+        console.line(state.isPresent() ? "half made: take it down" : "there is none");
+      }
+      return up ? 0 : 1;
+    } catch (TestbedException e) {
+      throw failed(e);
+    }
+  }
+
+  private void print(TestbedState state, Testbed testbed, JsonNode controller) {
+    console.line("up: " + description(plan(state.name(), state.k(), state.linkMbit())));
+    console.line("running: " + String.join(", ", testbed.running()));
+    if (!controller.isMissingNode()) {
+      console.line(
+          "controller: %d switches, %d links, %d hosts%s"
+              .formatted(
+                  controller.path("switches").size(),
+                  controller.path("links").asInt(),
+                  controller.path("hosts").size(),
+                  controller.path("settled").asBoolean() ? "" : ", still changing"));
+    }
+  }
+}

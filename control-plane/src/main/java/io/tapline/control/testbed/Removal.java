@@ -1,0 +1,81 @@
+package io.tapline.control.testbed;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Removes what a testbed has made, also half of one; what is gone already is no matter. */
+final class Removal {
+  private final Path folder;
+  private final Programs programs;
+  private final OwnProcesses processes;
+
+  Removal(Path folder, Programs programs, OwnProcesses processes) {
+    this.folder = folder;
+    this.programs = programs;
+    this.processes = processes;
+  }
+
+  void remove(TestbedState state) throws TestbedException {
+    FatTreePlan plan = state.plan();
+    List<String> left = new ArrayList<>();
+    for (String daemon : Testbed.DAEMONS) {
+      if (!processes.end(daemon)) {
+        left.add("process " + daemon);
+      }
+    }
+    List<List<String>> commands = new ArrayList<>();
+    for (String namespace : plan.namespaces()) {
+      if (Files.exists(Path.of("/run/netns", namespace))) {
+        endProcesses(namespace);
+        commands.add(List.of("ip", "netns", "del", namespace));
+      }
+    }
+    left.addAll(programs.runAll(commands));
+    List<String> devices = new ArrayList<>(plan.devices());
+    devices.addAll(state.devices());
+    removeDevices(devices, left);
+    KernelSettings.restore(state.kernel());
+    if (!left.isEmpty()) {
+      throw new TestbedException("could not be removed: " + left + "; try again");
+    }
+    deleteFolder();
+    try {
+      Files.createDirectories(folder);
+    } catch (IOException e) {
+      throw new TestbedException("can't use " + folder, e);
+    }
+  }
+
+  /** Open vSwitch leaves its bridges' own devices behind; one end of a cable takes the other. */
+  private void removeDevices(List<String> devices, List<String> left) {
+    for (String device : devices) {
+      if (Testbed.isDevice(device)) {
+        left.addAll(programs.runAll(List.of(List.of("ip", "link", "del", device))));
+      }
+    }
+  }
+
+  /** Whoever runs in a host ends with it. */
+  private void endProcesses(String namespace) throws TestbedException {
+    for (String pid : programs.run("ip", "netns", "pids", namespace).split("\\s+")) {
+      if (!pid.isEmpty()) {
+        ProcessHandle.of(Long.parseLong(pid)).ifPresent(ProcessHandle::destroyForcibly);
+      }
+    }
+  }
+
+  void deleteFolder() throws TestbedException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(file);
+      }
+    } catch (IOException e) {
+      throw new TestbedException("can't remove " + folder + ": " + e.getMessage(), e);
+    }
+  }
+}

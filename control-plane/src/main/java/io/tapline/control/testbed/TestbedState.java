@@ -1,0 +1,62 @@
+package io.tapline.control.testbed;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What a testbed has made, written before it makes it: whatever becomes of {@code up}, {@code down}
+ * knows what is its own.
+ *
+ * @param devices beyond those of its plan
+ * @param complete whether all of it came about
+ * @param ownController whether it runs one
+ * @param kernel settings of the host as they were
+ */
+public record TestbedState(
+    String name,
+    int k,
+    int linkMbit,
+    int openFlowPort,
+    boolean ownController,
+    boolean complete,
+    List<String> devices,
+    Map<String, String> kernel) {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final String FILE = "testbed.json";
+
+  FatTreePlan plan() {
+    return new FatTreePlan(name, k, linkMbit);
+  }
+
+  TestbedState completed() {
+    return new TestbedState(name, k, linkMbit, openFlowPort, ownController, true, devices, kernel);
+  }
+
+  void write(Path folder) throws TestbedException {
+    Path fresh = folder.resolve(FILE + ".new");
+    try {
+      Files.writeString(fresh, MAPPER.writeValueAsString(this) + "\n");
+      Files.move(fresh, folder.resolve(FILE), StandardCopyOption.ATOMIC_MOVE);
+    } catch (IOException e) {
+      throw new TestbedException("can't write " + folder.resolve(FILE), e);
+    }
+  }
+
+  static Optional<TestbedState> read(Path folder) throws TestbedException {
+    Path file = folder.resolve(FILE);
+    if (!Files.exists(file)) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(MAPPER.readValue(file.toFile(), TestbedState.class));
+    } catch (IOException e) {
+      throw new TestbedException("can't read " + file + ": " + e.getMessage(), e);
+    }
+  }
+}

@@ -1,0 +1,48 @@
+package io.tapline.control.testbed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.tapline.compiler.Inventory;
+import io.tapline.compiler.network.Network;
+import io.tapline.sdn.controller.NetworkMap;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class FatTreePlanTest {
+  @ParameterizedTest
+  @ValueSource(ints = {2, 4, 6, 8})
+  void everyPortHasExactlyOneCableOrHost(int k) {
+    FatTreePlan plan = new FatTreePlan("test99", k, 0);
+    List<String> ports = new ArrayList<>();
+    plan.switches().forEach(each -> ports.addAll(each.ports()));
+    List<String> ends = new ArrayList<>();
+    plan.hosts().forEach(host -> ends.add(host.switchPort()));
+    plan.cables().forEach(cable -> ends.addAll(List.of(cable.a(), cable.b())));
+    assertThat(plan.switches()).hasSize(5 * k * k / 4);
+    assertThat(plan.hosts()).hasSize(k * k * k / 4);
+    assertThat(ports).doesNotHaveDuplicates().containsExactlyInAnyOrderElementsOf(ends);
+    assertThat(plan.devices()).doesNotHaveDuplicates().allMatch(name -> name.length() <= 15);
+  }
+
+  @Test
+  void itsInventoryIsThePlanForTapline() {
+    FatTreePlan plan = new FatTreePlan("tl", 4, 0);
+    String yaml = plan.inventory();
+    Network network = Network.fromYaml(yaml, Inventory.fromYaml(yaml)).orElseThrow();
+    NetworkMap map = NetworkMap.of(network, yaml);
+    assertThat(network.topology().hostCount()).isEqualTo(16);
+    assertThat(map.datapaths()).hasSize(20).containsEntry("edge-3-1", 0x10301L);
+    assertThat(map.switchOfAddress()).hasSize(16).containsEntry(0x0a030103, 0x10301L);
+  }
+
+  @Test
+  void whatCanNotBeIsRefused() {
+    assertThatThrownBy(() -> new FatTreePlan("tl", 5, 0)).hasMessageContaining("even k");
+    assertThatThrownBy(() -> new FatTreePlan("../x", 4, 0)).hasMessageContaining("no name");
+    assertThatThrownBy(() -> new FatTreePlan("toolong", 4, 0)).hasMessageContaining("no name");
+  }
+}
