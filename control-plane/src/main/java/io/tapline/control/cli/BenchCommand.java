@@ -15,6 +15,7 @@ import picocli.CommandLine.Spec;
       BenchControllerCommand.class,
       BenchPlacementCommand.class,
       BenchDrillCommand.class,
+      BenchDiagnoseCommand.class,
       BenchEndToEndCommand.class,
       BenchFlinkCommand.class,
       BenchOperatorsCommand.class

@@ -73,7 +73,9 @@ final class OutcastFigures {
     }
     files.put("figure10b.csv", csv.toString());
     Plot plot = new Plot("Throughput of each flow (Figure 10b)", "flow", "Mbit/s");
-    byHops.forEach((hops, points) -> plot.line("over " + hops + " switches", points, false));
+    byHops.forEach(
+        (hops, points) ->
+            plot.line("over " + hops + (hops == 1 ? " switch" : " switches"), points, false));
     files.put("figure10b.svg", plot.svg());
   }
 

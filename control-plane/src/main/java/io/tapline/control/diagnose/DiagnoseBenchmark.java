@@ -1,0 +1,147 @@
+package io.tapline.control.diagnose;
+
+import io.tapline.control.drill.DrillException;
+import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.NodeAddress;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
+
+/**
+ * Confluo's Figure 9(b): how long the coordinator takes to find out which flows compete for a link,
+ * by the number of flows, each to another host; hosts are processes of this one.
+ */
+public final class DiagnoseBenchmark implements AutoCloseable {
+  private static final Duration PATIENCE = Duration.ofSeconds(120);
+
+  /** The link that all flows of the experiment want. */
+  private static final String LINK = Headers.DATA + " && path[0] == 100 && path[1] == 200";
+
+  private final List<Process> processes = new ArrayList<>();
+  private final List<NodeAddress> addresses = new ArrayList<>();
+  private final Path folder;
+
+  /** Medians, in milliseconds. */
+  public record Latency(int flows, double connectMs, double snapshotMs, double queryMs) {}
+
+  /**
+   * Starts a node for each capture and waits for its packets.
+   *
+   * @param program tapline-multilog
+   * @param traces what {@code tapline-packets competing} wrote
+   */
+  public DiagnoseBenchmark(Path program, Path traces) throws IOException, InterruptedException {
+    folder = Files.createTempDirectory("tapline-bench-");
+    try (Stream<Path> captures = Files.list(traces)) {
+      for (Path capture : captures.filter(file -> file.toString().contains(".pcap")).toList()) {
+        start(program, capture);
+      }
+    }
+    Instant end = Instant.now().plus(PATIENCE);
+    try (DrillService drill = new DrillService(addresses)) {
+      while (!drill.states().stream().allMatch(DiagnoseBenchmark::hasRows)) {
+        if (Instant.now().isAfter(end)) {
+          close();
+          throw new IOException("the nodes did not come up: see " + folder);
+        }
+        Thread.sleep(100);
+      }
+    }
+  }
+
+  private void start(Path program, Path capture) throws IOException {
+    String host = capture.getFileName().toString().replaceFirst("\\.pcap.*", "");
+    NodeAddress address = new NodeAddress(host, "unix:" + folder.resolve(host));
+    List<String> command =
+        List.of(
+            program.toString(),
+            "--pcap",
+            capture.toString(),
+            "--node",
+            host,
+            "--listen",
+            address.target(),
+            "--writers",
+            "1",
+            "--memory-mib",
+            "64",
+            "--telemetry-hops",
+            "5");
+    processes.add(
+        new ProcessBuilder(command).redirectError(folder.resolve(host + ".log").toFile()).start());
+    addresses.add(address);
+  }
+
+  private static boolean hasRows(DrillService.NodeState state) {
+    return state.description() != null && state.description().getCounters().getRows() > 0;
+  }
+
+  /** How many hosts there are. */
+  public int hosts() {
+    return addresses.size();
+  }
+
+  /**
+   * Flows to that many hosts.
+   *
+   * @throws DrillException if a node does not answer, or the link has not that many flows
+   */
+  public Latency measure(int flows, int times) throws DrillException {
+    List<double[]> steps = new ArrayList<>();
+    for (int i = 0; i < times; i++) {
+      steps.add(once(flows));
+    }
+    return new Latency(
+        flows,
+        median(steps, step -> step[0]),
+        median(steps, step -> step[1]),
+        median(steps, step -> step[2]));
+  }
+
+  private double[] once(int flows) throws DrillException {
+    try (DrillService drill = new DrillService(addresses.subList(0, flows))) {
+      long begin = System.nanoTime();
+      drill.states();
+      long connected = System.nanoTime();
+      DrillService.View view = drill.view(List.of());
+      long frozen = System.nanoTime();
+      int found = new Headers(view, 0, 0).byFlow(LINK, "COUNT").size();
+      long end = System.nanoTime();
+      if (found != flows) {
+        throw DrillException.notFound(found + " flows over the link, where " + flows + " are");
+      }
+      return new double[] {
+        (connected - begin) / 1e6, (frozen - connected) / 1e6, (end - frozen) / 1e6
+      };
+    }
+  }
+
+  private static double median(List<double[]> steps, ToDoubleFunction<double[]> part) {
+    double[] sorted = steps.stream().mapToDouble(part).sorted().toArray();
+    return sorted[sorted.length / 2];
+  }
+
+  @Override
+  public void close() throws IOException {
+    processes.forEach(Process::destroyForcibly);
+    for (Process process : processes) {
+      try {
+        process.waitFor();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+    try (Stream<Path> files = Files.list(folder)) {
+      for (Path file : files.toList()) {
+        Files.delete(file);
+      }
+    }
+    Files.delete(folder);
+  }
+}
