@@ -43,6 +43,7 @@ const std::map<std::string, KeyCase> kCases = {
     {"heartbeat_ms", {"500", "250", "0"}},
     {"status", {"\"text\"", "json", "xml"}},
     {"metrics", {"\"\"", "127.0.0.1:9100", ""}},
+    {"headers_to", {"\"\"", "/dev/shm/tapline", ""}},
     {"supervise", {"\"auto\"", "always", "yes"}},
     {"watchdog_ms", {"500", "1000", "10"}},
     {"hugepages", {"\"auto\"", "never", "always"}},
