@@ -64,7 +64,8 @@ final class PipelineSession implements AutoCloseable {
             inventory,
             network,
             services.brokers(),
-            services.redis());
+            services.redis(),
+            services.topics());
     return new PipelineSession(console, EmbeddedPipeline.start(options, console.progress()));
   }
 

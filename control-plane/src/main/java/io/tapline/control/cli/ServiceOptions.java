@@ -1,5 +1,7 @@
 package io.tapline.control.cli;
 
+import io.tapline.control.query.TopicPolicy;
+import java.time.Duration;
 import picocli.CommandLine.Option;
 
 /** Services that run already, in place of the embedded ones. */
@@ -17,6 +19,30 @@ final class ServiceOptions {
       defaultValue = "",
       description = "Use this Redis instead of a redis-server of our own.")
   private String redis = "";
+
+  @Option(
+      names = "--keep-topic",
+      paramLabel = "DURATION",
+      defaultValue = "0s",
+      description =
+          "Keep a query's topic for so long after its end, as 10m. Default: ${DEFAULT-VALUE}.")
+  private String keepTopic = "0s";
+
+  @Option(
+      names = "--topic-mb",
+      paramLabel = "MB",
+      defaultValue = "1024",
+      description =
+          "Most that a partition keeps of a query without an end. Default: ${DEFAULT-VALUE}.")
+  private int topicMb = 1024;
+
+  TopicPolicy topics() {
+    if (topicMb < 4) {
+      throw new UsageException("--topic-mb " + topicMb + ": give at least 4");
+    }
+    Duration kept = Duration.ofNanos(Moment.duration("--keep-topic", keepTopic));
+    return TopicPolicy.of(kept, (long) topicMb << 20);
+  }
 
   String brokers() {
     return brokers;

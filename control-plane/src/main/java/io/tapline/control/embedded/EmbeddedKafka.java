@@ -16,7 +16,7 @@ import org.apache.kafka.metadata.storage.Formatter;
 import org.apache.kafka.server.common.MetadataVersion;
 
 /** A Kafka broker that is its own KRaft controller, within this process, on free loopback ports. */
-final class EmbeddedKafka implements AutoCloseable {
+public final class EmbeddedKafka implements AutoCloseable {
   private static final int NODE = 1;
   private static final int ATTEMPTS = 3;
 
@@ -36,7 +36,7 @@ final class EmbeddedKafka implements AutoCloseable {
    *
    * @param onFailure hears why the broker gave up, should it
    */
-  static EmbeddedKafka start(Path folder, Consumer<String> onFailure) throws IOException {
+  public static EmbeddedKafka start(Path folder, Consumer<String> onFailure) throws IOException {
     BrokerExit.listen(onFailure);
     for (int attempt = 1; ; attempt++) {
       try {
@@ -108,7 +108,7 @@ final class EmbeddedKafka implements AutoCloseable {
     return settings;
   }
 
-  String brokers() {
+  public String brokers() {
     return "127.0.0.1:" + port;
   }
 

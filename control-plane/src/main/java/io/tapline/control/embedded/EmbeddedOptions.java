@@ -3,6 +3,7 @@ package io.tapline.control.embedded;
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
+import io.tapline.control.query.TopicPolicy;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -19,6 +20,7 @@ import java.util.Optional;
  *     embedded one
  * @param redis Redis to use instead of a redis-server of our own, {@code host:port}; empty for our
  *     own
+ * @param topics how long they are there
  */
 public record EmbeddedOptions(
     Path monitor,
@@ -27,8 +29,10 @@ public record EmbeddedOptions(
     Inventory inventory,
     Optional<Network> network,
     String brokers,
-    String redis) {
+    String redis,
+    TopicPolicy topics) {
   public static EmbeddedOptions of(Path monitor, Catalogue catalogue, Inventory inventory) {
-    return new EmbeddedOptions(monitor, List.of(), catalogue, inventory, Optional.empty(), "", "");
+    return new EmbeddedOptions(
+        monitor, List.of(), catalogue, inventory, Optional.empty(), "", "", TopicPolicy.defaults());
   }
 }

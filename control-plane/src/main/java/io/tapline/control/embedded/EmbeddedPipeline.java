@@ -72,7 +72,13 @@ public final class EmbeddedPipeline implements AutoCloseable {
     CompletableFuture.allOf(redis, brokers, flink).join();
     Endpoints endpoints = endpoints(brokers.join(), redis.join());
     Backend backend =
-        new Backend(endpoints, flink.join(), options.monitor(), options.plugins(), folder);
+        new Backend(
+            endpoints,
+            flink.join(),
+            options.monitor(),
+            options.plugins(),
+            folder,
+            options.topics());
     QueryService service =
         opened(
             new QueryService(backend, options.catalogue(), options.inventory(), options.network()));

@@ -13,6 +13,12 @@ import java.util.List;
  * @param monitor the monitor program
  * @param plugins shared objects with parsers that it loads
  * @param folder for plan files
+ * @param topics how long they are there
  */
 public record Backend(
-    Endpoints endpoints, EmbeddedFlink flink, Path monitor, List<Path> plugins, Path folder) {}
+    Endpoints endpoints,
+    EmbeddedFlink flink,
+    Path monitor,
+    List<Path> plugins,
+    Path folder,
+    TopicPolicy topics) {}

@@ -45,7 +45,8 @@ final class QueryRun {
 
   private final Plan plan;
   private final Backend backend;
-  private final Topics topics;
+  private final TopicKeeper topics;
+  private final boolean live;
   private final Launcher launcher;
   private final ProgressListener progress;
   private final Hooks hooks;
@@ -76,13 +77,15 @@ final class QueryRun {
   QueryRun(
       Plan plan,
       Backend backend,
-      Topics topics,
+      TopicKeeper topics,
+      boolean live,
       Launcher launcher,
       ProgressListener progress,
       Hooks hooks) {
     this.plan = plan;
     this.backend = backend;
     this.topics = topics;
+    this.live = live;
     this.launcher = launcher;
     this.progress = progress;
     this.hooks = hooks;
@@ -95,7 +98,7 @@ final class QueryRun {
    */
   QueryState run() throws PipelineException {
     try {
-      topics.create(plan.getTopic(), partitions());
+      topics.create(plan.getTopic(), partitions(), live);
       backend.flink().submit(QueryJob.graph(plan, backend.endpoints(), options(), job));
       jobEnd = backend.flink().result(job);
       if (!startMonitor()) {
@@ -141,7 +144,7 @@ final class QueryRun {
   }
 
   private SamplingWatch.State progressOfJob() throws PipelineException {
-    long written = topics.written(plan.getTopic(), partitions());
+    long written = topics.written(plan.getTopic());
     long[] taken = hooks.taken().get();
     return new SamplingWatch.State(written, taken[0], taken[1]);
   }
@@ -245,7 +248,7 @@ final class QueryRun {
       cancelJob();
     }
     try {
-      topics.delete(plan.getTopic());
+      topics.retire(plan.getTopic());
     } catch (PipelineException e) {
       LOG.warn("cleaning up after {}: {}", plan.getQuery(), e.getMessage());
     }

@@ -49,6 +49,7 @@ public final class QueryService implements AutoCloseable {
   private final QueryPlacements placements;
   private final QueryStore store;
   private final Topics topics;
+  private final TopicKeeper topicKeeper;
   private final Monitors monitors;
   private final Map<String, LiveQuery> running = new ConcurrentHashMap<>();
   private boolean closed;
@@ -67,6 +68,7 @@ public final class QueryService implements AutoCloseable {
     this.placements = new QueryPlacements(network);
     this.store = new QueryStore(backend.endpoints().redisHost(), backend.endpoints().redisPort());
     this.topics = new Topics(backend.endpoints().brokers());
+    this.topicKeeper = new TopicKeeper(topics, backend.topics());
     this.monitors = new Monitors(backend);
   }
 
@@ -163,7 +165,7 @@ public final class QueryService implements AutoCloseable {
             () -> store.progress(query.id()),
             () -> store.taken(query.id()));
     QueryRun.Launcher launcher = onReady -> monitors.start(plan, source, progress, onReady);
-    live.runs(new QueryRun(plan, backend, topics, launcher, progress, hooks));
+    live.runs(new QueryRun(plan, backend, topicKeeper, source.live(), launcher, progress, hooks));
     reserve(live);
     start(live);
     return query.id();
@@ -348,6 +350,7 @@ public final class QueryService implements AutoCloseable {
     all.forEach(live -> live.run().stop());
     all.forEach(live -> live.end().join());
     monitors.close();
+    topicKeeper.close();
     topics.close();
     store.close();
   }

@@ -176,7 +176,11 @@ final class QueryStore implements AutoCloseable {
     List<String> keys = new ArrayList<>(List.of(key(id), windows(id), key(id) + ":totals"));
     for (int p = 0; p < processors; p++) {
       keys.addAll(
-          List.of(key(id) + ":ranking:" + p, key(id) + ":groups:" + p, key(id) + ":last:" + p));
+          List.of(
+              key(id) + ":ranking:" + p,
+              key(id) + ":groups:" + p,
+              key(id) + ":alerts:" + p,
+              key(id) + ":last:" + p));
     }
     try (Jedis redis = pool.getResource()) {
       redis.zrem(QUERIES, id);

@@ -6,9 +6,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.NewTopic;
@@ -23,6 +25,8 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
  * any more.
  */
 final class Topics implements AutoCloseable {
+  static final String PREFIX = "tapline.tuples.";
+
   private static final int TIMEOUT_SECONDS = 10;
   private static final int REQUEST_MS = 3_000;
   private static final long PAUSE_MS = 20;
@@ -62,11 +66,19 @@ final class Topics implements AutoCloseable {
     }
   }
 
-  /** Makes a topic; returns when it can be written to and read. */
-  void create(String topic, int partitions) throws PipelineException {
-    NewTopic wanted =
-        new NewTopic(topic, partitions, (short) 1)
-            .configs(Map.of("max.message.bytes", MOST_MESSAGE_BYTES, "segment.bytes", "67108864"));
+  /**
+   * Makes a topic; returns when it can be written to and read.
+   *
+   * @param live whether it is written to without an end
+   */
+  void create(String topic, int partitions, TopicPolicy policy, boolean live)
+      throws PipelineException {
+    Map<String, String> settings = new HashMap<>();
+    settings.put("max.message.bytes", MOST_MESSAGE_BYTES);
+    settings.put("segment.bytes", Long.toString(policy.segmentBytes(live)));
+    settings.put("retention.ms", "-1");
+    settings.put("retention.bytes", live ? Long.toString(policy.liveBytes()) : "-1");
+    NewTopic wanted = new NewTopic(topic, partitions, (short) 1).configs(settings);
     await(admin.createTopics(List.of(wanted)).all(), "create topic " + topic);
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_SECONDS);
     while (!isThere(topic, partitions)) {
@@ -77,8 +89,7 @@ final class Topics implements AutoCloseable {
     }
   }
 
-  /** Records that were written to a topic since it was made. */
-  long written(String topic, int partitions) throws PipelineException {
+  private long written(String topic, int partitions) throws PipelineException {
     Map<TopicPartition, OffsetSpec> wanted = new HashMap<>();
     for (int partition = 0; partition < partitions; partition++) {
       wanted.put(new TopicPartition(topic, partition), OffsetSpec.latest());
@@ -86,6 +97,20 @@ final class Topics implements AutoCloseable {
     return await(admin.listOffsets(wanted).all(), "see how long " + topic + " is").values().stream()
         .mapToLong(end -> end.offset())
         .sum();
+  }
+
+  /** Records that were written to all partitions of a topic since it was made. */
+  long written(String topic) throws PipelineException {
+    var described =
+        await(admin.describeTopics(List.of(topic)).allTopicNames(), "describe topic " + topic);
+    return written(topic, described.get(topic).partitions().size());
+  }
+
+  /** The topics of queries that are there, whoever made them. */
+  Set<String> ofQueries() throws PipelineException {
+    return await(admin.listTopics().names(), "list topics").stream()
+        .filter(name -> name.startsWith(PREFIX))
+        .collect(Collectors.toSet());
   }
 
   private boolean isThere(String topic, int partitions) throws PipelineException {

@@ -6,6 +6,7 @@ import io.tapline.compiler.network.Network;
 import io.tapline.control.query.Backend;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.Source;
+import io.tapline.control.query.TopicPolicy;
 import io.tapline.flink.Endpoints;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -47,7 +48,9 @@ final class StoredQueries implements AutoCloseable {
 
   StoredQueries(Source source, String inventory) throws Exception {
     Endpoints endpoints = Endpoints.of("127.0.0.1:" + TestRedis.freePort(), redis.address());
-    Backend backend = new Backend(endpoints, null, Path.of("no-monitor"), List.of(), folder);
+    Backend backend =
+        new Backend(
+            endpoints, null, Path.of("no-monitor"), List.of(), folder, TopicPolicy.defaults());
     Inventory hosts = inventory.isEmpty() ? Inventory.empty() : Inventory.fromYaml(inventory);
     queries =
         new QueryService(

@@ -1,0 +1,115 @@
+package io.tapline.control.query;
+
+import io.tapline.control.PipelineException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Deletes topics: those of queries that have ended, when they were kept long enough, and those that
+ * a server left behind which did not live to do it. Thread-safe.
+ *
+ * <p>Monitors send heartbeats, so a topic to which nothing is written any more is nobody's: no
+ * server has to know of another.
+ */
+final class TopicKeeper implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(TopicKeeper.class);
+  private static final long LONGEST_PERIOD_MS = 60_000;
+
+  /** What was written to a foreign topic, and since when no more. */
+  private record Rest(long written, long sinceNs) {}
+
+  private final Topics topics;
+  private final TopicPolicy policy;
+  private final Set<String> ours = ConcurrentHashMap.newKeySet();
+  private final Set<String> leaving = ConcurrentHashMap.newKeySet();
+  private final Map<String, Rest> foreign = new HashMap<>();
+  private final ScheduledExecutorService clock =
+      Executors.newSingleThreadScheduledExecutor(
+          task -> {
+            Thread thread = new Thread(task, "topic-keeper");
+            thread.setDaemon(true);
+            return thread;
+          });
+
+  TopicKeeper(Topics topics, TopicPolicy policy) {
+    this.topics = topics;
+    this.policy = policy;
+    long period = Math.min(LONGEST_PERIOD_MS, Math.max(1, policy.orphanAfter().toMillis() / 4));
+    clock.scheduleWithFixedDelay(this::lookForOrphans, period, period, TimeUnit.MILLISECONDS);
+  }
+
+  /** Makes the topic of a query of ours. */
+  void create(String topic, int partitions, boolean live) throws PipelineException {
+    ours.add(topic);
+    topics.create(topic, partitions, policy, live);
+  }
+
+  /** Records that were written to a topic since it was made. */
+  long written(String topic) throws PipelineException {
+    return topics.written(topic);
+  }
+
+  /** Deletes a topic when it was kept long enough; at once if it isn't to be kept. */
+  void retire(String topic) throws PipelineException {
+    Duration kept = policy.keptAfterEnd();
+    if (kept.isZero()) {
+      topics.delete(topic);
+      ours.remove(topic);
+      return;
+    }
+    leaving.add(topic);
+    clock.schedule(() -> deleteKept(topic), kept.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  private void deleteKept(String topic) {
+    try {
+      topics.delete(topic);
+      leaving.remove(topic);
+      ours.remove(topic);
+    } catch (PipelineException e) {
+      LOG.warn("topic {} can't be deleted: {}", topic, e.getMessage());
+    }
+  }
+
+  private void lookForOrphans() {
+    try {
+      Set<String> there = topics.ofQueries();
+      foreign.keySet().retainAll(there);
+      for (String topic : there) {
+        if (!ours.contains(topic)) {
+          look(topic);
+        }
+      }
+    } catch (PipelineException | RuntimeException e) {
+      LOG.debug("topics can't be looked at: {}", e.getMessage());
+    }
+  }
+
+  private void look(String topic) throws PipelineException {
+    long written = topics.written(topic);
+    Rest known = foreign.get(topic);
+    long now = System.nanoTime();
+    if (known == null || known.written() != written) {
+      foreign.put(topic, new Rest(written, now));
+    } else if (now - known.sinceNs() >= policy.orphanAfter().toNanos()) {
+      LOG.info("topic {} was left behind: nothing is written to it; it is deleted", topic);
+      topics.delete(topic);
+      foreign.remove(topic);
+    }
+  }
+
+  /** Nothing is left behind: what was to be kept for a while goes now. */
+  @Override
+  public void close() {
+    clock.shutdownNow();
+    leaving.forEach(this::deleteKept);
+  }
+}
