@@ -9,14 +9,24 @@ import java.util.Objects;
  * @param brokers Kafka bootstrap servers, {@code host:port[,host:port]}
  * @param redisHost host of the Redis server
  * @param redisPort its port
+ * @param resultsTopic Kafka topic that gets each window, too; empty for none
  */
-public record Endpoints(String brokers, String redisHost, int redisPort) implements Serializable {
+public record Endpoints(String brokers, String redisHost, int redisPort, String resultsTopic)
+    implements Serializable {
+  public Endpoints(String brokers, String redisHost, int redisPort) {
+    this(brokers, redisHost, redisPort, "");
+  }
+
   public Endpoints {
     Objects.requireNonNull(brokers, "brokers");
     Objects.requireNonNull(redisHost, "redisHost");
     if (redisPort < 1 || redisPort > 65_535) {
       throw new IllegalArgumentException("redis port " + redisPort + " is not in 1..65535");
     }
+  }
+
+  public Endpoints withResultsTopic(String topic) {
+    return new Endpoints(brokers, redisHost, redisPort, topic);
   }
 
   /** Reads {@code host:port}, {@code [v6]:port} or a host alone (port 6379) for Redis. */

@@ -27,6 +27,7 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
         --max-flows N               open connections held per processor and partition (262144)
         --max-rows N                rows written per window (10000)
         --windows-kept N            window results kept in the query's stream (4096)
+        --results-topic TOPIC       Kafka topic that gets each window as JSON, too (none)
       """;
 
   private static final Set<String> NAMES =
@@ -41,7 +42,8 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
           "max-groups",
           "max-flows",
           "max-rows",
-          "windows-kept");
+          "windows-kept",
+          "results-topic");
 
   /**
    * @throws IllegalArgumentException if an argument is unknown, missing or wrong
@@ -61,7 +63,9 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
             number(values, "max-flows", defaults.maxFlows()),
             number(values, "max-rows", defaults.maxRows()),
             number(values, "windows-kept", defaults.windowsKept()));
-    Endpoints endpoints = Endpoints.of(required(values, "brokers"), required(values, "redis"));
+    Endpoints endpoints =
+        Endpoints.of(required(values, "brokers"), required(values, "redis"))
+            .withResultsTopic(values.getOrDefault("results-topic", ""));
     return new JobArguments(plan(required(values, "plan")), endpoints, options);
   }
 

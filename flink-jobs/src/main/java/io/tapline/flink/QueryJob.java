@@ -7,6 +7,7 @@ import io.tapline.flink.panes.PaneOperator;
 import io.tapline.flink.results.AlertSink;
 import io.tapline.flink.results.RedisSink;
 import io.tapline.flink.results.ResultsOperator;
+import io.tapline.flink.results.ResultsTopic;
 import io.tapline.schema.proto.Plan;
 import java.time.Duration;
 import org.apache.flink.api.common.JobID;
@@ -88,6 +89,13 @@ public final class QueryJob {
             .uid("results")
             .forceNonParallel();
     calls.sinkTo(new RedisSink(endpoints)).name("Redis").uid("redis").setParallelism(1);
+    if (!endpoints.resultsTopic().isEmpty()) {
+      calls
+          .sinkTo(new ResultsTopic(query.query(), endpoints.brokers(), endpoints.resultsTopic()))
+          .name("results topic")
+          .uid("results-topic")
+          .setParallelism(1);
+    }
     if (query.processors().stream().anyMatch(spec -> spec.trigger() != null)) {
       // An alert is not to wait for a buffer to fill.
       env.setBufferTimeout(TRIGGER_BUFFER_TIMEOUT_MS);

@@ -215,6 +215,33 @@ class QueryJobTest {
   }
 
   @Test
+  void eachWindowGoesToTheResultsTopicAsALineOfJson() throws Exception {
+    Plan plan = Plans.plan("q-topic", 1, Plans.topK(3, "10s", "5s"));
+    Workload workload = new Workload("q-topic", 1, 20, 100, 6);
+    send(plan, workload);
+    kafka.createTopic("results", 1);
+    Endpoints endpoints =
+        new Endpoints(kafka.brokers(), "127.0.0.1", redis.port()).withResultsTopic("results");
+    JobID id = JobID.generate();
+    cluster.submitJob(QueryJob.graph(plan, endpoints, JobOptions.defaults(), id)).get();
+    await(id);
+    try (Jedis jedis = redis.client()) {
+      List<JsonNode> windows = JobRun.windows(jedis, "q-topic", 0);
+      List<String> lines = kafka.read("results", windows.size());
+      assertThat(lines).hasSameSizeAs(windows);
+      for (int i = 0; i < lines.size(); i++) {
+        JsonNode line = new ObjectMapper().readTree(lines.get(i));
+        assertThat(line.get("query").asText()).isEqualTo("q-topic");
+        assertThat(line.get("name").asText()).isEqualTo("top-k");
+        assertThat(line.get("window_start_ns")).isEqualTo(windows.get(i).get("start"));
+        assertThat(line.get("window_end_ns")).isEqualTo(windows.get(i).get("end"));
+        assertThat(line.get("rows")).isEqualTo(windows.get(i).get("rows"));
+        assertThat(line.get("completeness")).isEqualTo(windows.get(i).get("completeness"));
+      }
+    }
+  }
+
+  @Test
   void redisOutageIsWaitedFor() throws Exception {
     Plan plan = Plans.plan("q-outage", 1, Plans.topK(10, "10s", "10s"));
     Workload workload = new Workload("q-outage", 1, 30, 300, 4);

@@ -11,9 +11,13 @@ import java.util.List;
  * arguments. Keys, types and fields are described in schema/redis.md.
  */
 final class RedisCalls {
+  private static final String WINDOW = "tapline_window";
   private static final String ALERTS = "tapline_alerts";
-  private static final int ALERT_PROCESSOR = 9;
-  private static final int FIRST_ALERT = 14;
+
+  // Where both have the same arguments.
+  private static final int PROCESSOR = 9;
+  private static final int NAME = 10;
+  private static final int FIRST_ROW = 14;
 
   private final QuerySpec query;
   private final int windowsKept;
@@ -33,7 +37,7 @@ final class RedisCalls {
     String completeness = Json.completeness(accounts, spec.index());
     Json json = new Json(query.query(), spec);
     List<String> call = new ArrayList<>();
-    call.addAll(List.of("tapline_window", "4"));
+    call.addAll(List.of(WINDOW, "4"));
     call.add(key("last:" + spec.index()));
     call.add(key("ranking:" + spec.index()));
     call.add(key("groups:" + spec.index()));
@@ -86,10 +90,34 @@ final class RedisCalls {
   /** Processor and JSON of each alert of such a call. */
   static List<String[]> alertsOf(String[] call) {
     List<String[]> alerts = new ArrayList<>();
-    for (int i = FIRST_ALERT; call[0].equals(ALERTS) && i < call.length; i += 3) {
-      alerts.add(new String[] {call[ALERT_PROCESSOR], call[i + 2]});
+    for (int i = FIRST_ROW; call[0].equals(ALERTS) && i < call.length; i += 3) {
+      alerts.add(new String[] {call[PROCESSOR], call[i + 2]});
     }
     return alerts;
+  }
+
+  /** The processor of a call that writes a window or alerts. */
+  static String processorOf(String[] call) {
+    return call[PROCESSOR];
+  }
+
+  /** A window or its alerts as one line of JSON; empty for other calls. */
+  static String line(String query, String[] call) {
+    if (!call[0].equals(WINDOW) && !call[0].equals(ALERTS)) {
+      return "";
+    }
+    StringBuilder line = new StringBuilder(1024);
+    line.append("{\"query\":\"")
+        .append(query)
+        .append("\",\"processor\":")
+        .append(processorOf(call));
+    line.append(",\"name\":\"").append(call[NAME]).append("\",\"window_start_ns\":");
+    line.append(call[NAME + 1]).append(",\"window_end_ns\":").append(call[NAME + 2]);
+    line.append(",\"completeness\":").append(call[NAME + 3]).append(",\"rows\":[");
+    for (int i = FIRST_ROW; i < call.length; i += 3) {
+      line.append(i == FIRST_ROW ? "" : ",").append(call[i + 2]);
+    }
+    return line.append("]}").toString();
   }
 
   private static String score(ResultRow row) {
