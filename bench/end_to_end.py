@@ -10,6 +10,7 @@ same before it warms the virtual machines up. Nothing may be lost: what the job 
 CPU time is told by stage; from it follows what as many cores as processes would carry: a model, and labelled so."""
 import argparse
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from services import ROOT, ClusterBroker, FlinkCluster, Redis, cpu_seconds, free_ports
+from services import ROOT, TICKS_PER_SECOND, ClusterBroker, FlinkCluster, Redis, cpu_seconds, free_ports
 
 from testing.monitor_process import MONITOR
 from testing.traffic import BINARIES, create_topic
@@ -100,7 +101,7 @@ class Pipeline:
                              f"127.0.0.1:{self.redis.port}", "--parallelism", str(2 * self.units))
         while self.flink.state(job) != "RUNNING":
             time.sleep(0.1)
-        before, begin = self.cpu(), time.monotonic()
+        before, begin, host = self.cpu(), time.monotonic(), host_busy_seconds()
         feeds = [Feed(self.capture, seconds, i, path, self.address) for i in range(self.units)]
         ends = [feed.finish() for feed in feeds]
         fed = time.monotonic()
@@ -110,8 +111,9 @@ class Pipeline:
         end = time.monotonic()
         if state != "FINISHED":
             raise AssertionError(f"the job is {state}; see {self.folder}")
-        after = {name: value - before[name] for name, value in self.cpu().items()}
-        return self.row(query, ends, after | {"monitor": sum(used for _, used in ends)}, end - begin, fed - begin, waiting)
+        cpu = {name: value - before[name] for name, value in self.cpu().items()} | {"monitor": sum(used for _, used in ends)}
+        others = host_busy_seconds() - host - sum(cpu.values())
+        return self.row(query, ends, cpu, end - begin, fed - begin, waiting, others)
 
     def counted(self, query):
         return int(self.redis.hash(f"tapline:query:{query}:totals").get("tuples", 0))
@@ -119,7 +121,7 @@ class Pipeline:
     def unread(self, query, ends):
         return sum(account["queries"][query]["tuples_out"] for account, _ in ends) - self.counted(query)
 
-    def row(self, query, ends, cpu, seconds, fed_s, waiting):
+    def row(self, query, ends, cpu, seconds, fed_s, waiting, others):
         accounts = [account for account, _ in ends]
         tuples = sum(account["queries"][query]["tuples_out"] for account in accounts)
         if self.counted(query) != tuples:
@@ -130,16 +132,26 @@ class Pipeline:
                 "captured_bytes": captured, "tuples": tuples, "waiting_at_end": waiting, "gbps": 8e-9 * captured / seconds,
                 "tuples_per_second": tuples / seconds, "cpu_seconds": cpu,
                 "cpu_us_per_tuple": {name: 1e6 * used / tuples for name, used in cpu.items()},
-                "saturated": saturated(cpu, seconds, waiting, tuples)}
+                "cpu_seconds_of_others": others, "saturated": saturated(cpu, others, seconds, waiting, tuples)}
 
 
-def saturated(cpu, seconds, waiting, tuples):
-    """What there was no more of."""
-    cores = os.cpu_count()
-    used = sum(cpu.values())
+def host_busy_seconds():
+    """Of all cores, whoever used them."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, interrupt, soft = (int(each) for each in file.readline().split()[1:8])
+    return (user + nice + system + interrupt + soft) / TICKS_PER_SECOND
+
+
+def saturated(cpu, others, seconds, waiting, tuples):
+    """What there was no more of. The feed is among the others."""
+    cores, used = os.cpu_count(), sum(cpu.values())
     most = max(STAGES, key=lambda stage: cpu[stage])
-    where = f"{used / seconds:.2f} of {cores} cores used by the pipeline, most by {most} ({100 * cpu[most] / used:.0f} %)"
-    return where + (f"; {100 * waiting / tuples:.0f} % waited in the broker when capture ended" if waiting > 0 else "")
+    busy = (used + others) / seconds
+    words = [f"{'the cores' if busy > 0.9 * cores else 'nothing'}: {busy:.2f} of {cores} busy, the pipeline {used / seconds:.2f}",
+             f"most of that {most} ({100 * cpu[most] / used:.0f} %)"]
+    if waiting > 0:
+        words.append(f"{100 * waiting / tuples:.0f} % waited in the broker when capture ended")
+    return ", ".join(words)
 
 
 def model(row, units):
@@ -157,7 +169,7 @@ def svg(rows, models):
     """Both curves, by processes."""
     width, height, left, bottom = 640, 360, 60, 50
     most_x = max(each["processes"] for each in rows + models)
-    most_y = 1.1 * max(each["gbps"] for each in rows + models)
+    most_y = 4 * math.ceil(max(each["gbps"] for each in rows + models) / 4)
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="12">',
              '<rect width="100%" height="100%" fill="white"/>']
 
@@ -174,7 +186,7 @@ def svg(rows, models):
         value = most_y * i / 4
         _, y = place({"processes": 0, "gbps": value})
         parts.append(f'<path d="M{left} {y:.1f}H{width - 30}" stroke="#ddd"/>')
-        text(left - 6, y + 4, f"{value:.1f}", "end")
+        text(left - 6, y + 4, f"{value:g}", "end")
     for each in models:
         text(place(each)[0], height - bottom + 18, each["processes"])
     text(left, 36, "Gb/s")

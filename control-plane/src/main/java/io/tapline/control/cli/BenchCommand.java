@@ -11,9 +11,11 @@ import picocli.CommandLine.Spec;
     description = "Compares with baselines in the same run: tables, JSON and SVG.",
     synopsisSubcommandLabel = "COMMAND",
     subcommands = {
+      BenchAlertsCommand.class,
       BenchCompilerCommand.class,
       BenchControllerCommand.class,
       BenchPlacementCommand.class,
+      BenchSamplingCommand.class,
       BenchDrillCommand.class,
       BenchDiagnoseCommand.class,
       BenchEndToEndCommand.class,

@@ -11,11 +11,11 @@ import org.slf4j.LoggerFactory;
  * <p>A job says how far it is about once a second, not always in the same one: what is between two
  * such moments counts together. What can't be read changes nothing: the next look may see it.
  */
-final class SamplingWatch implements AutoCloseable {
+public final class SamplingWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SamplingWatch.class);
 
   /** Lag that is tolerated; the controller aims at half of it. */
-  static final double TARGET_LAG_SECONDS = 10;
+  public static final double TARGET_LAG_SECONDS = 10;
 
   static final double LEAST_RATE = 1.0 / 1024;
   private static final long PERIOD_MS = 1_000;
@@ -32,6 +32,7 @@ final class SamplingWatch implements AutoCloseable {
   private State last;
   private double sinceNews;
   private double consumed;
+  private double perRecord;
 
   /**
    * How far a query is.
@@ -40,10 +41,10 @@ final class SamplingWatch implements AutoCloseable {
    * @param read records that its job has read
    * @param tuples tuples in those
    */
-  record State(long written, long read, long tuples) {}
+  public record State(long written, long read, long tuples) {}
 
   /** Where to look. */
-  interface Gauge {
+  public interface Gauge {
     State look() throws Exception;
   }
 
@@ -51,7 +52,7 @@ final class SamplingWatch implements AutoCloseable {
    * @param mostRate what the query allows
    * @param limit hears each rate below {@code mostRate}, and that one when it is reached again
    */
-  SamplingWatch(String query, double mostRate, Gauge gauge, DoubleConsumer limit) {
+  public SamplingWatch(String query, double mostRate, Gauge gauge, DoubleConsumer limit) {
     this.gauge = gauge;
     this.limit = limit;
     this.controller = new SamplingController(LEAST_RATE, mostRate, TARGET_LAG_SECONDS);
@@ -59,7 +60,8 @@ final class SamplingWatch implements AutoCloseable {
     thread.setDaemon(true);
   }
 
-  SamplingWatch start() {
+  /** Begins to look. */
+  public SamplingWatch start() {
     thread.start();
     return this;
   }
@@ -95,7 +97,7 @@ final class SamplingWatch implements AutoCloseable {
   }
 
   private void control(State state) {
-    double perRecord = (double) state.tuples() / state.read();
+    notePerRecord(state);
     double offered = (state.written() - last.written()) * perRecord / sinceNews;
     consumed = smooth(consumed, (state.tuples() - last.tuples()) / sinceNews);
     double before = controller.rate();
@@ -104,6 +106,17 @@ final class SamplingWatch implements AutoCloseable {
     if (rate != before || rate < controller.mostRate()) {
       // Said again and again: a monitor that was started anew does not know.
       limit.accept(rate);
+    }
+  }
+
+  /**
+   * Of the records read lately: a monitor cuts batches by time, too, so that at a low rate they
+   * hold less than those before.
+   */
+  private void notePerRecord(State state) {
+    if (state.read() > last.read()) {
+      double now = (double) (state.tuples() - last.tuples()) / (state.read() - last.read());
+      perRecord = smooth(perRecord, now);
     }
   }
 

@@ -1,5 +1,6 @@
 package io.tapline.sim.streams;
 
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
@@ -8,6 +9,8 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.quota.ClientQuotaAlteration;
+import org.apache.kafka.common.quota.ClientQuotaEntity;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** Topics with what an experiment puts into them. Not thread-safe. */
@@ -47,6 +50,19 @@ final class Topics implements AutoCloseable {
 
   void delete(String topic) throws InterruptedException, ExecutionException {
     admin.deleteTopics(List.of(topic)).all().get();
+  }
+
+  /** Lets each consumer read so many bytes a second. */
+  void holdConsumers(double bytesPerSecond) throws InterruptedException, ExecutionException {
+    // Of the client that is not named: the quota of all that have none of their own.
+    Map<String, String> anyone = new HashMap<>();
+    anyone.put(ClientQuotaEntity.CLIENT_ID, null);
+    var quota = new ClientQuotaAlteration.Op("consumer_byte_rate", Math.rint(bytesPerSecond));
+    admin
+        .alterClientQuotas(
+            List.of(new ClientQuotaAlteration(new ClientQuotaEntity(anyone), List.of(quota))))
+        .all()
+        .get();
   }
 
   void send(String topic, int partition, byte[] value) {

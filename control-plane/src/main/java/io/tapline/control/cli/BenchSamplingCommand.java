@@ -1,0 +1,145 @@
+package io.tapline.control.cli;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.control.embedded.EmbeddedServices;
+import io.tapline.control.query.SamplingWatch;
+import io.tapline.sim.placement.Plot;
+import io.tapline.sim.streams.HeldConsumer;
+import io.tapline.sim.streams.HeldConsumer.Outcome;
+import io.tapline.sim.streams.HeldConsumer.Second;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.function.DoubleConsumer;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code tapline bench sampling}: SAMPLE auto whose consumer is held to a share of the load. */
+@Command(
+    name = "sampling",
+    description =
+        "SAMPLE auto with a consumer that a Kafka quota holds to a share of the load: rate, lag, bounds.")
+final class BenchSamplingCommand implements Callable<Integer> {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  /** Seconds until the rate has come down to what the consumer takes. */
+  private static final int SETTLED = 60;
+
+  private final Console console;
+
+  @Option(
+      names = "--seconds",
+      paramLabel = "N",
+      defaultValue = "180",
+      description = "Length; the quota comes after 10 (default ${DEFAULT-VALUE}).")
+  private int seconds;
+
+  @Option(
+      names = "--load",
+      paramLabel = "N",
+      defaultValue = "10000",
+      description = "Tuples per second (default ${DEFAULT-VALUE}).")
+  private int load;
+
+  @Option(
+      names = "--share",
+      paramLabel = "X",
+      defaultValue = "0.2",
+      description = "Of the load that the consumer may read (default ${DEFAULT-VALUE}).")
+  private double share;
+
+  @Option(names = "--out", paramLabel = "DIR", description = "Write an SVG file there.")
+  private Path folder;
+
+  @Option(names = "--json", description = "Print the result as JSON.")
+  private boolean json;
+
+  BenchSamplingCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    if (seconds <= SETTLED || load < 100 || share <= 0 || share > 1) {
+      throw new UsageException(
+          "--seconds is above " + SETTLED + ", --load at least 100, --share above 0 to 1");
+    }
+    Outcome outcome;
+    try (EmbeddedServices services = EmbeddedServices.start()) {
+      outcome =
+          new HeldConsumer(seconds, load, share)
+              .run(services.endpoints(), services.folder(), BenchSamplingCommand::watch);
+    }
+    print(outcome);
+    if (folder != null) {
+      Files.createDirectories(folder);
+      Files.writeString(folder.resolve("sampling.svg"), svg(outcome));
+    }
+    return outcome.windowsWithin() >= 0.95 * outcome.windows() ? 0 : 1;
+  }
+
+  private static AutoCloseable watch(HeldConsumer.Gauge gauge, DoubleConsumer limit) {
+    SamplingWatch.Gauge seen =
+        () -> {
+          long[] values = gauge.look();
+          return new SamplingWatch.State(values[0], values[1], values[2]);
+        };
+    return new SamplingWatch("held", 1, seen, limit).start();
+  }
+
+  private void print(Outcome outcome) {
+    List<Second> settled =
+        outcome.course().stream().filter(each -> each.second() > SETTLED).toList();
+    double rate = settled.stream().mapToDouble(Second::rate).average().orElse(0);
+    double lag = settled.stream().mapToDouble(Second::lagSeconds).average().orElse(0);
+    double mostLag = outcome.course().stream().mapToDouble(Second::lagSeconds).max().orElse(0);
+    double mostSettled = settled.stream().mapToDouble(Second::lagSeconds).max().orElse(0);
+    if (json) {
+      console.line(
+          MAPPER
+              .createObjectNode()
+              .put("mean_rate", rate)
+              .put("mean_lag_s", lag)
+              .put("most_lag_settled_s", mostSettled)
+              .put("most_lag_s", mostLag)
+              .put("windows", outcome.windows())
+              .put("windows_within", outcome.windowsWithin())
+              .put("rows", outcome.rows())
+              .put("rows_within", outcome.rowsWithin())
+              .toString());
+      return;
+    }
+    TextTable table =
+        TextTable.ofText("mean rate", "mean lag s", "most lag s", "before", "windows", "rows");
+    table.add(
+        List.of(
+            format("%.3f", rate),
+            format("%.1f", lag),
+            format("%.1f", mostSettled),
+            format("%.1f", mostLag),
+            format("%d of %d", outcome.windowsWithin(), outcome.windows()),
+            format("%d of %d", outcome.rowsWithin(), outcome.rows())));
+    console.line(table.render(""));
+  }
+
+  private static String svg(Outcome outcome) {
+    List<Plot.Point> rates =
+        outcome.course().stream()
+            .map(each -> new Plot.Point(each.second(), 100 * each.rate(), 0))
+            .toList();
+    List<Plot.Point> lags =
+        outcome.course().stream()
+            .map(each -> new Plot.Point(each.second(), each.lagSeconds(), 0))
+            .toList();
+    return new Plot("SAMPLE auto, a consumer held to a share of the load", "seconds", "% and s")
+        .line("flows kept, %", rates, false)
+        .line("lag of the job, s", lags, true)
+        .svg();
+  }
+
+  private static String format(String format, Object... values) {
+    return String.format(Locale.ROOT, format, values);
+  }
+}
