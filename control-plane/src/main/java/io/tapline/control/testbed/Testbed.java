@@ -27,7 +27,7 @@ public final class Testbed {
   /** The device that the first userspace datapath of a host makes for itself, and leaves. */
   private static final String DATAPATH = "ovs-netdev";
 
-  private static final long SETTLE_NS = 60_000_000_000L;
+  private static final long SETTLE_NS = 120_000_000_000L;
   static final List<String> DAEMONS = List.of("controller", "ovs-vswitchd", "ovsdb-server");
 
   private final String name;
