@@ -9,6 +9,7 @@ import io.tapline.sim.placement.Plot.Point;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -36,7 +37,7 @@ final class BenchDiagnoseCommand implements Callable<Integer> {
       names = "--flows",
       paramLabel = "N",
       split = ",",
-      defaultValue = "1,2,4,8,16,32,64,124",
+      defaultValue = "1,2,4,8,16,32,64,99",
       description = "How many flows, each to another host (default ${DEFAULT-VALUE}).")
   private List<Integer> flows;
 
@@ -61,7 +62,8 @@ final class BenchDiagnoseCommand implements Callable<Integer> {
     }
     Path program = Path.of(System.getProperty("tapline.home"), "build/bin/tapline-multilog");
     List<Latency> rows = new ArrayList<>();
-    try (DiagnoseBenchmark benchmark = new DiagnoseBenchmark(program, traces)) {
+    try (DiagnoseBenchmark benchmark =
+        new DiagnoseBenchmark(program, traces, Collections.max(flows))) {
       // Compiles; nobody counts it.
       benchmark.measure(Math.min(4, benchmark.hosts()), times);
       for (int count : flows) {

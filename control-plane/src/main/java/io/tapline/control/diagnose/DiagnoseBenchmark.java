@@ -1,5 +1,7 @@
 package io.tapline.control.diagnose;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.NodeAddress;
@@ -35,12 +37,16 @@ public final class DiagnoseBenchmark implements AutoCloseable {
    *
    * @param program tapline-multilog
    * @param traces what {@code tapline-packets competing} wrote
+   * @param most how many of them are wanted
    */
-  public DiagnoseBenchmark(Path program, Path traces) throws IOException, InterruptedException {
+  public DiagnoseBenchmark(Path program, Path traces, int most)
+      throws IOException, InterruptedException {
     folder = Files.createTempDirectory("tapline-bench-");
-    try (Stream<Path> captures = Files.list(traces)) {
-      for (Path capture : captures.filter(file -> file.toString().contains(".pcap")).toList()) {
-        start(program, capture);
+    // Some flows did not come through in that time.
+    JsonNode truth = new ObjectMapper().readTree(traces.resolve("truth.json").toFile());
+    for (JsonNode flow : truth.path("flows")) {
+      if (flow.path("segments").asLong() > 0 && processes.size() < most) {
+        start(program, traces.resolve(flow.path("receiver").asText() + ".pcap"));
       }
     }
     Instant end = Instant.now().plus(PATIENCE);
@@ -56,7 +62,7 @@ public final class DiagnoseBenchmark implements AutoCloseable {
   }
 
   private void start(Path program, Path capture) throws IOException {
-    String host = capture.getFileName().toString().replaceFirst("\\.pcap.*", "");
+    String host = capture.getFileName().toString().replace(".pcap", "");
     NodeAddress address = new NodeAddress(host, "unix:" + folder.resolve(host));
     List<String> command =
         List.of(
