@@ -238,11 +238,13 @@ public final class Controller implements NetworkAdapter {
 
     @Override
     public void flows(SwitchConnection connection, List<ObservedFlow> flows) {
+      view.nowNs = System.nanoTime();
       SwitchState state = of(connection);
       boolean again = state.read;
       if (!state.take(flows)) {
         return;
       }
+      view.wasRead(state);
       if (mirroring.repair(state)) {
         counters.add(Counter.REPAIRS, again ? 1 : 0);
       } else {

@@ -29,7 +29,7 @@ final class NetworkView implements Ports {
     this.lastNewNs = nowNs;
   }
 
-  /** Whether links had time to be heard of since the last new switch came. */
+  /** Whether links had time to be heard of since the last new switch came and was read. */
   boolean isSettled() {
     return nowNs - lastNewNs >= options.settleNs();
   }
@@ -75,6 +75,14 @@ final class NetworkView implements Ports {
     return state;
   }
 
+  /** A switch's flows are known, so it has what it needs to take part in finding links. */
+  void wasRead(SwitchState state) {
+    if (!state.everRead) {
+      state.everRead = true;
+      lastNewNs = nowNs;
+    }
+  }
+
   /** Returns whether links or hosts went with it. */
   boolean portChanged(SwitchState state, PortState port) {
     if (!state.ports.containsKey(port.number())
@@ -109,13 +117,18 @@ final class NetworkView implements Ports {
     return links.expire(nowNs, excused) || changed;
   }
 
+  /**
+   * A link that nobody could hear of yet must not be taken for a host: both of its ends have to be
+   * up, and told to hand on LLDP, for the time in which links settle.
+   */
   @Override
   public boolean isEdge(SwitchPort port) {
     SwitchState state = switches.get(port.datapath());
     SwitchState.Port known = state == null ? null : state.ports.get(port.port());
     return known != null
         && known.state.up()
-        && nowNs - known.upSinceNs >= options.settleNs()
+        && state.everRead
+        && nowNs - Math.max(known.upSinceNs, lastNewNs) >= options.settleNs()
         && !links.isEnd(port);
   }
 

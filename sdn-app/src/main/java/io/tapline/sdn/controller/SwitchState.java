@@ -42,6 +42,10 @@ final class SwitchState {
   long goneSinceNs;
   long nextReadNs;
   boolean read;
+
+  /** Whether its flows were read at all since it is known: only then it was told to hand on LLDP. */
+  boolean everRead;
+
   boolean asked;
   List<Flow> blocked = List.of();
   String lastError = "";
