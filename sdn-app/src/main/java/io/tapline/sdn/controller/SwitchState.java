@@ -43,7 +43,9 @@ final class SwitchState {
   long nextReadNs;
   boolean read;
 
-  /** Whether its flows were read at all since it is known: only then it was told to hand on LLDP. */
+  /**
+   * Whether its flows were read at all since it is known: only then it was told to hand on LLDP.
+   */
   boolean everRead;
 
   boolean asked;
