@@ -19,6 +19,7 @@ constexpr uint64_t kPatienceBytes = 64 << 10;
 void Handshake::data(Side side, Bytes bytes, const Segment& segment, Ja4* ja4) {
   if (outcome_ != Outcome::kNone) return;
   fingerprinter_ = ja4;
+  note(side, bytes.size(), segment);
   RecordReader& reader = readers_[side];
   reader.read(bytes, segment, *this);
   if (reader.idle() && is_answer(side, segment)) return settle(Outcome::kPlain);
@@ -27,6 +28,7 @@ void Handshake::data(Side side, Bytes bytes, const Segment& segment, Ja4* ja4) {
 
 void Handshake::gap(Side side, uint64_t bytes, const Segment& segment) {
   if (outcome_ != Outcome::kNone) return;
+  note(side, bytes, segment);
   readers_[side].gap(bytes);
   if (readers_[side].idle() && is_answer(side, segment)) return settle(Outcome::kGap);
   settle_if_lost();
@@ -37,10 +39,25 @@ bool Handshake::is_answer(Side side, const Segment& segment) const {
   return client_seen_ && side != client_ && segment.peer_offset_known && segment.peer_offset > client_hello_offset_;
 }
 
+void Handshake::note(Side side, uint64_t bytes, const Segment& segment) {
+  reached_[side] = segment.offset + bytes;
+  if (segment.peer_offset_known) heard_[side] = std::max(heard_[side], segment.peer_offset);
+}
+
+// Whether the client had received more than was captured of the server: then the ServerHello is late.
+bool Handshake::is_hello_late(Side side) const {
+  return client_seen_ && !server_seen_ && side == client_ && heard_[side] > reached_[other_side(side)];
+}
+
+void Handshake::end(Side side) {
+  if (!is_hello_late(side)) settle(refused_ ? Outcome::kAlert : Outcome::kClosed);
+}
+
 void Handshake::settle_if_lost() {
   const RecordReader& client = readers_[client_];
   const RecordReader& server = readers_[other_side(client_)];
   if (outcome_ != Outcome::kNone || (!client_seen_ && !server_seen_)) return;
+  if (refused_ && !is_hello_late(client_)) return settle(Outcome::kAlert);
   const bool server_matters = !server_seen_ || !is_13_;
   if (client.lost() || (server.lost() && server_matters)) return settle(Outcome::kGap);
   if (std::max(client.bytes(), server.bytes()) > kPatienceBytes && (!client_seen_ || !server_seen_)) {
@@ -83,6 +100,8 @@ bool Handshake::on_server_hello(Side side, Bytes body, const Segment& first) {
   if (client_seen_ && side == client_) return false;
   ServerHello hello;
   if (!read(body, &hello)) return false;
+  // There are none before TLS 1.3. The ClientHello may be captured later.
+  if (hello.is_retry) is_13_ = true;
   if (hello.is_retry || server_seen_) return true;
   server_seen_ = true;
   client_ = other_side(side);
@@ -112,10 +131,11 @@ void Handshake::on_protected(Side side, ContentType type, uint32_t bytes, const 
   settle(Outcome::kComplete);
 }
 
-void Handshake::on_alert(Side /*side*/, uint8_t level, uint8_t description) {
+void Handshake::on_alert(Side side, uint8_t level, uint8_t description) {
   if (level != kFatal) return;
   alert_ = description;
-  settle(Outcome::kAlert);
+  if (!is_hello_late(side)) return settle(Outcome::kAlert);
+  refused_ = true;
 }
 
 bool Handshake::is_protected_from_now(Side /*side*/) { return !is_13_; }
@@ -133,9 +153,10 @@ void Handshake::recycle() {
   for (RecordReader& reader : readers_) reader.recycle();
   fingerprinter_ = nullptr;
   outcome_ = Outcome::kNone;
-  client_seen_ = server_seen_ = is_13_ = hello_too_long_ = false;
+  client_seen_ = server_seen_ = is_13_ = hello_too_long_ = refused_ = false;
   client_ = 0;
   finished_ = alert_ = 0;
+  for (Side side : {0, 1}) reached_[side] = heard_[side] = 0;
   offered_version_ = version_ = cipher_suite_ = 0;
   for (std::string* text : {&server_name_, &offered_protocols_, &ja4_text_, &protocol_}) text->clear();
 }

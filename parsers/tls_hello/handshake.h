@@ -32,10 +32,13 @@ class Handshake final : private RecordHandler {
  public:
   void data(Side side, Bytes bytes, const Segment& segment, Ja4* ja4);
   void gap(Side side, uint64_t bytes, const Segment& segment);
-  void end() { settle(Outcome::kClosed); }
+  // This side sends no more.
+  void end(Side side);
   void recycle();
 
   Outcome outcome() const { return outcome_; }
+  // The same, if nothing more comes.
+  Outcome last_outcome() const { return outcome_ == Outcome::kNone && refused_ ? Outcome::kAlert : outcome_; }
   // No hello was found, nor is one being read.
   bool idle() const { return readers_[0].idle() && readers_[1].idle(); }
   bool client_seen() const { return client_seen_; }
@@ -67,6 +70,8 @@ class Handshake final : private RecordHandler {
   bool on_client_hello(Side side, Bytes body, const Segment& first);
   bool on_server_hello(Side side, Bytes body, const Segment& first);
   bool is_answer(Side side, const Segment& segment) const;
+  bool is_hello_late(Side side) const;
+  void note(Side side, uint64_t bytes, const Segment& segment);
   void settle(Outcome outcome);
   void settle_if_lost();
 
@@ -76,11 +81,14 @@ class Handshake final : private RecordHandler {
   bool client_seen_ = false, server_seen_ = false;
   bool is_13_ = false;  // or, before the ServerHello, seems to become so
   bool hello_too_long_ = false;
+  bool refused_ = false;  // by the client, which had seen a ServerHello that was not captured before
   Side client_ = 0;
   uint8_t finished_ = 0;  // bit per side: it protects what it sends
   uint8_t alert_ = 0;
   uint16_t offered_version_ = 0, version_ = 0, cipher_suite_ = 0;
   uint64_t client_hello_offset_ = 0, server_hello_offset_ = 0;
+  uint64_t reached_[2] = {0, 0};  // how far each side's stream is known, captured or not
+  uint64_t heard_[2] = {0, 0};    // how much of the other side's stream each side has acknowledged
   int64_t client_hello_ns_ = 0, server_hello_ns_ = 0, complete_ns_ = 0;
   std::string server_name_, offered_protocols_, ja4_text_, protocol_;
 };

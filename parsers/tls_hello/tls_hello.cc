@@ -58,11 +58,11 @@ class TlsHello final : public StreamParser {
     return go_on(connection, handshake, out);
   }
 
-  void on_stream_end(Connection& connection, Side /*side*/, StreamEnd end, int64_t /*time_ns*/, Emitter& out) override {
+  void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t /*time_ns*/, Emitter& out) override {
     State& state = state_of<State>(connection);
     if (state.slot == 0 || end == StreamEnd::kGivenUp) return;
     Handshake& handshake = *handshakes_[state.slot - 1];
-    handshake.end();
+    handshake.end(side);
     if (go_on(connection, handshake, out) == StreamVerdict::kGiveUp) state.seek_bytes = kMaxSeekBytes;
   }
 
@@ -141,7 +141,7 @@ void TlsHello::tell(Connection& connection, const Handshake& handshake, uint64_t
        Value::string(tls::name_of_version(handshake.server_seen() ? handshake.version() : handshake.offered_version())),
        Value::string(handshake.protocol()), Value::string(handshake.offered_protocols()),
        Value::string(handshake.ja4()), Value::u64(handshake.cipher_suite()), Value::i64(handshake.answer_ns()),
-       Value::i64(handshake.handshake_ns()), Value::string(tls::name_of(handshake.outcome())),
+       Value::i64(handshake.handshake_ns()), Value::string(tls::name_of(handshake.last_outcome())),
        Value::u64(handshake.alert()),
        Value::string(whole                     ? ""
                      : handshake.client_seen() ? "request"

@@ -204,7 +204,7 @@ TEST(TlsHello, AHelloOverSeveralRecords) {
   }
 }
 
-TEST(TlsHello, HelloRetryRequestIsPartOfTheHandshake) {
+Conversation handshake_with_retry() {
   const uint8_t random[] = {0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c,
                             0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb,
                             0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c};
@@ -213,7 +213,11 @@ TEST(TlsHello, HelloRetryRequestIsPartOfTheHandshake) {
   conversation.server(server_hello(0x0304, 0x1302, "", std::string(random, random + 32)) + change_cipher_spec());
   conversation.client(change_cipher_spec() + Offer{.more = extension(44, "cookie")}.record());
   conversation.server(server_hello(0x0304, 0x1302) + application_data(200)).client(application_data(53));
-  EXPECT_EQ(seen(conversation.frames(), kAll),
+  return conversation;
+}
+
+TEST(TlsHello, HelloRetryRequestIsPartOfTheHandshake) {
+  EXPECT_EQ(seen(handshake_with_retry().frames(), kAll),
             (Lines{"a.test 1.3  h2,http/1.1 " + ja4({}) + " 4866 3000000 4000000 complete 0 "}));
 }
 
@@ -290,6 +294,41 @@ TEST(TlsHello, EachSegmentLost) {
       }
     }
   }
+}
+
+Conversation refused_by_client() {
+  Conversation conversation;
+  conversation.handshake().client(Offer().record()).server(server_hello(0x0303, 0xc02f) + certificate());
+  conversation.client(record(21, "\x02\x30")).close();
+  return conversation;
+}
+
+// Order among the two sides may be lost where it is kept in each: both hellos and the outcome are told all the same.
+TEST(TlsHello, EachSegmentLate) {
+  const Lines fields = {"sni", "version", "cipher_suite", "partial"};
+  for (Conversation conversation :
+       {handshake_13(), handshake_12(), handshake_with_retry(), refused_by_client(), handshake_13(300)}) {
+    const std::vector<Frame> frames = conversation.frames();
+    const Lines exact = seen(frames, fields);
+    for (size_t late = 3; late < frames.size(); ++late) {
+      for (size_t places = 1; places <= 3 && late + places < frames.size(); ++places) {
+        std::vector<Frame> moved = frames;
+        const auto at = moved.begin() + static_cast<ptrdiff_t>(late);
+        std::rotate(at, at + 1, at + 1 + static_cast<ptrdiff_t>(places));
+        EXPECT_EQ(seen(moved, fields), exact) << late << " by " << places << " of " << frames.size();
+      }
+    }
+  }
+}
+
+TEST(TlsHello, AClientsRefusalBeforeTheHelloItRefuses) {
+  std::vector<Frame> frames = refused_by_client().frames();
+  const Lines fields = {"outcome", "alert", "partial"};
+  const auto refusal = std::next(frames.end(), -4);
+  std::rotate(refusal - 3, refusal, refusal + 1);
+  EXPECT_EQ(seen(frames, fields), Lines{"alert 48 "});
+  frames.erase(frames.begin() + 5, frames.end());
+  EXPECT_EQ(seen(frames, fields), Lines{"alert 48 request"}) << "nothing of the server came";
 }
 
 TEST(TlsHello, AfterAnotherProtocol) {
