@@ -45,6 +45,7 @@ class Dictionary {
   uint32_t mask_;
   uint32_t latest_ = 0;  // what the latest IndexOf() returned
   std::vector<Slot> slots_;
+  std::vector<uint32_t> taken_;  // which of them, by entry
   std::string bytes_;
   std::vector<uint32_t> ends_;
 };
