@@ -314,7 +314,8 @@ bool TriggerEngine::MergeBuckets(const Snapshot& snapshot, const Watch& watch, u
 const TriggerEngine::Window* TriggerEngine::Value(const Snapshot& snapshot, Watch* watch, uint64_t end,
                                                   uint32_t buckets, bool fold) {
   for (const Window& window : watch->cache) {
-    if (window.end == end && window.buckets == buckets) return &window;
+    // One that a writer ran ahead of has no value; the log has.
+    if (window.end == end && window.buckets == buckets && (window.known || !fold)) return &window;
   }
   ++statistics_.windows;
   Window window{end, buckets, true, {}, {}};
