@@ -32,7 +32,7 @@ final class BenchDrillCommand implements Callable<Integer> {
   private static final int PAPER_NODES = 8;
   private static final int INGEST_ROUNDS = 21;
   private static final Duration EVERY = Duration.ofMillis(20);
-  private static final Duration ALERTS_FOR = Duration.ofSeconds(7);
+  private static final Duration ALERTS_FOR = Duration.ofSeconds(20);
 
   private final Console console;
 
@@ -77,7 +77,7 @@ final class BenchDrillCommand implements Callable<Integer> {
     if (ingest) {
       measureIngest(program, capture);
     } else if (alerts) {
-      measureAlerts(program, home.resolve("testbed/captures/tcp_small.pcap.zst"));
+      measureAlerts(program, home.resolve("testbed/three_tier/three_tier.pcap.zst"));
     } else {
       measureLatencies(program, capture);
     }

@@ -66,7 +66,7 @@ public final class DrillBenchmark implements AutoCloseable {
       step.run();
     }
     double nodesBefore = nodes.cpuSeconds();
-    double ownBefore = NodeProcesses.cpuSeconds("self");
+    double ownBefore = NodeProcesses.cpuSeconds(Path.of("/proc/self"));
     double[] micros = new double[times];
     for (int i = 0; i < times; i++) {
       long begin = System.nanoTime();
@@ -74,7 +74,7 @@ public final class DrillBenchmark implements AutoCloseable {
       micros[i] = (System.nanoTime() - begin) / 1e3;
     }
     double nodeMicros = (nodes.cpuSeconds() - nodesBefore) * 1e6 / times / nodes.size();
-    double ownMicros = (NodeProcesses.cpuSeconds("self") - ownBefore) * 1e6 / times;
+    double ownMicros = (NodeProcesses.cpuSeconds(Path.of("/proc/self")) - ownBefore) * 1e6 / times;
     Arrays.sort(micros);
     return new Latencies(
         what,

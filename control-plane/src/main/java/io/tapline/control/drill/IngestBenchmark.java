@@ -7,7 +7,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * What snapshots cost a node that takes as many packets as it can: by turns none are taken and one
@@ -18,6 +21,9 @@ public final class IngestBenchmark implements AutoCloseable {
   private static final Duration ROUND = Duration.ofMillis(500);
   private static final int FRAMES = 256;
   private static final int FRAME_BYTES = 64;
+
+  /** A thread that uses less of a core than this takes no packets. */
+  private static final double MOST_IDLE = 0.05;
 
   private final NodeProcesses nodes;
   private final Process writer;
@@ -41,6 +47,31 @@ public final class IngestBenchmark implements AutoCloseable {
     all = new DrillService(nodes.addresses());
     first = new DrillService(nodes.addresses().subList(0, 1));
     nodes.awaitRows(all);
+    pinTheRest();
+  }
+
+  /** Of the writer's process only the threads that take and write packets keep their core. */
+  private void pinTheRest() throws IOException, InterruptedException {
+    Path threads = Path.of("/proc", Long.toString(writer.pid()), "task");
+    Map<String, Double> before = cpuOfThreads(threads);
+    Thread.sleep(ROUND.toMillis());
+    Map<String, Double> after = cpuOfThreads(threads);
+    for (Map.Entry<String, Double> thread : after.entrySet()) {
+      double used = thread.getValue() - before.getOrDefault(thread.getKey(), 0.0);
+      if (used < MOST_IDLE * ROUND.toMillis() / 1e3) {
+        new ProcessBuilder("taskset", "-cp", "1", thread.getKey()).start().waitFor();
+      }
+    }
+  }
+
+  private static Map<String, Double> cpuOfThreads(Path threads) throws IOException {
+    Map<String, Double> cpu = new HashMap<>();
+    try (Stream<Path> all = Files.list(threads)) {
+      for (Path thread : all.toList()) {
+        cpu.put(thread.getFileName().toString(), NodeProcesses.cpuSeconds(thread));
+      }
+    }
+    return cpu;
   }
 
   /**
@@ -75,7 +106,7 @@ public final class IngestBenchmark implements AutoCloseable {
       throws DrillException, IOException, InterruptedException {
     DrillRequest nothing = new DrillRequest("", 0, 0, 1, List.of());
     String pid = Long.toString(writer.pid());
-    double cpu = NodeProcesses.cpuSeconds(pid);
+    double cpu = NodeProcesses.cpuSeconds(Path.of("/proc", pid));
     long rows = NodeProcesses.rows(first.states().get(0));
     long begin = System.nanoTime();
     int taken = 0;
@@ -88,7 +119,8 @@ public final class IngestBenchmark implements AutoCloseable {
     }
     double seconds = (System.nanoTime() - begin) / 1e9;
     long more = NodeProcesses.rows(first.states().get(0)) - rows;
-    return new Rate(more / seconds, more / (NodeProcesses.cpuSeconds(pid) - cpu), taken);
+    return new Rate(
+        more / seconds, more / (NodeProcesses.cpuSeconds(Path.of("/proc", pid)) - cpu), taken);
   }
 
   /** A capture of TCP segments of many flows. */

@@ -82,13 +82,14 @@ final class NodeProcesses implements AutoCloseable {
   double cpuSeconds() throws IOException {
     double sum = 0;
     for (Process process : processes) {
-      sum += cpuSeconds(Long.toString(process.pid()));
+      sum += cpuSeconds(Path.of("/proc", Long.toString(process.pid())));
     }
     return sum;
   }
 
-  static double cpuSeconds(String process) throws IOException {
-    String stat = Files.readString(Path.of("/proc", process, "stat"));
+  /** Of a process or one of its threads. */
+  static double cpuSeconds(Path process) throws IOException {
+    String stat = Files.readString(process.resolve("stat"));
     String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
     return (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) / TICKS_PER_SECOND;
   }
