@@ -125,6 +125,10 @@ public final class QueryJob {
 
   /** A query may run for months: only failures in a row end it. */
   private static void setRestarts(Configuration configuration, int attempts) {
+    if (attempts == 0) {
+      configuration.set(RestartStrategyOptions.RESTART_STRATEGY, "none");
+      return;
+    }
     configuration.set(RestartStrategyOptions.RESTART_STRATEGY, "exponential-delay");
     configuration.set(
         RestartStrategyOptions.RESTART_STRATEGY_EXPONENTIAL_DELAY_INITIAL_BACKOFF,

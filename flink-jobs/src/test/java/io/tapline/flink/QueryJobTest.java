@@ -104,7 +104,7 @@ class QueryJobTest {
     assertAccounting(plan, workload);
 
     Map<String, String> before = everything();
-    await(submit(plan, JobOptions.defaults().withParallelism(1)));
+    await(submit(plan, JobOptions.defaults().withParallelism(1).withRestartAttempts(0)));
     assertThat(everything()).isEqualTo(before);
   }
 
