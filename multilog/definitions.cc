@@ -71,7 +71,10 @@ void MultiLog::Rebuild() {
     stage.number = pipeline->program.Add(filter->expression);
     stage.dependent = filter->expression.depends_on_aggregate();
     pipeline->has_dependent = pipeline->has_dependent || stage.dependent;
-    pipeline->dispatch.Add(static_cast<uint32_t>(pipeline->stages.size()), filter->expression);
+    const auto place = static_cast<uint32_t>(pipeline->stages.size());
+    pipeline->dispatch.Add(place, filter->expression);
+    stage.is_set = RowDispatch::IsSet(filter->expression);
+    if (stage.is_set) pipeline->sets.Add(place, filter->expression);
     for (const auto& aggregate : aggregates_) {
       if (aggregate->filter != filter) continue;
       stage.aggregates.push_back(aggregate);
@@ -83,6 +86,7 @@ void MultiLog::Rebuild() {
     pipeline->stages.push_back(std::move(stage));
   }
   pipeline->dispatch.Finish();
+  pipeline->sets.Finish();
   const Pipeline* old = pipeline_.exchange(pipeline.release(), std::memory_order_seq_cst);
   if (old != nullptr) epochs_.Retire([old] { delete old; });
   epochs_.Collect();

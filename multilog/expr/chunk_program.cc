@@ -79,6 +79,8 @@ void ChunkScratch::Begin(const ChunkProgram& program, const uint8_t* rows, uint3
       if (!buffer) buffer = std::make_unique<KeyBuffer>();
     }
     keys_of_.resize(program.columns(), 0);
+    presence_.resize(program.schema().presence_bits());
+    presence_of_.resize(program.schema().presence_bits(), 0);
   }
   if (bits_of_.size() < program.leaves()) {
     bits_.resize(program.leaves());
@@ -157,10 +159,17 @@ void ChunkProgram::CompareKeys(const ProgramLeaf& leaf, ChunkScratch* scratch, C
     SetFirst(scratch->count_, &all);
     for (size_t i = 0; i < bits->size(); ++i) (*bits)[i] = all[i] & ~(*bits)[i];
   }
-  if (column.presence_bit < 0) return;
-  for (uint32_t i = 0; i < scratch->count_; ++i) {
-    if (!IsPresent(column, scratch->row(i), schema_->presence_offset())) (*bits)[i / 64] &= ~(uint64_t{1} << i % 64);
-  }
+  if (column.presence_bit >= 0) And(Presence(column, scratch), bits);
+}
+
+const ChunkBits& ChunkProgram::Presence(const Column& column, ChunkScratch* scratch) const {
+  ChunkBits& bits = scratch->presence_[column.presence_bit];
+  if (scratch->presence_of_[column.presence_bit] == scratch->chunk_) return bits;
+  scratch->presence_of_[column.presence_bit] = scratch->chunk_;
+  bits.fill(0);
+  for (uint32_t i = 0; i < scratch->count_; ++i)
+    bits[i / 64] |= uint64_t{IsPresent(column, scratch->row(i), schema_->presence_offset())} << i % 64;
+  return bits;
 }
 
 const ChunkBits& ChunkProgram::LeafBits(uint32_t number, ChunkScratch* scratch) const {

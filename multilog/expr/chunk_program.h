@@ -68,6 +68,8 @@ class ChunkProgram {
   Node Renumbered(const Node& node, const std::vector<Leaf>& leaves);
   void SelectNode(const Node& node, ChunkScratch* scratch, ChunkBits* selected) const;
   const ChunkBits& LeafBits(uint32_t leaf, ChunkScratch* scratch) const;
+  // Which rows have the column. REQUIRES: it may lack.
+  const ChunkBits& Presence(const Column& column, ChunkScratch* scratch) const;
   void CompareKeys(const ProgramLeaf& leaf, ChunkScratch* scratch, ChunkBits* bits) const;
 
   const Schema* schema_;
@@ -97,6 +99,9 @@ class ChunkScratch {
   uint64_t chunk_ = 0;
   std::vector<std::unique_ptr<KeyBuffer>> keys_;
   std::vector<uint64_t> keys_of_;
+  // By presence bit.
+  std::vector<ChunkBits> presence_;
+  std::vector<uint64_t> presence_of_;
   std::vector<ChunkBits> bits_;
   std::vector<uint64_t> bits_of_;
 };

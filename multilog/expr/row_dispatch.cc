@@ -6,59 +6,89 @@
 namespace tapline::multilog {
 namespace {
 
-// Longer sets are evaluated: their tables would leave the cache.
+// Longer sets are evaluated, and those over more columns: their tables would leave the cache.
 constexpr uint64_t kMostKeys = 256;
+constexpr size_t kMostColumns = 16;
+
+bool HoldsNothingElse(const Node& node) {
+  if (node.kind == Node::Kind::kLeaf) return true;
+  return node.kind == Node::Kind::kOr && std::all_of(node.children.begin(), node.children.end(), HoldsNothingElse);
+}
 
 }  // namespace
 
-std::optional<RowDispatch::Demand> RowDispatch::DemandOf(const Leaf& leaf) {
+bool RowDispatch::IsSet(const Expression& expression) {
+  return HoldsNothingElse(expression.root()) && DemandsOf(expression.root(), expression.leaves());
+}
+
+std::optional<RowDispatch::Demands> RowDispatch::DemandsOf(const Leaf& leaf) {
   if (leaf.kind != Leaf::Kind::kKeys || leaf.mask != ~uint64_t{0}) return std::nullopt;
   Demand demand{leaf.column, {}};
   for (const KeyRange& range : leaf.ranges) {
     if (range.high - range.low >= kMostKeys - demand.keys.size()) return std::nullopt;
     for (uint64_t i = 0; i <= range.high - range.low; ++i) demand.keys.push_back(range.low + i);
   }
-  return demand;
+  return Demands{std::move(demand)};
 }
 
-// A column of many values first, since it lets fewer rows through; then the shorter list.
-bool RowDispatch::IsBetter(const Demand& a, const Demand& b) {
-  if (a.column.bytes != b.column.bytes) return a.column.bytes > b.column.bytes;
-  return a.keys.size() < b.keys.size();
+// Few columns first, since each is looked up for each row; then one of many values, since it lets fewer rows through;
+// then the shorter list.
+bool RowDispatch::IsBetter(const Demands& a, const Demands& b) {
+  if (a.size() != b.size()) return a.size() < b.size();
+  if (a[0].column.bytes != b[0].column.bytes) return a[0].column.bytes > b[0].column.bytes;
+  return a[0].keys.size() < b[0].keys.size();
 }
 
-// A conjunction demands what any of its parts does; a disjunction only what all of them do, of the same column.
-std::optional<RowDispatch::Demand> RowDispatch::DemandOf(const Node& node, const std::vector<Leaf>& leaves) {
-  if (node.kind == Node::Kind::kLeaf) return DemandOf(leaves[node.leaf]);
+// Whether it is still worth a lookup.
+bool RowDispatch::Unite(Demands* demands, Demands more) {
+  for (Demand& demand : more) {
+    auto same =
+        std::find_if(demands->begin(), demands->end(), [&](const Demand& d) { return d.column == demand.column; });
+    if (same == demands->end())
+      demands->push_back(std::move(demand));
+    else
+      same->keys.insert(same->keys.end(), demand.keys.begin(), demand.keys.end());
+  }
+  size_t keys = 0;
+  for (const Demand& demand : *demands) keys += demand.keys.size();
+  return keys <= kMostKeys && demands->size() <= kMostColumns;
+}
+
+// A conjunction demands what any of its parts does; a disjunction what any of them demands, if all do.
+std::optional<RowDispatch::Demands> RowDispatch::DemandsOf(const Node& node, const std::vector<Leaf>& leaves) {
+  if (node.kind == Node::Kind::kLeaf) return DemandsOf(leaves[node.leaf]);
   if (node.kind != Node::Kind::kAnd && node.kind != Node::Kind::kOr) return std::nullopt;
   const bool is_and = node.kind == Node::Kind::kAnd;
-  std::optional<Demand> result;
+  std::optional<Demands> result;
   for (const Node& child : node.children) {
-    std::optional<Demand> demand = DemandOf(child, leaves);
+    std::optional<Demands> demands = DemandsOf(child, leaves);
     if (is_and) {
-      if (demand && (!result || IsBetter(*demand, *result))) result = std::move(demand);
+      if (demands && (!result || IsBetter(*demands, *result))) result = std::move(demands);
       continue;
     }
-    if (!demand || (result && demand->column != result->column)) return std::nullopt;
-    if (!result)
-      result = std::move(demand);
-    else
-      result->keys.insert(result->keys.end(), demand->keys.begin(), demand->keys.end());
-    if (result->keys.size() > kMostKeys) return std::nullopt;
+    if (!demands) return std::nullopt;
+    if (!result) result.emplace();
+    if (!Unite(&*result, std::move(*demands))) return std::nullopt;
   }
   return result;
 }
 
-void RowDispatch::Add(uint32_t number, const Expression& expression) {
-  std::optional<Demand> demand = DemandOf(expression.root(), expression.leaves());
-  if (!demand) return always_.push_back(number);
-  auto table = std::find_if(tables_.begin(), tables_.end(), [&](const Table& t) { return t.column == demand->column; });
-  if (table == tables_.end()) {
-    tables_.push_back({});
-    table = tables_.end() - 1;
-    table->column = demand->column;
+RowDispatch::Table* RowDispatch::TableOf(const Column& column) {
+  for (Table& table : tables_) {
+    if (table.column == column) return &table;
   }
-  for (const uint64_t key : demand->keys) table->asked.emplace_back(key, number);
+  tables_.push_back({});
+  tables_.back().column = column;
+  return &tables_.back();
+}
+
+void RowDispatch::Add(uint32_t number, const Expression& expression) {
+  const std::optional<Demands> demands = DemandsOf(expression.root(), expression.leaves());
+  if (!demands) return always_.push_back(number);
+  for (const Demand& demand : *demands) {
+    Table* table = TableOf(demand.column);
+    for (const uint64_t key : demand.keys) table->asked.emplace_back(key, number);
+  }
 }
 
 void RowDispatch::Fill(Table* table) {
@@ -78,7 +108,10 @@ void RowDispatch::Fill(Table* table) {
 }
 
 void RowDispatch::Finish() {
-  for (Table& table : tables_) Fill(&table);
+  for (Table& table : tables_) {
+    Fill(&table);
+    keys_ += table.asked.size();
+  }
 }
 
 }  // namespace tapline::multilog

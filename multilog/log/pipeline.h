@@ -72,13 +72,15 @@ struct Index {
 };
 
 struct Pipeline {
-  explicit Pipeline(const Schema& schema) : program(schema) {}
+  explicit Pipeline(const Schema& schema) : program(schema), dispatch(schema), sets(schema) {}
 
   struct Stage {
     std::shared_ptr<Filter> filter;
     uint32_t number = 0;  // of the filter in the program
     // Compares with aggregates: rows are taken one by one.
     bool dependent = false;
+    // Its filter is among `sets`.
+    bool is_set = false;
     std::vector<std::shared_ptr<Aggregate>> aggregates;
     // Those among them that filters compare with.
     std::vector<std::shared_ptr<Aggregate>> live;
@@ -92,6 +94,8 @@ struct Pipeline {
   ChunkProgram program;
   // For pieces of a few rows: by the numbers of stages.
   RowDispatch dispatch;
+  // The same of those that are sets of keys: for larger pieces, where they are many.
+  RowDispatch sets;
   uint32_t time_column = 0;
   std::vector<Stage> stages;
   bool has_dependent = false;

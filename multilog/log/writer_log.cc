@@ -182,14 +182,20 @@ void WriterLog::OpenStages(const Pipeline& pipeline) {
 
 void WriterLog::RunFilters(const Pipeline& pipeline, uint64_t version, uint64_t least, uint64_t greatest) {
   if (pipeline.has_dependent) RunDependent(pipeline);
+  const bool by_key = pipeline.sets.Pays(scratch_.count());
+  if (by_key) FindSets(pipeline);
   const uint8_t* rows[kChunkRows];
   ChunkBits selected;
   for (size_t i = 0; i < pipeline.stages.size(); ++i) {
     const Pipeline::Stage& stage = pipeline.stages[i];
-    if (stage.dependent)
+    if (by_key && stage.is_set) {
+      if (found_in_[i] != search_) continue;
+      selected = set_bits_[i];
+    } else if (stage.dependent) {
       selected = dependent_bits_[i];
-    else
+    } else {
       pipeline.program.Select(stage.number, &scratch_, &selected);
+    }
     if (!AnyBit(selected)) continue;
     if (!stage.filter->everything) KeepPostings(stage, selected);
     if (stage.aggregates.empty()) continue;
@@ -202,11 +208,32 @@ void WriterLog::RunFilters(const Pipeline& pipeline, uint64_t version, uint64_t 
   }
 }
 
+// Whether it is the first time that this search comes across the stage.
+bool WriterLog::IsNew(uint32_t stage) {
+  if (found_in_[stage] == search_) return false;
+  found_in_[stage] = search_;
+  return true;
+}
+
+void WriterLog::FindSets(const Pipeline& pipeline) {
+  set_bits_.resize(pipeline.stages.size());
+  found_in_.resize(pipeline.stages.size());
+  ++search_;
+  pipeline.sets.ForEachCandidateIn(scratch_.row(0), shared_.schema->row_bytes(), scratch_.count(),
+                                   [this](uint32_t row, uint32_t stage) {
+                                     if (IsNew(stage)) set_bits_[stage].fill(0);
+                                     set_bits_[stage][row / 64] |= uint64_t{1} << row % 64;
+                                   });
+}
+
 void WriterLog::RunFiltersByRow(const Pipeline& pipeline, uint64_t version) {
   const Schema& schema = *shared_.schema;
+  found_in_.resize(pipeline.stages.size());
   for (uint32_t i = 0; i < scratch_.count(); ++i) {
     const uint8_t* row = scratch_.row(i);
+    ++search_;
     pipeline.dispatch.ForEachCandidate(row, [&](uint32_t number) {
+      if (!IsNew(number)) return;
       const Pipeline::Stage& stage = pipeline.stages[number];
       if (!stage.filter->everything) {
         if (!stage.filter->expression.Matches(row, schema)) return;

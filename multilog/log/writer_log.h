@@ -99,6 +99,8 @@ class WriterLog {
   void OpenStages(const Pipeline& pipeline);
   void RunFilters(const Pipeline& pipeline, uint64_t version, uint64_t least, uint64_t greatest);
   void RunFiltersByRow(const Pipeline& pipeline, uint64_t version);
+  void FindSets(const Pipeline& pipeline);
+  bool IsNew(uint32_t stage);
   void RunDependent(const Pipeline& pipeline);
   Number ValueOf(const Pipeline& pipeline, const AggregateRef& reference, const uint8_t* row);
   void FoldRunning(const Aggregate& aggregate, const uint8_t* row);
@@ -126,6 +128,10 @@ class WriterLog {
   uint64_t opened_ = 0;
   ChunkScratch scratch_;
   std::vector<ChunkBits> dependent_bits_;
+  // By stage: the rows that FindSets found, if it did so in the present search.
+  std::vector<ChunkBits> set_bits_;
+  std::vector<uint64_t> found_in_;
+  uint64_t search_ = 0;
   std::vector<KeyBuffer> keys_;
   Seal seal_;
   std::vector<KeyBuffer> spare_keys_;

@@ -1,0 +1,143 @@
+// Filters that are sets of keys, many at once: what the dispatch by key finds, against each filter on each row.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "multilog/expr/row_dispatch.h"
+#include "multilog/multilog.h"
+
+namespace tapline::multilog {
+namespace {
+
+constexpr uint32_t kHops = 3;
+
+Schema SetSchema() {
+  return *Schema::Make({{.name = "t", .type = FieldType::kTime},
+                        {.name = "port", .type = FieldType::kU16},
+                        {.name = "protocol", .type = FieldType::kU8},
+                        {.name = "flow", .type = FieldType::kU64},
+                        {.name = "delta", .type = FieldType::kI32},
+                        {.name = "path", .type = FieldType::kU32, .elements = kHops, .optional = true}});
+}
+
+// Few values, so that sets overlap, rows are in several, and one is in a list twice.
+std::vector<uint8_t> MakeRow(const Schema& schema, uint64_t time, std::mt19937* random) {
+  RowBuilder row(schema);
+  row.Set("t", time).Set("port", (*random)() % 40).Set("protocol", (*random)() % 4).Set("flow", (*random)() % 30);
+  row.Set("delta", (*random)() % 20 - 10);
+  if ((*random)() % 4 != 0) {
+    for (uint32_t hop = 0; hop < kHops; ++hop) row.Set("path", (*random)() % 12, hop);
+  }
+  return row.row();
+}
+
+std::string MakeFilter(std::mt19937* random) {
+  const std::string number = std::to_string((*random)() % 40), low = std::to_string((*random)() % 8);
+  const std::string high = std::to_string(8 + (*random)() % 4);
+  switch ((*random)() % 9) {
+    case 0:
+      return "path contains " + low;
+    case 1:
+      return "path contains {" + low + ", " + high + "}";
+    case 2:
+      return "port == " + number + " || protocol == 2";
+    case 3:
+      return "port in " + low + ".." + high + " || path[1] == " + low;
+    case 4:
+      return "flow == " + number;
+    case 5:
+      return "path contains 3 && port < " + number;
+    case 6:
+      return "delta == -" + low;
+    case 7:
+      return "path not contains " + low;
+    default:
+      return "port > " + number;
+  }
+}
+
+TEST(Sets, IsSet) {
+  const Schema schema = SetSchema();
+  const auto is_set = [&](const char* text) { return RowDispatch::IsSet(*Expression::Compile(text, schema)); };
+  EXPECT_TRUE(is_set("path contains 7"));
+  EXPECT_TRUE(is_set("port in {80, 443, 8000..8010} || protocol == 6"));
+  EXPECT_FALSE(is_set(""));
+  EXPECT_FALSE(is_set("port == 80 && protocol == 6"));
+  EXPECT_FALSE(is_set("port > 80"));
+  EXPECT_FALSE(is_set("path not contains 7"));
+}
+
+TEST(Sets, EveryExpressionThatHoldsIsACandidate) {
+  const Schema schema = SetSchema();
+  std::mt19937 random(1);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Expression> expressions;
+    for (int i = 0; i < 30; ++i) expressions.push_back(*Expression::Compile(MakeFilter(&random), schema));
+    RowDispatch dispatch(schema);
+    for (uint32_t i = 0; i < expressions.size(); ++i) dispatch.Add(i, expressions[i]);
+    dispatch.Finish();
+    for (uint64_t time = 1; time <= 50; ++time) {
+      const std::vector<uint8_t> row = MakeRow(schema, time, &random);
+      std::vector<bool> candidate(expressions.size());
+      dispatch.ForEachCandidate(row.data(), [&](uint32_t number) { candidate[number] = true; });
+      for (uint32_t i = 0; i < expressions.size(); ++i) {
+        const bool holds = expressions[i].Matches(row.data(), schema);
+        ASSERT_TRUE(candidate[i] || !holds) << expressions[i].text();
+        ASSERT_TRUE(holds || !candidate[i] || !RowDispatch::IsSet(expressions[i])) << expressions[i].text();
+      }
+    }
+  }
+}
+
+// By pieces of any size, so that all ways of filtering are taken; what is kept, and what is counted.
+TEST(Sets, FiltersKeepAndCountWhatHolds) {
+  std::mt19937 random(2);
+  for (const uint64_t piece : {1, 7, 9, 32, 63, 64, 65, 200, 1024}) {
+    Options options(SetSchema());
+    options.background_threads = false;
+    options.memory_bytes = size_t{64} << 20;
+    const Schema schema = options.schema;
+    auto log = std::move(*MultiLog::Open(std::move(options)));
+    Writer* writer = *log->AddWriter();
+    std::vector<Expression> expressions;
+    for (uint32_t i = 0; i < 120; ++i) {
+      expressions.push_back(*Expression::Compile(MakeFilter(&random), schema));
+      const std::string name = "f" + std::to_string(i);
+      ASSERT_TRUE(log->AddFilter(name, expressions[i].text()).ok());
+      AggregateSpec count;
+      count.name = name + "_count";
+      count.filter = name;
+      count.function.function = "COUNT";
+      ASSERT_TRUE(log->AddAggregate(count).ok());
+    }
+    std::vector<std::vector<uint8_t>> rows;
+    for (uint64_t time = 1; time <= 2048; ++time) rows.push_back(MakeRow(schema, time, &random));
+    for (size_t at = 0; at < rows.size(); at += piece) {
+      std::vector<uint8_t> batch;
+      for (size_t i = at; i < std::min<size_t>(rows.size(), at + piece); ++i)
+        batch.insert(batch.end(), rows[i].begin(), rows[i].end());
+      ASSERT_EQ(writer->Append(batch.data(), batch.size() / schema.row_bytes()).dropped, 0u);
+    }
+    for (uint32_t i = 0; i < expressions.size(); ++i) {
+      std::vector<uint64_t> wanted, kept;
+      for (const auto& row : rows) {
+        if (expressions[i].Matches(row.data(), schema)) wanted.push_back(TimeOf(schema, row.data()));
+      }
+      const std::string name = "f" + std::to_string(i);
+      auto cursor = log->Query({.expression = "", .filter = name, .within = {}});
+      ASSERT_TRUE(cursor.ok());
+      for (auto found = cursor->Next(); !found.empty(); found = cursor->Next()) {
+        for (const uint8_t* row : found) kept.push_back(TimeOf(schema, row));
+      }
+      ASSERT_EQ(kept, wanted) << expressions[i].text() << " in pieces of " << piece;
+      const auto count = log->ReadAggregate(name + "_count");
+      ASSERT_TRUE(count.ok());
+      ASSERT_EQ((*count)["COUNT"].whole, static_cast<__int128>(wanted.size())) << expressions[i].text();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tapline::multilog
