@@ -8,12 +8,8 @@ import io.tapline.schema.BatchReaderException;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.PriorityQueue;
-import java.util.Set;
 
 /**
  * Brings together the tuples of a flow: start and end events of one parser (diff), and key fields
@@ -39,24 +35,30 @@ final class FlowPairing {
 
   private final ProcessorSpec spec;
   private final int maxFlows;
-  private final Set<String> joinFields;
+
+  /** By place in the key, whether the joined parser has it. */
+  private final boolean[] joined;
+
   private final Map<FlowId, Flow> flows = new LinkedHashMap<>(16, 0.75f, true);
-  private final PriorityQueue<Waiting> waiting = new PriorityQueue<>();
+  private final WaitingValues waiting = new WaitingValues();
   private long keyBytes;
 
   FlowPairing(ProcessorSpec spec, int maxFlows) {
     this.spec = spec;
     this.maxFlows = maxFlows;
-    this.joinFields = new HashSet<>(spec.joinFields());
+    this.joined = new boolean[spec.key().size()];
+    for (int i = 0; i < joined.length; i++) {
+      joined[i] = spec.joinFields().contains(spec.key().get(i));
+    }
   }
 
   void require(Rows rows, String parser) throws BatchReaderException {
     rows.requireNumber("flow_hash");
     rows.requireNumber("flow_incarnation");
     boolean own = parser.equals(spec.parser());
-    for (String field : spec.key()) {
-      if (own != joinFields.contains(field)) {
-        rows.require(field);
+    for (int i = 0; i < joined.length; i++) {
+      if (own != joined[i]) {
+        rows.require(spec.key().get(i));
       }
     }
     if (own) {
@@ -200,12 +202,11 @@ final class FlowPairing {
   }
 
   /** The key's fields from one of the two parsers, at their places; null where the other has it. */
-  private byte[][] keyParts(Rows rows, int row, boolean joined) {
-    List<String> fields = spec.key();
-    byte[][] parts = new byte[fields.size()][];
+  private byte[][] keyParts(Rows rows, int row, boolean ofJoined) {
+    byte[][] parts = new byte[joined.length][];
     for (int i = 0; i < parts.length; i++) {
-      if (joined == joinFields.contains(fields.get(i))) {
-        parts[i] = rows.keyPart(fields.get(i), row);
+      if (ofJoined == joined[i]) {
+        parts[i] = rows.keyPart(spec.key().get(i), row);
       }
     }
     return parts;
@@ -216,8 +217,10 @@ final class FlowPairing {
    * silent for long.
    */
   void advance(long watermarkNs, Combiner out, Accounts.OfProcessor accounts) {
-    while (!waiting.isEmpty() && waiting.peek().timeNs() < watermarkNs) {
-      resolve(waiting.poll(), out, accounts);
+    Waiting value = waiting.pollBefore(watermarkNs);
+    while (value != null) {
+      resolve(value, out, accounts);
+      value = waiting.pollBefore(watermarkNs);
     }
     if (watermarkNs > LONGEST_SILENCE_NS && watermarkNs < Long.MAX_VALUE) {
       giveUpBefore(watermarkNs - LONGEST_SILENCE_NS, accounts);
@@ -302,10 +305,7 @@ final class FlowPairing {
       entry.getKey().write(out);
       entry.getValue().write(out);
     }
-    out.writeInt(waiting.size());
-    for (Waiting value : waiting) {
-      value.write(out);
-    }
+    waiting.write(out);
   }
 
   void read(DataInput in) throws IOException {
@@ -315,8 +315,6 @@ final class FlowPairing {
       flows.put(id, flow);
       keyBytes += flow.keyBytes();
     }
-    for (int i = in.readInt(); i > 0; i--) {
-      waiting.add(Waiting.read(in));
-    }
+    waiting.read(in);
   }
 }

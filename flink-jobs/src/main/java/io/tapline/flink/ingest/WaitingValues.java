@@ -1,0 +1,55 @@
+package io.tapline.flink.ingest;
+
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.PriorityQueue;
+
+/**
+ * Values by time, the earliest first. Nearly all come in that order, since a monitor's lane has it:
+ * only those that don't are sorted. Not thread-safe.
+ */
+final class WaitingValues {
+  private final ArrayDeque<Waiting> inOrder = new ArrayDeque<>();
+  private final PriorityQueue<Waiting> others = new PriorityQueue<>();
+
+  void add(Waiting value) {
+    if (inOrder.isEmpty() || value.timeNs() >= inOrder.peekLast().timeNs()) {
+      inOrder.addLast(value);
+    } else {
+      others.add(value);
+    }
+  }
+
+  /** Removes the earliest if it is before that time; null if none is. */
+  Waiting pollBefore(long timeNs) {
+    Waiting first = inOrder.peekFirst();
+    Waiting other = others.peek();
+    if (other != null && (first == null || other.timeNs() < first.timeNs())) {
+      return other.timeNs() < timeNs ? others.poll() : null;
+    }
+    return first != null && first.timeNs() < timeNs ? inOrder.pollFirst() : null;
+  }
+
+  int size() {
+    return inOrder.size() + others.size();
+  }
+
+  void write(DataOutput out) throws IOException {
+    out.writeInt(size());
+    for (Waiting value : inOrder) {
+      value.write(out);
+    }
+    for (Waiting value : others) {
+      value.write(out);
+    }
+  }
+
+  /** Adds what {@link #write} wrote. */
+  void read(DataInput in) throws IOException {
+    for (int i = in.readInt(); i > 0; i--) {
+      add(Waiting.read(in));
+    }
+  }
+}
