@@ -7,18 +7,23 @@ import io.tapline.schema.proto.Aggregate;
  *
  * <p>Bounds of sampled counts, sums and means are 95 % ones by Student's distribution, from how far
  * replicate groups of flows differ (see {@link GroupTable#addSampled}): a flow of many tuples is
- * one draw, not many.
+ * one draw, not many. Those of a ranking are wider, so that all its rows' hold together.
+ *
+ * <p>With few flows kept both an estimate and its spread come out too low together. So what can't
+ * be negative is bounded from above by the largest value that would still be likely to give so
+ * little, its variance in proportion to itself (Wilson's interval).
  */
 public final class Estimate {
-  /** Quantile 0.975 for one degree of freedom less than there are replicate groups. */
-  private static final double STUDENT_975 = 2.131449545559323;
-
   private static final double NS_PER_S = 1e9;
 
   private final GroupTable table;
 
-  Estimate(GroupTable table) {
+  /** Standard deviations between a value and its bounds. */
+  private final double width;
+
+  Estimate(GroupTable table, double width) {
     this.table = table;
+    this.width = width;
   }
 
   /**
@@ -69,14 +74,17 @@ public final class Estimate {
   public Value count(int entry) {
     double raw = table.tuples(entry);
     return sampled(entry)
-        ? bounded(raw + table.correction(entry, 0), variance(entry, 1, 0), raw)
+        ? notNegative(raw + table.correction(entry, 0), variance(entry, 1, 0), raw)
         : Value.whole(table.tuples(entry));
   }
 
   private Value total(int entry) {
     if (sampled(entry)) {
       double value = table.realSum(entry) + table.correction(entry, 1);
-      return bounded(value, variance(entry, 0, 1), Double.NEGATIVE_INFINITY);
+      double variance = variance(entry, 0, 1);
+      return value > 0 && noGroupBelowZero(entry)
+          ? notNegative(value, variance, 0)
+          : bounded(value, variance);
     }
     return table.real() ? Value.real(table.realSum(entry)) : Value.whole(table.sum(entry));
   }
@@ -92,7 +100,7 @@ public final class Estimate {
     double count = table.tuples(entry) + table.correction(entry, 0);
     double mean = (table.realSum(entry) + table.correction(entry, 1)) / count;
     double variance = sampled(entry) ? variance(entry, -mean, 1) / (count * count) : 0;
-    return bounded(mean, variance, Double.NEGATIVE_INFINITY);
+    return bounded(mean, variance);
   }
 
   /** Variance of {@code a} counts + {@code b} sums, from the spread between replicate groups. */
@@ -137,8 +145,25 @@ public final class Estimate {
         : kept;
   }
 
-  private static Value bounded(double value, double variance, double least) {
-    double margin = STUDENT_975 * Math.sqrt(variance);
-    return new Value(value, 0, false, Math.max(least, value - margin), value + margin);
+  /** Of sums: then values are hardly ever negative, or make no difference. */
+  private boolean noGroupBelowZero(int entry) {
+    for (int group = 0; group < GroupTable.REPLICATES; group++) {
+      if (table.replicate(entry, true, group) < 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private Value bounded(double value, double variance) {
+    double margin = width * Math.sqrt(variance);
+    return new Value(value, 0, false, value - margin, value + margin);
+  }
+
+  private Value notNegative(double value, double variance, double least) {
+    double low = Math.max(least, value - width * Math.sqrt(variance));
+    double skew = width * width * variance / value / 2;
+    double high = value + skew + Math.sqrt(width * width * variance + skew * skew);
+    return new Value(value, 0, false, low, high);
   }
 }

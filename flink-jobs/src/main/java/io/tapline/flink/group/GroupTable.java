@@ -17,6 +17,7 @@ public final class GroupTable {
   static final int REPLICATES = 16;
 
   private static final int FIRST_REPLICATE = 2;
+  private static final double ALONE = Student.quantile(1);
 
   private final Shape shape;
   private final int flowsKept;
@@ -283,8 +284,16 @@ public final class GroupTable {
     return counts[entry];
   }
 
+  /** With bounds of which each holds for itself. */
   public Estimate estimate() {
-    return new Estimate(this);
+    return estimate(ALONE);
+  }
+
+  /**
+   * @param width of bounds, see {@link Student#quantile}
+   */
+  public Estimate estimate(double width) {
+    return new Estimate(this, width);
   }
 
   long sum(int entry) {

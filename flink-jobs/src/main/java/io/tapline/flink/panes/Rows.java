@@ -5,6 +5,7 @@ import io.tapline.flink.group.Distribution;
 import io.tapline.flink.group.Estimate;
 import io.tapline.flink.group.Exemplars;
 import io.tapline.flink.group.GroupTable;
+import io.tapline.flink.group.Student;
 import io.tapline.flink.group.Value;
 import io.tapline.flink.results.ResultRow;
 import io.tapline.flink.results.WindowRows;
@@ -24,10 +25,14 @@ final class Rows {
   private final int most;
   private final Comparator<ResultRow> order;
 
+  /** Of sampled values' bounds: a ranking is about all of its rows. */
+  private final double width;
+
   Rows(ProcessorSpec spec, int maxRows) {
     this.spec = spec;
     this.most = spec.isRanking() ? Math.min(spec.rows(), maxRows) : maxRows;
     this.order = ResultRow.order(spec.isRanking() && spec.ascending());
+    this.width = Student.quantile(spec.isRanking() ? spec.rows() : 1);
   }
 
   /** A row with the entry that it is made of. */
@@ -47,7 +52,7 @@ final class Rows {
       boolean partial) {
     PriorityQueue<Candidate> best =
         new PriorityQueue<>(Comparator.comparing(Candidate::row, order.reversed()));
-    Estimate estimate = window.estimate();
+    Estimate estimate = window.estimate(width);
     long omitted = 0;
     double worst = Double.NaN;
     for (int entry = 0; entry < window.size(); entry++) {
@@ -110,9 +115,9 @@ final class Rows {
     return rows;
   }
 
-  private static ResultRow.Spread spread(GroupTable window, int entry) {
+  private ResultRow.Spread spread(GroupTable window, int entry) {
     Distribution values = window.values(entry);
-    Estimate estimate = window.estimate();
+    Estimate estimate = window.estimate(width);
     return new ResultRow.Spread(
         estimate.count(entry),
         estimate.of(entry, Aggregate.AVG),

@@ -84,7 +84,7 @@ public final class HeldConsumer {
    * What came of it.
    *
    * @param rows estimates that were compared, and how many had the truth within their bounds
-   * @param windows of which the first row was compared, and how many likewise
+   * @param windows of which rows were compared, and how many had all of them within their bounds
    */
   public record Outcome(
       List<Second> course, int rows, int rowsWithin, int windows, int windowsWithin) {}
@@ -205,16 +205,15 @@ public final class HeldConsumer {
   }
 
   private static void compare(JsonNode rows, Map<String, Long> truth, int[] counts) {
+    boolean all = true;
     for (JsonNode row : rows) {
       long value = truth.get(row.at("/key/url").asText());
-      int within =
-          value >= row.get("low").asDouble() && value <= row.get("high").asDouble() ? 1 : 0;
+      boolean within = value >= row.get("low").asDouble() && value <= row.get("high").asDouble();
       counts[0]++;
-      counts[1] += within;
-      if (row.get("rank").asInt() == 1) {
-        counts[2]++;
-        counts[3] += within;
-      }
+      counts[1] += within ? 1 : 0;
+      all &= within;
     }
+    counts[2]++;
+    counts[3] += all ? 1 : 0;
   }
 }

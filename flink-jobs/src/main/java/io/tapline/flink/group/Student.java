@@ -1,0 +1,49 @@
+package io.tapline.flink.group;
+
+/**
+ * Quantiles of Student's distribution with one degree of freedom less than there are replicate
+ * groups of flows.
+ */
+public final class Student {
+  /** Odd: its distribution function is then a finite sum. */
+  private static final int FREEDOM = GroupTable.REPLICATES - 1;
+
+  private static final double CONFIDENCE = 0.95;
+  private static final int HALVINGS = 60;
+  private static final double MOST = 1000;
+
+  private Student() {}
+
+  /**
+   * How many standard deviations wide bounds on either side must be so that those of so many
+   * estimates hold together with 95 % confidence, whatever they have to do with one another
+   * (Bonferroni).
+   */
+  public static double quantile(int estimates) {
+    double beyond = (1 - CONFIDENCE) / 2 / estimates;
+    double low = 0;
+    double high = MOST;
+    for (int i = 0; i < HALVINGS; i++) {
+      double middle = (low + high) / 2;
+      if (1 - distribution(middle) > beyond) {
+        low = middle;
+      } else {
+        high = middle;
+      }
+    }
+    return high;
+  }
+
+  /** Abramowitz and Stegun, 26.7.3. */
+  private static double distribution(double t) {
+    double angle = Math.atan(t / Math.sqrt(FREEDOM));
+    double cosine = Math.cos(angle);
+    double term = cosine;
+    double sum = cosine;
+    for (int power = 3; power < FREEDOM; power += 2) {
+      term *= cosine * cosine * (power - 1) / power;
+      sum += term;
+    }
+    return 0.5 + (angle + Math.sin(angle) * sum) / Math.PI;
+  }
+}

@@ -1,0 +1,88 @@
+package io.tapline.flink.group;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.schema.proto.Aggregate;
+import java.nio.ByteBuffer;
+import java.util.Comparator;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.assertj.core.data.Offset;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Whether bounds hold as often as said, over windows of flows by Zipf's law. */
+class EstimateTest {
+  private static final int WINDOWS = 300;
+  private static final int FLOWS = 6_000;
+  private static final int GROUPS = 1_000;
+  private static final int RANKED = 10;
+  private static final int TUPLES_A_FLOW = 3;
+
+  @Test
+  void quantilesAreThoseOfTables() {
+    Offset<Double> near = Offset.offset(1e-5);
+    assertThat(Student.quantile(1)).isCloseTo(2.13145, near);
+    assertThat(Student.quantile(5)).isCloseTo(2.94671, near);
+    assertThat(Student.quantile(50)).isCloseTo(4.07277, near);
+  }
+
+  /** Of the first ten by estimate, which are the luckier ones of those alike. */
+  @ParameterizedTest
+  @ValueSource(doubles = {0.01, 0.08, 0.3, 0.8})
+  void allRowsOfARankingAreWithinTheirBoundsIn95OfAHundredWindows(double rate) {
+    int together = 0;
+    int ofTheFirst = 0;
+    for (int seed = 0; seed < WINDOWS; seed++) {
+      Window window = new Window(rate, seed);
+      together += window.within(RANKED, Student.quantile(RANKED)) ? 1 : 0;
+      ofTheFirst += window.within(1, Student.quantile(1)) ? 1 : 0;
+    }
+    assertThat(together).isGreaterThanOrEqualTo((int) (0.95 * WINDOWS));
+    assertThat(ofTheFirst).isGreaterThanOrEqualTo((int) (0.93 * WINDOWS));
+  }
+
+  /** One window's flows, and the table of those that were kept. */
+  private static final class Window {
+    private final long[] truth = new long[GROUPS];
+    private final GroupTable table = new GroupTable(Shape.COUNT);
+
+    Window(double rate, int seed) {
+      Random random = new Random(seed);
+      for (int i = 0; i < FLOWS; i++) {
+        int group = (int) Math.pow(GROUPS, random.nextDouble()) - 1;
+        truth[group] += TUPLES_A_FLOW;
+        if (random.nextDouble() < rate) {
+          keep(group, random.nextLong(), rate);
+        }
+      }
+    }
+
+    private void keep(int group, long flow, double rate) {
+      byte[] key = ByteBuffer.allocate(4).putInt(group).array();
+      int entry = table.findOrAdd(key, Key.hash(key));
+      for (int i = 0; i < TUPLES_A_FLOW; i++) {
+        table.count(entry, 1);
+        table.addSampled(entry, 1, rate, flow);
+      }
+    }
+
+    private boolean within(int first, double width) {
+      Estimate estimate = table.estimate(width);
+      Value[] values =
+          IntStream.range(0, table.size())
+              .mapToObj(entry -> estimate.of(entry, Aggregate.COUNT))
+              .toArray(Value[]::new);
+      return IntStream.range(0, table.size())
+          .boxed()
+          .sorted(Comparator.comparingDouble(entry -> -values[entry].number()))
+          .limit(first)
+          .allMatch(
+              entry -> {
+                long value = truth[ByteBuffer.wrap(table.key(entry)).getInt()];
+                return values[entry].low() <= value && value <= values[entry].high();
+              });
+    }
+  }
+}
