@@ -2,16 +2,20 @@ package io.tapline.flink;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.util.JsonFormat;
+import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 
 /** Command line of the job. */
 record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
@@ -27,6 +31,7 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
         --max-flows N               open connections held per processor and partition (262144)
         --max-rows N                rows written per window (10000)
         --windows-kept N            window results kept in the query's stream (4096)
+        --silent-after MS           windows do not wait longer for a monitor that says nothing (0: for ever)
         --results-topic TOPIC       Kafka topic that gets each window as JSON, too (none)
       """;
 
@@ -43,6 +48,7 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
           "max-flows",
           "max-rows",
           "windows-kept",
+          "silent-after",
           "results-topic");
 
   /**
@@ -62,11 +68,38 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
             number(values, "max-groups", defaults.maxGroups()),
             number(values, "max-flows", defaults.maxFlows()),
             number(values, "max-rows", defaults.maxRows()),
-            number(values, "windows-kept", defaults.windowsKept()));
+            number(values, "windows-kept", defaults.windowsKept()),
+            Duration.ofMillis(
+                number(values, "silent-after", (int) defaults.silentAfter().toMillis())));
     Endpoints endpoints =
         Endpoints.of(required(values, "brokers"), required(values, "redis"))
             .withResultsTopic(values.getOrDefault("results-topic", ""));
     return new JobArguments(plan(required(values, "plan")), endpoints, options);
+  }
+
+  /** What {@link #parse} reads. */
+  static List<String> format(Plan plan, Endpoints endpoints, JobOptions options) {
+    Map<String, String> values = new TreeMap<>();
+    byte[] json = Plans.toJson(plan).getBytes(StandardCharsets.UTF_8);
+    values.put("plan", Base64.getEncoder().encodeToString(json));
+    values.put("brokers", endpoints.brokers());
+    boolean v6 = endpoints.redisHost().contains(":");
+    String host = v6 ? "[" + endpoints.redisHost() + "]" : endpoints.redisHost();
+    values.put("redis", host + ":" + endpoints.redisPort());
+    values.put("parallelism", Integer.toString(options.parallelism()));
+    values.put("checkpoint-interval", Long.toString(options.checkpointInterval().toMillis()));
+    values.put("checkpoint-dir", options.checkpointDirectory());
+    values.put("restart-attempts", Integer.toString(options.restartAttempts()));
+    values.put("max-groups", Integer.toString(options.maxGroups()));
+    values.put("max-flows", Integer.toString(options.maxFlows()));
+    values.put("max-rows", Integer.toString(options.maxRows()));
+    values.put("windows-kept", Integer.toString(options.windowsKept()));
+    values.put("silent-after", Long.toString(options.silentAfter().toMillis()));
+    values.put("results-topic", endpoints.resultsTopic());
+    List<String> arguments = new ArrayList<>();
+    values.values().removeIf(String::isEmpty);
+    values.forEach((name, value) -> arguments.addAll(List.of("--" + name, value)));
+    return arguments;
   }
 
   private static Map<String, String> values(String[] args) {

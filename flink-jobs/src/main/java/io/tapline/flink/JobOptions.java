@@ -18,6 +18,8 @@ import java.time.Duration;
  * @param maxFlows connections per processor and partition whose start or joined fields are held
  * @param maxRows rows of one window that are written; more are counted as {@code rows_omitted}
  * @param windowsKept entries kept in a query's stream of window results
+ * @param silentAfter how long a monitor says nothing before windows no longer wait for it; zero:
+ *     they wait for ever
  */
 public record JobOptions(
     int parallelism,
@@ -27,7 +29,8 @@ public record JobOptions(
     int maxGroups,
     int maxFlows,
     int maxRows,
-    int windowsKept)
+    int windowsKept,
+    Duration silentAfter)
     implements Serializable {
 
   public JobOptions {
@@ -40,6 +43,9 @@ public record JobOptions(
       throw new IllegalArgumentException(
           "checkpoint interval and restart attempts can't be negative");
     }
+    if (silentAfter.isNegative()) {
+      throw new IllegalArgumentException("the time of silence can't be negative");
+    }
   }
 
   private static void positive(String name, int value) {
@@ -50,7 +56,8 @@ public record JobOptions(
 
   /** One subtask, a checkpoint each second in memory, and bounds that fit a heap of 1 GiB. */
   public static JobOptions defaults() {
-    return new JobOptions(1, Duration.ofSeconds(1), "", 10, 1 << 20, 1 << 18, 10_000, 4096);
+    return new JobOptions(
+        1, Duration.ofSeconds(1), "", 10, 1 << 20, 1 << 18, 10_000, 4096, Duration.ZERO);
   }
 
   public JobOptions withParallelism(int subtasks) {
@@ -62,7 +69,8 @@ public record JobOptions(
         maxGroups,
         maxFlows,
         maxRows,
-        windowsKept);
+        windowsKept,
+        silentAfter);
   }
 
   public JobOptions withCheckpoints(Duration interval, String directory) {
@@ -74,7 +82,8 @@ public record JobOptions(
         maxGroups,
         maxFlows,
         maxRows,
-        windowsKept);
+        windowsKept,
+        silentAfter);
   }
 
   public JobOptions withRestartAttempts(int attempts) {
@@ -86,7 +95,8 @@ public record JobOptions(
         maxGroups,
         maxFlows,
         maxRows,
-        windowsKept);
+        windowsKept,
+        silentAfter);
   }
 
   public JobOptions withBounds(int groups, int flows, int rows) {
@@ -98,6 +108,20 @@ public record JobOptions(
         groups,
         flows,
         rows,
-        windowsKept);
+        windowsKept,
+        silentAfter);
+  }
+
+  public JobOptions withSilentAfter(Duration silence) {
+    return new JobOptions(
+        parallelism,
+        checkpointInterval,
+        checkpointDirectory,
+        restartAttempts,
+        maxGroups,
+        maxFlows,
+        maxRows,
+        windowsKept,
+        silence);
   }
 }

@@ -10,6 +10,7 @@ import io.tapline.flink.results.ResultsOperator;
 import io.tapline.flink.results.ResultsTopic;
 import io.tapline.schema.proto.Plan;
 import java.time.Duration;
+import java.util.List;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.RuntimeExecutionMode;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
@@ -65,7 +66,7 @@ public final class QueryJob {
     env.getConfig().enableObjectReuse();
     var batches =
         env.fromSource(
-                new TupleSource(query, endpoints.brokers(), options.maxFlows()),
+                new TupleSource(query, endpoints.brokers(), options),
                 WatermarkStrategy.noWatermarks(),
                 "tuples of " + query.query())
             .uid("source");
@@ -160,6 +161,11 @@ public final class QueryJob {
     graph.setJobName("tapline " + plan.getQuery());
     graph.setJobId(id);
     return graph;
+  }
+
+  /** What {@link #main} is to be given. */
+  public static List<String> arguments(Plan plan, Endpoints endpoints, JobOptions options) {
+    return JobArguments.format(plan, endpoints, options);
   }
 
   /** Runs a plan in the cluster whose client calls this; see {@link JobArguments#USAGE}. */

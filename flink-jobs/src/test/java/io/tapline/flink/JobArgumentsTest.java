@@ -41,11 +41,28 @@ class JobArgumentsTest {
     JobArguments arguments =
         JobArguments.parse(
             ("--plan {} --brokers b:1 --redis [::1]:7 --parallelism 2 --checkpoint-interval 0 --checkpoint-dir file:///x"
-                    + " --restart-attempts 3 --max-groups 4 --max-flows 5 --max-rows 6 --windows-kept 8")
+                    + " --restart-attempts 3 --max-groups 4 --max-flows 5 --max-rows 6 --windows-kept 8 --silent-after 9")
                 .split(" "));
     assertThat(arguments.options())
-        .isEqualTo(new JobOptions(2, Duration.ZERO, "file:///x", 3, 4, 5, 6, 8));
+        .isEqualTo(
+            new JobOptions(2, Duration.ZERO, "file:///x", 3, 4, 5, 6, 8, Duration.ofMillis(9)));
     assertThat(arguments.endpoints()).isEqualTo(new Endpoints("b:1", "::1", 7));
+  }
+
+  @Test
+  void whatIsFormattedIsReadAsTheSame() {
+    JobOptions options = new JobOptions(2, Duration.ofMillis(7), "", 3, 4, 5, 6, 8, Duration.ZERO);
+    for (Endpoints endpoints :
+        new Endpoints[] {
+          new Endpoints("b:1,c:2", "r", 7),
+          new Endpoints("b:1", "::1", 7).withResultsTopic("windows")
+        }) {
+      for (String folder : new String[] {"", "file:///x"}) {
+        JobOptions own = options.withCheckpoints(options.checkpointInterval(), folder);
+        String[] arguments = QueryJob.arguments(PLAN, endpoints, own).toArray(String[]::new);
+        assertThat(JobArguments.parse(arguments)).isEqualTo(new JobArguments(PLAN, endpoints, own));
+      }
+    }
   }
 
   @ParameterizedTest

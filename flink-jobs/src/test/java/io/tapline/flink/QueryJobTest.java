@@ -135,6 +135,38 @@ class QueryJobTest {
     assertAccounting(plan, workload);
   }
 
+  /** The second monitor says nothing at all until the end. */
+  @Test
+  void windowsDoNotWaitForAMonitorThatSaysNothing() throws Exception {
+    Plan plan = Plans.plan("q-silent", 2, Plans.topK(3, "1s", "1s"));
+    kafka.createTopic(plan.getTopic(), 2);
+    JobOptions options =
+        JobOptions.defaults().withParallelism(2).withSilentAfter(Duration.ofMillis(400));
+    MonitorStream talks = new MonitorStream("q-silent", "m0", 0, 1);
+    Tuple get = Tuple.http(500_000_000L, 1, "/a", 1);
+    send(plan, 0, List.of(talks.batch(3_000_000_000L, List.of(get)).toByteArray()));
+    JobID id = submit(plan, options);
+    try (Jedis jedis = redis.client()) {
+      Deadline.await(
+          "a window without it",
+          () -> {
+            send(plan, 0, List.of(talks.batch(3_000_000_000L, List.of()).toByteArray()));
+            return jedis.xlen("tapline:query:q-silent:windows") == 1;
+          });
+    }
+    send(plan, 0, List.of(talks.end(4_000_000_000L).toByteArray()));
+    MonitorStream late = new MonitorStream("q-silent", "m1", 0, 1);
+    send(plan, 1, List.of(late.batch(3_000_000_000L, List.of(get)).toByteArray()));
+    send(plan, 1, List.of(late.end(4_000_000_000L).toByteArray()));
+    await(id);
+    try (Jedis jedis = redis.client()) {
+      List<JsonNode> windows = JobRun.windows(jedis, "q-silent", 0);
+      assertThat(windows).hasSize(1);
+      assertThat(windows.get(0).at("/completeness/silent").toString()).isEqualTo("[\"m1\"]");
+      assertThat(jedis.hget("tapline:query:q-silent:totals", "late")).isEqualTo("1");
+    }
+  }
+
   /** As an operator of the cluster would, while tuples come: more subtasks, then fewer. */
   @Test
   void parallelismChangedFromASavepointChangesNoResultAndTheJobStillEnds() throws Exception {

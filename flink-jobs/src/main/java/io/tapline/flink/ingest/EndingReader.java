@@ -30,15 +30,27 @@ final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
   private final QuerySpec query;
   private final int maxFlows;
   private final SourceReader<Record, KafkaPartitionSplit> kafka;
+
+  /** Null if windows wait for ever. */
+  private final Listening listening;
+
   private final Map<Integer, PartitionState> partitions = new HashMap<>();
   private boolean hasAllSplits;
   private ReaderOutput<Record> lastOutput;
   private ReaderOutput<Record> statefulOutput;
 
-  EndingReader(QuerySpec query, int maxFlows, SourceReader<Record, KafkaPartitionSplit> kafka) {
+  /**
+   * @param listening null if windows wait for silent monitors for ever
+   */
+  EndingReader(
+      QuerySpec query,
+      int maxFlows,
+      SourceReader<Record, KafkaPartitionSplit> kafka,
+      Listening listening) {
     this.query = query;
     this.maxFlows = maxFlows;
     this.kafka = kafka;
+    this.listening = listening;
   }
 
   @Override
@@ -56,6 +68,9 @@ final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
       statefulOutput = new StatefulOutput(output);
     }
     InputStatus status = kafka.pollNext(statefulOutput);
+    if (listening != null) {
+      listening.look(partitions.values()).forEach(state -> output.collect(Record.silence(state)));
+    }
     return ended() ? InputStatus.END_OF_INPUT : status;
   }
 
@@ -73,6 +88,7 @@ final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
 
   private PartitionState state(KafkaPartitionSplit split) {
     PartitionState state = new PartitionState(query, split.getPartition(), maxFlows);
+    state.readTo(Math.max(0, split.getStartingOffset()));
     if (!(split instanceof KnownSplit known)) {
       return state;
     }
@@ -102,13 +118,22 @@ final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
 
   @Override
   public CompletableFuture<Void> isAvailable() {
-    return ended() ? CompletableFuture.completedFuture(null) : kafka.isAvailable();
+    if (ended()) {
+      return CompletableFuture.completedFuture(null);
+    }
+    CompletableFuture<Void> records = kafka.isAvailable();
+    return listening == null || records.isDone()
+        ? records
+        : CompletableFuture.anyOf(records, listening.news()).thenApply(any -> null);
   }
 
   @Override
   public void notifyNoMoreSplits() {
     hasAllSplits = true;
     kafka.notifyNoMoreSplits();
+    if (listening != null && !partitions.isEmpty()) {
+      listening.start(List.copyOf(partitions.keySet()));
+    }
   }
 
   @Override
@@ -133,6 +158,9 @@ final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
 
   @Override
   public void close() throws Exception {
+    if (listening != null) {
+      listening.close();
+    }
     kafka.close();
   }
 
@@ -149,12 +177,18 @@ final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
 
     @Override
     public void collect(Record record) {
-      output.collect(record.with(partitions.get(record.partition())));
+      output.collect(withState(record));
+    }
+
+    private Record withState(Record record) {
+      PartitionState state = partitions.get(record.partition());
+      state.readTo(record.offset() + 1);
+      return record.with(state);
     }
 
     @Override
     public void collect(Record record, long timestamp) {
-      output.collect(record.with(partitions.get(record.partition())), timestamp);
+      output.collect(withState(record), timestamp);
     }
 
     @Override

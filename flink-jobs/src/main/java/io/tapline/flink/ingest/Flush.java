@@ -17,7 +17,7 @@ import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
  * see in order, since records of one channel don't overtake each other and records of two do:
  *
  * <pre>
- *   marks      count, then of each monitor of this subtask that moved: index, watermark_ns, ended
+ *   marks      count, then of each monitor of this subtask that moved: see {@link Mark}
  *   accounts   flag; only bucket 0 gets them, and passes them on
  *   parts      until the end: processor, pane, real, count, that many groups
  * </pre>
@@ -30,6 +30,7 @@ final class Flush {
   private final DataOutputSerializer[] buckets = new DataOutputSerializer[Buckets.COUNT];
   private final long[] sentMarksNs;
   private final boolean[] sentEnds;
+  private final boolean[] sentSilences;
 
   Flush(QuerySpec query, Output<StreamRecord<Tuple2<Integer, byte[]>>> output) {
     this.query = query;
@@ -37,6 +38,7 @@ final class Flush {
     Arrays.setAll(buckets, bucket -> new DataOutputSerializer(256));
     sentMarksNs = new long[query.monitors().size()];
     sentEnds = new boolean[query.monitors().size()];
+    sentSilences = new boolean[query.monitors().size()];
     Arrays.fill(sentMarksNs, Long.MIN_VALUE);
   }
 
@@ -69,15 +71,8 @@ final class Flush {
     int count = 0;
     for (PartitionState partition : partitions) {
       for (int monitor = 0; monitor < sentMarksNs.length; monitor++) {
-        long mark = partition.lanes.markNs(monitor);
-        boolean ended = partition.lanes.ended(monitor);
-        if (mark > sentMarksNs[monitor] || ended && !sentEnds[monitor]) {
-          Wire.writeUnsigned(moved, monitor);
-          moved.writeLong(mark);
-          moved.writeBoolean(ended);
-          sentMarksNs[monitor] = mark;
-          sentEnds[monitor] = ended;
-          count++;
+        if (isHere(partition, monitor)) {
+          count += writeMark(partition, monitor, moved) ? 1 : 0;
         }
       }
     }
@@ -85,6 +80,29 @@ final class Flush {
     Wire.writeUnsigned(out, count);
     out.write(moved.getCopyOfBuffer());
     return out.getCopyOfBuffer();
+  }
+
+  /** Whether its tuples come this way: the plan says so, or they did. */
+  private boolean isHere(PartitionState partition, int monitor) {
+    return query.partitions().get(monitor) == partition.partition
+        || partition.lanes.markNs(monitor) > Long.MIN_VALUE;
+  }
+
+  /** Unless there is nothing new. */
+  private boolean writeMark(PartitionState partition, int monitor, DataOutputSerializer out)
+      throws IOException {
+    long ns = partition.lanes.markNs(monitor);
+    boolean ended = partition.lanes.ended(monitor);
+    boolean silent = partition.isSilent(monitor);
+    boolean moved = ns > sentMarksNs[monitor] || ended && !sentEnds[monitor];
+    if (!moved && silent == sentSilences[monitor]) {
+      return false;
+    }
+    new Mark(monitor, ns, ended, silent).write(out);
+    sentMarksNs[monitor] = Math.max(ns, sentMarksNs[monitor]);
+    sentEnds[monitor] |= ended;
+    sentSilences[monitor] = silent;
+    return true;
   }
 
   private void writePanes(int processor, Combiner combiner) throws IOException {

@@ -60,6 +60,10 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     Record record = element.getValue();
     PartitionState partition = record.state();
     partitions.put(record.partition(), partition);
+    if (record.isSilence()) {
+      sendOn();
+      return;
+    }
     if (record.fault() == null) {
       admit(partition, record.batch());
     } else {
@@ -72,6 +76,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   }
 
   private void admit(PartitionState partition, TupleBatch batch) {
+    partition.heard(batch.getMonitor());
     switch (partition.lanes.admit(batch)) {
       case DUPLICATE -> refused(partition).addDuplicate();
       case SUPERSEDED -> refused(partition).drop("superseded_batch", 1);
@@ -151,7 +156,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     long watermark = Long.MAX_VALUE;
     int known = 0;
     for (PartitionState partition : partitions.values()) {
-      long own = partition.lanes.watermarkNs(partition.partition);
+      long own = partition.watermarkNs();
       watermark = Math.min(watermark, own);
       known += own == Long.MIN_VALUE ? 0 : 1;
     }

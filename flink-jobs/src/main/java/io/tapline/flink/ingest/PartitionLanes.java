@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
+import java.util.function.IntPredicate;
 
 /**
  * What is known of the streams of batches in one partition: per monitor, incarnation and lane the
@@ -224,13 +225,20 @@ public final class PartitionLanes {
    * nothing back.
    */
   public long watermarkNs(int partition) {
-    long least = Long.MAX_VALUE;
+    return watermarkNs(partition, monitor -> false);
+  }
+
+  /** The same without some monitors, unless that leaves only ended ones. */
+  long watermarkNs(int partition, IntPredicate without) {
+    long all = Long.MAX_VALUE;
+    long heard = Long.MAX_VALUE;
     for (int i = 0; i < query.monitors().size(); i++) {
       if (query.partitions().get(i) == partition && !ended(i)) {
-        least = Math.min(least, markNs(i));
+        all = Math.min(all, markNs(i));
+        heard = without.test(i) ? heard : Math.min(heard, markNs(i));
       }
     }
-    return least;
+    return heard == Long.MAX_VALUE ? all : heard;
   }
 
   public void write(DataOutput out) throws IOException {

@@ -6,16 +6,25 @@ import io.tapline.flink.results.Accounts;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
+import java.util.stream.IntStream;
 
-/** All that is remembered of one partition: its lanes and its open flows. Not thread-safe. */
+/**
+ * All that is remembered of one partition: its lanes and its open flows, and but for checkpoints
+ * who is silent: a job that starts again listens anew. Not thread-safe.
+ */
 public final class PartitionState {
   final int partition;
   final PartitionLanes lanes;
+  private final QuerySpec query;
   private final FlowPairing[] pairings;
+  private final Silence silence;
   private boolean finished;
+  private long nextOffset;
 
   PartitionState(QuerySpec query, int partition, int maxFlows) {
+    this.query = query;
     this.partition = partition;
+    this.silence = new Silence(query.monitors().size());
     this.lanes = new PartitionLanes(query);
     this.pairings = new FlowPairing[query.processors().size()];
     for (ProcessorSpec spec : query.processors()) {
@@ -27,6 +36,53 @@ public final class PartitionState {
     return lanes.allEnded(partition);
   }
 
+  /** Takes note that the partition was read up to before an offset. */
+  void readTo(long offset) {
+    nextOffset = offset;
+  }
+
+  long nextOffset() {
+    return nextOffset;
+  }
+
+  void heard(String monitor) {
+    int index = query.monitors().indexOf(monitor);
+    if (index >= 0) {
+      silence.heard(index);
+    }
+  }
+
+  /**
+   * A round of {@link Silence} is over, or was not answered.
+   *
+   * @return whether it changed who is silent
+   */
+  boolean endRound(boolean answered) {
+    int before = silentMonitors();
+    if (answered) {
+      silence.drained();
+    } else {
+      silence.unanswered();
+    }
+    return silentMonitors() != before;
+  }
+
+  private int silentMonitors() {
+    return (int) IntStream.range(0, query.monitors().size()).filter(this::isSilent).count();
+  }
+
+  /** Whether the plan puts the monitor here and it says nothing though it has not ended. */
+  boolean isSilent(int monitor) {
+    return query.partitions().get(monitor) == partition
+        && silence.isSilent(monitor)
+        && !lanes.ended(monitor);
+  }
+
+  /** Least watermark of the monitors that are heard here; if none is, of those that were. */
+  long watermarkNs() {
+    return lanes.watermarkNs(partition, this::isSilent);
+  }
+
   /** Null for a processor whose tuples stand alone. */
   FlowPairing pairing(ProcessorSpec spec) {
     return pairings[spec.index()];
@@ -34,7 +90,7 @@ public final class PartitionState {
 
   /** Lets values count that the partition's watermark has passed. */
   void advance(Combiner[] combiners, Accounts accounts) {
-    long watermark = lanes.watermarkNs(partition);
+    long watermark = watermarkNs();
     boolean ends = !finished && allEnded();
     for (int i = 0; i < pairings.length; i++) {
       if (pairings[i] != null && ends) {

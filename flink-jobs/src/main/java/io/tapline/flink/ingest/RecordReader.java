@@ -11,18 +11,19 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 final class RecordReader implements KafkaRecordDeserializationSchema<Record> {
   @Override
   public void deserialize(ConsumerRecord<byte[], byte[]> record, Collector<Record> out) {
-    out.collect(read(record.partition(), record.value()));
+    out.collect(read(record.partition(), record.offset(), record.value()));
   }
 
-  static Record read(int partition, byte[] value) {
+  static Record read(int partition, long offset, byte[] value) {
     if (value == null) {
-      return new Record(partition, null, null, "malformed_batch");
+      return new Record(partition, offset, null, null, "malformed_batch");
     }
     try {
-      return new Record(partition, null, BatchReader.read(value), null);
+      return new Record(partition, offset, null, BatchReader.read(value), null);
     } catch (BatchReaderException e) {
       return new Record(
           partition,
+          offset,
           null,
           null,
           e.reason() == BatchReaderException.Reason.UNKNOWN_FORMAT

@@ -1,6 +1,8 @@
 package io.tapline.flink.ingest;
 
+import io.tapline.flink.JobOptions;
 import io.tapline.flink.QuerySpec;
+import java.time.Duration;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
@@ -31,15 +33,17 @@ public final class TupleSource
     implements Source<Record, KafkaPartitionSplit, KafkaSourceEnumState>,
         ResultTypeQueryable<Record> {
   private final QuerySpec query;
-  private final int maxFlows;
+  private final String brokers;
+  private final JobOptions options;
   private final KafkaSource<Record> kafka;
 
   /**
-   * @param maxFlows connections per processor and partition that are remembered
+   * @param options of which those about flows and silent monitors count
    */
-  public TupleSource(QuerySpec query, String brokers, int maxFlows) {
+  public TupleSource(QuerySpec query, String brokers, JobOptions options) {
     this.query = query;
-    this.maxFlows = maxFlows;
+    this.brokers = brokers;
+    this.options = options;
     this.kafka =
         KafkaSource.<Record>builder()
             .setBootstrapServers(brokers)
@@ -68,7 +72,21 @@ public final class TupleSource
   @Override
   public SourceReader<Record, KafkaPartitionSplit> createReader(SourceReaderContext context)
       throws Exception {
-    return new EndingReader(query, maxFlows, kafka.createReader(context));
+    return new EndingReader(
+        query,
+        options.maxFlows(),
+        kafka.createReader(context),
+        silenceMatters() ? listening() : null);
+  }
+
+  /** For the only monitor windows wait. */
+  private boolean silenceMatters() {
+    return !options.silentAfter().isZero() && query.monitors().size() > 1;
+  }
+
+  private Listening listening() {
+    Duration period = options.silentAfter().dividedBy(Silence.ROUNDS - 1);
+    return new Listening(new TopicEnds(brokers, query.topic(), period));
   }
 
   @Override

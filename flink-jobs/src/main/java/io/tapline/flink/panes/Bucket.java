@@ -5,6 +5,7 @@ import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
 import io.tapline.flink.group.Shape;
 import io.tapline.flink.group.Wire;
+import io.tapline.flink.ingest.Mark;
 import io.tapline.flink.results.BucketReport;
 import io.tapline.flink.results.Ledger;
 import io.tapline.flink.results.WindowRows;
@@ -42,11 +43,9 @@ final class Bucket {
    * @return what the results must know; null if nothing
    */
   BucketReport take(int bucket, DataInputDeserializer in) throws IOException {
-    Progress told = new Progress(progress.monitors());
+    List<Mark> marks = new ArrayList<>();
     for (long i = Wire.readUnsigned(in); i > 0; i--) {
-      int monitor = (int) Wire.readUnsigned(in);
-      long mark = in.readLong();
-      told.move(monitor, mark, in.readBoolean());
+      marks.add(Mark.read(in));
     }
     Ledger accounts = new Ledger(processors.length, slotNs);
     if (in.readBoolean()) {
@@ -56,7 +55,7 @@ final class Bucket {
       int processor = (int) Wire.readUnsigned(in);
       processors[processor].add(in, progress.watermarkNs(), accounts);
     }
-    progress.move(told);
+    progress.take(marks);
     return report(bucket, accounts);
   }
 

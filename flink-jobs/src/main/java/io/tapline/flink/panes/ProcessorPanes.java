@@ -145,7 +145,8 @@ final class ProcessorPanes {
   private void close(long endNs, Progress progress, List<WindowRows> closed) {
     long start = endNs - spec.sizeNs();
     if (alerts == null) {
-      closed.add(rows.of(window, inWindow, start, endNs, progress.cuts(endNs)));
+      WindowRows rowsOfAll = rows.of(window, inWindow, start, endNs, progress.cuts(endNs));
+      closed.add(rowsOfAll.without(progress.silentBefore(endNs)));
     } else {
       tell(alerts.changes(window, inWindow, start, endNs), endNs, progress, closed);
     }
@@ -155,7 +156,10 @@ final class ProcessorPanes {
       List<ResultRow> changes, long endNs, Progress progress, List<WindowRows> closed) {
     if (!changes.isEmpty()) {
       long start = endNs - spec.sizeNs();
-      closed.add(new WindowRows(spec.index(), start, endNs, progress.cuts(endNs), changes, 0));
+      boolean cut = progress.cuts(endNs);
+      closed.add(
+          new WindowRows(spec.index(), start, endNs, cut, changes, 0)
+              .without(progress.silentBefore(endNs)));
     }
   }
 
@@ -244,7 +248,7 @@ final class ProcessorPanes {
     while (!panes.isEmpty() && (panes.firstKey() + 1) * spec.paneNs() <= observedNs) {
       long end = (panes.firstKey() + 1) * spec.paneNs();
       addFirstPaneToWhole();
-      closed.add(whole(end, true));
+      closed.add(whole(end, true).without(progress.silentBefore(end)));
     }
     if (progress.allEnded() && !finished) {
       while (!panes.isEmpty()) {
@@ -252,7 +256,8 @@ final class ProcessorPanes {
       }
       finished = true;
       if (window.size() > 0) {
-        closed.add(whole(progress.lastMarkNs() + 1, false));
+        long end = progress.lastMarkNs() + 1;
+        closed.add(whole(end, false).without(progress.silentBefore(end)));
       }
     }
   }

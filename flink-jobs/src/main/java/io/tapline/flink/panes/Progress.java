@@ -1,53 +1,66 @@
 package io.tapline.flink.panes;
 
 import io.tapline.flink.group.Wire;
+import io.tapline.flink.ingest.Mark;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * How far each monitor of the plan has come, as one bucket has been told.
  *
  * <p>The watermark is the least of all; a monitor that was never heard holds it back, one that
- * ended does not.
+ * ended does not. One that is silent does not either, unless no other is heard: when all say
+ * nothing it is not they who are at fault. The watermark never goes back: what a monitor that is
+ * heard again has from before it is late, and windows wait until it has come as far.
  */
 final class Progress {
   private final long[] marksNs;
   private final boolean[] ended;
 
+  /** No part of checkpoints: a job that starts again listens anew. */
+  private final boolean[] silent;
+
+  private long watermarkNs = Long.MIN_VALUE;
+
   Progress(int monitors) {
     marksNs = new long[monitors];
     ended = new boolean[monitors];
+    silent = new boolean[monitors];
     Arrays.fill(marksNs, Long.MIN_VALUE);
   }
 
-  void move(int monitor, long markNs, boolean ends) {
-    marksNs[monitor] = Math.max(marksNs[monitor], markNs);
-    ended[monitor] |= ends;
-  }
-
-  void move(Progress other) {
-    for (int i = 0; i < marksNs.length; i++) {
-      move(i, other.marksNs[i], other.ended[i]);
+  void take(List<Mark> marks) {
+    for (Mark mark : marks) {
+      marksNs[mark.monitor()] = Math.max(marksNs[mark.monitor()], mark.ns());
+      ended[mark.monitor()] |= mark.ended();
+      silent[mark.monitor()] = mark.silent();
     }
+    watermarkNs = Math.max(watermarkNs, leastNs());
   }
 
-  int monitors() {
-    return marksNs.length;
-  }
-
-  /** No tuple before this one is to come; {@link Long#MAX_VALUE} once all have ended. */
-  long watermarkNs() {
+  private long leastNs() {
     long least = Long.MAX_VALUE;
+    long leastHeard = Long.MAX_VALUE;
+    boolean anyHeard = false;
     for (int i = 0; i < marksNs.length; i++) {
       least = ended[i] ? least : Math.min(least, marksNs[i]);
+      leastHeard = ended[i] || silent[i] ? leastHeard : Math.min(leastHeard, marksNs[i]);
+      anyHeard |= ended[i] || !silent[i];
     }
-    return least;
+    return anyHeard ? leastHeard : least;
+  }
+
+  /** Tuples before this one are late; {@link Long#MAX_VALUE} once all have ended. */
+  long watermarkNs() {
+    return watermarkNs;
   }
 
   boolean allEnded() {
-    return watermarkNs() == Long.MAX_VALUE;
+    return watermarkNs == Long.MAX_VALUE;
   }
 
   /** Whether some monitor's observation ended before {@code windowEndNs}. */
@@ -60,12 +73,21 @@ final class Progress {
     return false;
   }
 
+  /** Monitors of which nobody knows what they had for a window that ends now. */
+  List<Integer> silentBefore(long windowEndNs) {
+    return IntStream.range(0, marksNs.length)
+        .filter(i -> silent[i] && !ended[i] && marksNs[i] < windowEndNs)
+        .boxed()
+        .toList();
+  }
+
   /** The end of all that was observed. REQUIRES: all ended. */
   long lastMarkNs() {
     return Arrays.stream(marksNs).max().orElse(Long.MIN_VALUE);
   }
 
   void write(DataOutput out) throws IOException {
+    out.writeLong(watermarkNs);
     Wire.writeUnsigned(out, marksNs.length);
     for (int i = 0; i < marksNs.length; i++) {
       out.writeLong(marksNs[i]);
@@ -74,12 +96,14 @@ final class Progress {
   }
 
   void read(DataInput in) throws IOException {
+    watermarkNs = in.readLong();
     int stored = (int) Wire.readUnsigned(in);
     for (int i = 0; i < stored; i++) {
       long mark = in.readLong();
       boolean ends = in.readBoolean();
       if (i < marksNs.length) {
-        move(i, mark, ends);
+        marksNs[i] = Math.max(marksNs[i], mark);
+        ended[i] |= ends;
       }
     }
   }

@@ -176,8 +176,13 @@ final class Json {
     json.writeEndArray();
   }
 
-  /** How complete a processor's rows are. */
-  static String completeness(Accounts accounts, int processor) throws IOException {
+  /**
+   * How complete a processor's rows are.
+   *
+   * @param silent IDs of the monitors that were not waited for
+   */
+  static String completeness(Accounts accounts, int processor, List<String> silent)
+      throws IOException {
     Accounts.OfProcessor own = accounts.processor(processor);
     Counters dropped = new Counters();
     dropped.add(accounts.dropped());
@@ -196,6 +201,13 @@ final class Json {
       json.writeNumberField("duplicates", accounts.duplicates());
       if (accounts.clockSteps() > 0) {
         json.writeNumberField("clock_steps", accounts.clockSteps());
+      }
+      if (!silent.isEmpty()) {
+        json.writeArrayFieldStart("silent");
+        for (String monitor : silent) {
+          json.writeString(monitor);
+        }
+        json.writeEndArray();
       }
       json.writeEndObject();
     }

@@ -28,6 +28,12 @@ final class ProcessorMerge {
     Map<Integer, WindowRows> parts = window.byBucket();
     long end = parts.values().iterator().next().endNs();
     boolean partial = parts.values().iterator().next().partial();
+    List<Integer> silent =
+        parts.values().stream()
+            .flatMap(part -> part.silent().stream())
+            .distinct()
+            .sorted()
+            .toList();
     if (spec.isWholeQuery()) {
       lastOfBucket.putAll(parts);
       parts = lastOfBucket;
@@ -37,7 +43,8 @@ final class ProcessorMerge {
     List<ResultRow> rows = sorted(parts.values());
     int kept = Math.min(most, rows.size());
     omitted += spec.isRanking() ? 0 : rows.size() - kept;
-    return new WindowRows(spec.index(), start, end, partial, rows.subList(0, kept), omitted);
+    return new WindowRows(spec.index(), start, end, partial, rows.subList(0, kept), omitted)
+        .without(silent);
   }
 
   private List<ResultRow> sorted(Collection<WindowRows> parts) {

@@ -34,7 +34,7 @@ final class RedisCalls {
   /** One window of one processor, whole and at once. */
   String[] window(WindowRows window, Accounts accounts) throws IOException {
     ProcessorSpec spec = query.processors().get(window.processor());
-    String completeness = Json.completeness(accounts, spec.index());
+    String completeness = completeness(window, accounts);
     Json json = new Json(query.query(), spec);
     List<String> call = new ArrayList<>();
     call.addAll(List.of(WINDOW, "4"));
@@ -60,10 +60,15 @@ final class RedisCalls {
     return call.toArray(String[]::new);
   }
 
+  private String completeness(WindowRows window, Accounts accounts) throws IOException {
+    List<String> silent = window.silent().stream().map(query.monitors()::get).toList();
+    return Json.completeness(accounts, window.processor(), silent);
+  }
+
   /** The alerts that begin and end with one window. */
   String[] alerts(WindowRows window, Accounts accounts) throws IOException {
     ProcessorSpec spec = query.processors().get(window.processor());
-    String completeness = Json.completeness(accounts, spec.index());
+    String completeness = completeness(window, accounts);
     Json json = new Json(query.query(), spec);
     List<String> call = new ArrayList<>();
     call.addAll(List.of(ALERTS, "3"));

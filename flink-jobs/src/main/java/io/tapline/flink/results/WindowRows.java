@@ -14,9 +14,34 @@ import java.util.List;
  * @param endNs first nanosecond after it
  * @param partial whether the stream ended before the window did, or the window goes on
  * @param omitted rows that the bound on their number left out
+ * @param silent indexes of the monitors that said nothing and were not waited for
  */
 public record WindowRows(
-    int processor, long startNs, long endNs, boolean partial, List<ResultRow> rows, long omitted) {
+    int processor,
+    long startNs,
+    long endNs,
+    boolean partial,
+    List<ResultRow> rows,
+    long omitted,
+    List<Integer> silent) {
+
+  /** A window of all monitors. */
+  public WindowRows(
+      int processor,
+      long startNs,
+      long endNs,
+      boolean partial,
+      List<ResultRow> rows,
+      long omitted) {
+    this(processor, startNs, endNs, partial, rows, omitted, List.of());
+  }
+
+  /** The same window, which did not wait for some monitors. */
+  public WindowRows without(List<Integer> monitors) {
+    return monitors.isEmpty()
+        ? this
+        : new WindowRows(processor, startNs, endNs, partial, rows, omitted, monitors);
+  }
 
   public void write(DataOutput out) throws IOException {
     Wire.writeUnsigned(out, processor);
@@ -28,6 +53,10 @@ public record WindowRows(
       row.write(out);
     }
     Wire.writeUnsigned(out, omitted);
+    Wire.writeUnsigned(out, silent.size());
+    for (int monitor : silent) {
+      Wire.writeUnsigned(out, monitor);
+    }
   }
 
   public static WindowRows read(DataInput in) throws IOException {
@@ -40,6 +69,11 @@ public record WindowRows(
     for (int i = 0; i < count; i++) {
       rows.add(ResultRow.read(in));
     }
-    return new WindowRows(processor, start, end, partial, rows, Wire.readUnsigned(in));
+    long omitted = Wire.readUnsigned(in);
+    List<Integer> silent = new ArrayList<>();
+    for (long i = Wire.readUnsigned(in); i > 0; i--) {
+      silent.add((int) Wire.readUnsigned(in));
+    }
+    return new WindowRows(processor, start, end, partial, rows, omitted, silent);
   }
 }

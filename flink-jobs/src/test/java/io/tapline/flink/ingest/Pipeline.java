@@ -88,12 +88,31 @@ public final class Pipeline implements AutoCloseable {
 
   /** One Kafka record. */
   public void feed(int partition, byte[] value) throws Exception {
-    PartitionState state =
-        partitions.computeIfAbsent(
-            partition, id -> new PartitionState(query, id, options.maxFlows()));
-    var subtask = ingest.get(partition % ingest.size());
-    subtask.processElement(new StreamRecord<>(RecordReader.read(partition, value).with(state)));
+    process(RecordReader.read(partition, 0, value).with(state(partition)));
+  }
+
+  private PartitionState state(int partition) {
+    return partitions.computeIfAbsent(
+        partition, id -> new PartitionState(query, id, options.maxFlows()));
+  }
+
+  private void process(Record record) throws Exception {
+    var subtask = ingest.get(record.partition() % ingest.size());
+    subtask.processElement(new StreamRecord<>(record));
     drain();
+  }
+
+  /**
+   * What the source does after so many rounds in which all that a partition held was read, or after
+   * one without an answer of the broker.
+   */
+  public void listen(int partition, int rounds, boolean answered) throws Exception {
+    PartitionState state = state(partition);
+    for (int i = 0; i < rounds; i++) {
+      if (state.endRound(answered)) {
+        process(Record.silence(state));
+      }
+    }
   }
 
   /** Whether the source of this partition would end now. */

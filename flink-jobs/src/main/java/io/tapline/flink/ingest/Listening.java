@@ -1,0 +1,68 @@
+package io.tapline.flink.ingest;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Finds out which monitors say nothing, round by round: the broker says how long the partitions
+ * are, the reader gets there, and whoever was not heard since the round before has one more round
+ * against him (see {@link Silence}). Not thread-safe.
+ */
+final class Listening implements AutoCloseable {
+  private final TopicEnds ends;
+  private Map<Integer, Long> toRead;
+  private boolean started;
+
+  Listening(TopicEnds ends) {
+    this.ends = ends;
+  }
+
+  /** Begins with the first call. */
+  void start(Collection<Integer> partitions) {
+    if (!started) {
+      started = true;
+      ends.start(partitions);
+    }
+  }
+
+  /** Completes when {@link #look} has something to do that no record brings about. */
+  CompletableFuture<?> news() {
+    return ends.news();
+  }
+
+  /** Looks whether a round is over; gives the partitions in which that changed who is silent. */
+  List<PartitionState> look(Collection<PartitionState> partitions) {
+    TopicEnds.Answer answer = ends.poll();
+    if (answer != null && answer.ends() == null) {
+      return endRound(partitions, false);
+    }
+    toRead = answer == null ? toRead : answer.ends();
+    return toRead != null && partitions.stream().allMatch(this::isRead)
+        ? endRound(partitions, true)
+        : List.of();
+  }
+
+  private boolean isRead(PartitionState state) {
+    return state.nextOffset() >= toRead.getOrDefault(state.partition, 0L);
+  }
+
+  private List<PartitionState> endRound(Collection<PartitionState> partitions, boolean answered) {
+    toRead = null;
+    ends.next();
+    List<PartitionState> changed = new ArrayList<>();
+    for (PartitionState state : partitions) {
+      if (state.endRound(answered)) {
+        changed.add(state);
+      }
+    }
+    return changed;
+  }
+
+  @Override
+  public void close() {
+    ends.close();
+  }
+}

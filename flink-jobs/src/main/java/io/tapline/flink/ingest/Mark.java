@@ -1,0 +1,32 @@
+package io.tapline.flink.ingest;
+
+import io.tapline.flink.group.Wire;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+
+/**
+ * How far a monitor is, as the subtask that reads it tells the buckets.
+ *
+ * @param monitor its index
+ * @param ns no later tuple of it is earlier; {@link Long#MIN_VALUE} before it was heard
+ * @param silent whether windows shall not wait for it for now
+ */
+public record Mark(int monitor, long ns, boolean ended, boolean silent) {
+  private static final int ENDED = 1;
+  private static final int SILENT = 2;
+
+  void write(DataOutput out) throws IOException {
+    Wire.writeUnsigned(out, monitor);
+    out.writeLong(ns);
+    out.writeByte((ended ? ENDED : 0) | (silent ? SILENT : 0));
+  }
+
+  /** What a flush begins with. */
+  public static Mark read(DataInput in) throws IOException {
+    int monitor = (int) Wire.readUnsigned(in);
+    long ns = in.readLong();
+    int flags = in.readByte();
+    return new Mark(monitor, ns, (flags & ENDED) != 0, (flags & SILENT) != 0);
+  }
+}

@@ -1,0 +1,127 @@
+package io.tapline.flink.ingest;
+
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.TopicPartition;
+
+/**
+ * Asks the broker how long partitions are, in a thread of its own: once a period, and not again
+ * before the last answer was done with.
+ *
+ * <p>{@link #start}, {@link #poll}, {@link #news} and {@link #next} are for one thread.
+ */
+class TopicEnds implements AutoCloseable {
+  private static final int ANSWER_MS = 5_000;
+
+  private final String brokers;
+  private final String topic;
+  private final Duration period;
+  private final Semaphore wanted = new Semaphore(1);
+  private volatile CompletableFuture<Answer> answer = new CompletableFuture<>();
+  private Thread thread;
+
+  /**
+   * What the broker said.
+   *
+   * @param ends by partition, the offset behind all that must have been read; null if there was no
+   *     answer
+   */
+  record Answer(Map<Integer, Long> ends) {}
+
+  TopicEnds(String brokers, String topic, Duration period) {
+    this.brokers = brokers;
+    this.topic = topic;
+    this.period = period;
+  }
+
+  /** Begins to ask. */
+  void start(Collection<Integer> partitions) {
+    thread = new Thread(() -> run(partitions), "ends of " + topic);
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private void run(Collection<Integer> partitions) {
+    Map<String, Object> settings =
+        Map.of(
+            "bootstrap.servers",
+            brokers,
+            "client.id",
+            "tapline-ends-" + topic,
+            "request.timeout.ms",
+            ANSWER_MS,
+            "default.api.timeout.ms",
+            ANSWER_MS);
+    try (Admin admin = Admin.create(settings)) {
+      while (true) {
+        wanted.acquire();
+        TimeUnit.NANOSECONDS.sleep(period.toNanos());
+        answer.complete(ask(admin, partitions));
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private Answer ask(Admin admin, Collection<Integer> partitions) throws InterruptedException {
+    try {
+      Map<TopicPartition, ListOffsetsResultInfo> begins =
+          list(admin, partitions, OffsetSpec.earliest()).get();
+      Map<TopicPartition, ListOffsetsResultInfo> ends =
+          list(admin, partitions, OffsetSpec.latest()).get();
+      Map<Integer, Long> needed = new HashMap<>();
+      ends.forEach(
+          (partition, end) -> {
+            // Of what is not there any more nothing can be read.
+            boolean empty = begins.get(partition).offset() == end.offset();
+            needed.put(partition.partition(), empty ? 0 : end.offset());
+          });
+      return new Answer(needed);
+    } catch (ExecutionException e) {
+      return new Answer(null);
+    }
+  }
+
+  private KafkaFuture<Map<TopicPartition, ListOffsetsResultInfo>> list(
+      Admin admin, Collection<Integer> partitions, OffsetSpec where) {
+    Map<TopicPartition, OffsetSpec> wantedOffsets = new HashMap<>();
+    partitions.forEach(each -> wantedOffsets.put(new TopicPartition(topic, each), where));
+    return admin.listOffsets(wantedOffsets).all();
+  }
+
+  /** Completes when there is an answer to {@link #poll}. */
+  CompletableFuture<?> news() {
+    return answer;
+  }
+
+  /** The answer, once; null if there is none. */
+  Answer poll() {
+    Answer taken = answer.getNow(null);
+    if (taken != null) {
+      answer = new CompletableFuture<>();
+    }
+    return taken;
+  }
+
+  /** The last answer is done with: the broker may be asked again a period from now. */
+  void next() {
+    wanted.release();
+  }
+
+  @Override
+  public void close() {
+    if (thread != null) {
+      thread.interrupt();
+    }
+  }
+}

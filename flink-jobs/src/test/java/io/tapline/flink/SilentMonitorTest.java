@@ -1,0 +1,148 @@
+package io.tapline.flink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.flink.ingest.Pipeline;
+import io.tapline.flink.support.MonitorStream;
+import io.tapline.flink.support.Plans;
+import io.tapline.flink.support.Tuple;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Windows of a second over two monitors, of which the second says nothing from 3 s on. */
+class SilentMonitorTest {
+  private static final long SECOND = 1_000_000_000L;
+
+  /** More than it takes. */
+  private static final int ROUNDS = 10;
+
+  private final MonitorStream talks = new MonitorStream("q", "m0", 0, 1);
+  private final MonitorStream stops = new MonitorStream("q", "m1", 0, 1);
+  private Pipeline pipeline;
+
+  @BeforeEach
+  void bothTalk() throws Exception {
+    pipeline =
+        new Pipeline(
+            Plans.plan("q", 2, Plans.topK(3, "1s", "1s")),
+            JobOptions.defaults().withParallelism(2));
+    for (int second = 1; second <= 3; second++) {
+      say(0, talks, second);
+      say(1, stops, second);
+    }
+    say(0, talks, 4);
+    say(0, talks, 5);
+    assertThat(ends()).as("the last is waited for").containsExactly(1L, 2L, 3L);
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    pipeline.close();
+  }
+
+  @Test
+  void windowsGoOnWithoutItAndNameIt() throws Exception {
+    pipeline.listen(0, ROUNDS - 1, true);
+    say(0, talks, 6);
+    assertThat(ends()).as("nobody listened to its partition").containsExactly(1L, 2L, 3L);
+    pipeline.listen(1, ROUNDS, true);
+    assertThat(ends()).containsExactly(1L, 2L, 3L, 4L, 5L, 6L);
+    assertThat(silent()).containsExactly("", "", "", "[\"m1\"]", "[\"m1\"]", "[\"m1\"]");
+  }
+
+  @Test
+  void aFewRoundsAreNotEnoughAndABrokerWithoutAnAnswerSaysNothing() throws Exception {
+    for (int i = 0; i < ROUNDS; i++) {
+      pipeline.listen(1, 4, true);
+      pipeline.listen(1, 1, false);
+    }
+    assertThat(ends()).containsExactly(1L, 2L, 3L);
+  }
+
+  @Test
+  void whatItHasFromBeforeIsLateAndThenItIsWaitedForAgain() throws Exception {
+    pipeline.listen(1, ROUNDS, true);
+    assertThat(ends()).endsWith(5L);
+    say(0, talks, 7);
+    assertThat(ends()).endsWith(7L);
+    say(1, stops, 4);
+    say(0, talks, 9);
+    assertThat(ends()).as("it has said nothing of the eighth second").endsWith(7L);
+    say(1, stops, 8);
+    assertThat(ends()).endsWith(8L);
+    assertThat(silent()).endsWith("[\"m1\"]", "");
+    JsonNode eighth = windows().get(windows().size() - 1);
+    assertThat(eighth.at("/completeness/late").asLong()).as("of the fourth second").isEqualTo(1);
+    assertThat(eighth.at("/rows/0/exemplars/0/monitor").asText()).isEqualTo("m1");
+  }
+
+  @Test
+  void ifAllSayNothingAllAreWaitedFor() throws Exception {
+    pipeline.listen(0, ROUNDS, true);
+    pipeline.listen(1, ROUNDS, true);
+    assertThat(ends()).as("the first was not heard either").containsExactly(1L, 2L, 3L);
+    say(0, talks, 6);
+    assertThat(ends()).endsWith(6L);
+  }
+
+  @Test
+  void aMonitorThatWasNeverHeardIsNotWaitedForEither() throws Exception {
+    try (Pipeline other =
+        new Pipeline(Plans.plan("q", 2, Plans.topK(3, "1s", "1s")), JobOptions.defaults())) {
+      MonitorStream only = new MonitorStream("q", "m0", 0, 1);
+      other.feed(0, only.batch(2 * SECOND, List.of(get(1))).toByteArray());
+      other.listen(1, ROUNDS, true);
+      assertThat(other.windows(0)).hasSize(1);
+      assertThat(other.windows(0).get(0).at("/completeness/silent").toString())
+          .isEqualTo("[\"m1\"]");
+    }
+  }
+
+  @Test
+  void afterARestartItIsListenedToAnewAndNoWindowComesAgain() throws Exception {
+    pipeline.listen(1, ROUNDS, true);
+    say(0, talks, 7);
+    pipeline.restart(1);
+    say(0, talks, 9);
+    assertThat(ends()).containsExactly(1L, 2L, 3L, 4L, 5L, 7L);
+    pipeline.listen(1, ROUNDS, true);
+    assertThat(ends()).containsExactly(1L, 2L, 3L, 4L, 5L, 7L, 9L);
+  }
+
+  @Test
+  void theEndOfTheOthersIsAnEndWithoutIt() throws Exception {
+    pipeline.listen(1, ROUNDS, true);
+    pipeline.feed(0, talks.batch(6 * SECOND, List.of(get(5))).toByteArray());
+    pipeline.feed(0, talks.end(6 * SECOND + 1).toByteArray());
+    assertThat(ends()).endsWith(5L, 6L);
+    assertThat(pipeline.ended(1)).isFalse();
+  }
+
+  /** A request in the second that ends now. */
+  private void say(int partition, MonitorStream monitor, int second) throws Exception {
+    pipeline.feed(
+        partition, monitor.batch(second * SECOND, List.of(get(second - 1))).toByteArray());
+  }
+
+  private static Tuple get(int second) {
+    return Tuple.http(second * SECOND + 5, second, "/a", 1);
+  }
+
+  private List<JsonNode> windows() {
+    return pipeline.windows(0);
+  }
+
+  private List<Long> ends() {
+    return windows().stream().map(window -> window.get("end").asLong() / SECOND).toList();
+  }
+
+  private List<String> silent() {
+    List<String> silent = new ArrayList<>();
+    windows().forEach(window -> silent.add(window.at("/completeness/silent").toString()));
+    return silent;
+  }
+}
