@@ -88,9 +88,9 @@ public final class Discovery {
           heard.kind() == Lldp.Kind.FORGED ? Counter.LLDP_FORGED : Counter.PACKET_INS_IGNORED);
       return Result.NOTHING;
     }
-    if (isHosts(at) || isHosts(heard.from())) {
+    if (hosts.isTaken(at) || hosts.isTaken(heard.from())) {
       counters.add(Counter.LLDP_CONFLICTS);
-      return Result.NOTHING;
+      return doubted(at, heard.from(), nowNs);
     }
     LinkTable.Outcome outcome = links.heard(heard.from(), at, heard.sentNs(), nowNs);
     switch (outcome) {
@@ -101,12 +101,31 @@ public final class Discovery {
     return new Result(List.of(), outcome == LinkTable.Outcome.NEW);
   }
 
-  /** Whether a host has spoken there: what it then says to be a switch is carried there. */
-  private boolean isHosts(SwitchPort port) {
-    return hosts.isTaken(port);
+  /**
+   * A host has spoken at one of the ports: it carried the frame there, or it was never behind that
+   * port, which nobody knew to be a link then. Who answers is there.
+   */
+  private Result doubted(SwitchPort at, SwitchPort from, long nowNs) {
+    List<Order> probes = new ArrayList<>();
+    boolean gone = false;
+    for (SwitchPort port : List.of(at, from)) {
+      if (hosts.isTaken(port)) {
+        hosts
+            .doubt(port, nowNs)
+            .forEach(
+                host -> host.ips().stream().limit(1).forEach(ip -> probes.add(probe(host, ip))));
+        gone |= !hosts.isTaken(port);
+      }
+    }
+    return new Result(probes, gone);
   }
 
   private Result arp(SwitchPort at, Arp arp, long nowNs) {
+    if (arp.senderMac() == OWN_MAC) {
+      // A question of ours has come round: there is a switch between here and where it left.
+      counters.add(Counter.PACKET_INS_IGNORED);
+      return Result.NOTHING;
+    }
     if (arp.senderMac() != arp.ethernetSource()) {
       counters.add(Counter.ARP_SPOOFED);
       return Result.NOTHING;

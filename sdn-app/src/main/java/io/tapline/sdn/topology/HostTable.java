@@ -5,6 +5,7 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -22,6 +23,9 @@ public final class HostTable {
 
   /** How long the one who was there first has to answer. */
   public static final long ANSWER_NS = 1_000_000_000L;
+
+  /** A doubt that nobody has repeated for so long begins anew. */
+  private static final long MOST_DOUBT_NS = 10 * ANSWER_NS;
 
   /** What became of a claim. */
   public enum Verdict {
@@ -54,6 +58,9 @@ public final class HostTable {
   private final Map<Integer, Long> macOfIp = new HashMap<>();
   private final Map<SwitchPort, Integer> atPort = new HashMap<>();
   private final Map<Integer, Claim> claims = new HashMap<>();
+
+  /** By port, since when its hosts are asked whether they are there. */
+  private final Map<SwitchPort, Long> doubts = new HashMap<>();
 
   /**
    * A table.
@@ -143,6 +150,7 @@ public final class HostTable {
 
   /** Forgets who is at a port; whether anybody was. */
   public boolean forget(SwitchPort port) {
+    doubts.remove(port);
     if (!atPort.containsKey(port)) {
       return false;
     }
@@ -156,6 +164,30 @@ public final class HostTable {
     hosts.remove(host.mac());
     host.ips().forEach(macOfIp::remove);
     atPort.computeIfPresent(host.at(), (port, count) -> count == 1 ? null : count - 1);
+  }
+
+  /**
+   * Something speaks for a switch behind a port that hosts were learned at. They are to be asked:
+   * who has not spoken within {@link #ANSWER_NS} is not there, and is forgotten with the next word.
+   *
+   * @return whom to ask now; empty while they have time to answer
+   */
+  public List<Host> doubt(SwitchPort port, long nowNs) {
+    Long sinceNs = doubts.get(port);
+    if (sinceNs != null && nowNs - sinceNs <= ANSWER_NS) {
+      return List.of();
+    }
+    List<Host> there = hosts.values().stream().filter(host -> host.at().equals(port)).toList();
+    if (sinceNs != null && nowNs - sinceNs < MOST_DOUBT_NS) {
+      there.stream().filter(host -> host.seenNs() <= sinceNs).forEach(this::forget);
+      there = there.stream().filter(host -> host.seenNs() > sinceNs).toList();
+    }
+    if (there.isEmpty()) {
+      doubts.remove(port);
+    } else {
+      doubts.put(port, nowNs);
+    }
+    return there;
   }
 
   /** Whether anybody is at a port. */

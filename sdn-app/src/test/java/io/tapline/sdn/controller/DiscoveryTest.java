@@ -99,6 +99,41 @@ class DiscoveryTest {
     assertThat(links.links()).hasSize(2);
   }
 
+  /** As where a link's ends came up before anybody knew it to be one. */
+  @Test
+  void aHostThatWasTakenToBeAtALinkGivesWayUnlessItAnswers() {
+    hosts.claim(ALICE, IP, LINK_B, nowNs);
+    byte[] fromA = lldp.frame(LINK_A, nowNs);
+    Discovery.Result asked = discovery.packetIn(LINK_B, fromA, nowNs);
+    assertThat(asked.orders()).hasSize(1);
+    assertThat(asked.orders().get(0).datapath()).isEqualTo(2);
+    assertThat(((PacketOut) asked.orders().get(0).message()).ports()).containsExactly(3);
+    Arp question = told(asked.orders().get(0));
+    assertThat(question.targetIp()).isEqualTo(IP);
+    assertThat(discovery.packetIn(LINK_B, fromA, nowNs).orders()).as("asked once").isEmpty();
+    assertThat(arp(A1, question).orders()).as("nobody answers for the doubted").isEmpty();
+
+    nowNs += SECOND + 1;
+    assertThat(discovery.packetIn(LINK_B, fromA, nowNs).changed()).isTrue();
+    assertThat(hosts.hosts()).isEmpty();
+    discovery.packetIn(LINK_B, fromA, nowNs);
+    discovery.packetIn(LINK_A, lldp.frame(LINK_B, nowNs), nowNs);
+    assertThat(links.links()).hasSize(2);
+  }
+
+  @Test
+  void aHostThatAnswersKeepsItsPortWhateverItCarriesThere() {
+    says(A1, ALICE, IP);
+    for (int i = 0; i < 100; i++) {
+      byte[] carried = lldp.frame(B1, nowNs);
+      discovery.packetIn(A1, carried, nowNs).orders().forEach(order -> says(A1, ALICE, IP));
+      nowNs += SECOND / 4;
+      says(A1, ALICE, IP);
+      assertThat(hosts.byIp(IP).orElseThrow().at()).isEqualTo(A1);
+    }
+    assertThat(links.links()).isEmpty();
+  }
+
   @Test
   void aKnownHostIsAnsweredForAndAnUnknownOneAskedForAtTheEdge() {
     assertThat(says(A1, ALICE, IP).changed()).isTrue();
