@@ -2,8 +2,15 @@ package io.tapline.control.diagnose;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusRuntimeException;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.NodeAddress;
+import io.tapline.schema.rpc.DescribeRequest;
+import io.tapline.schema.rpc.MultiLogNodeGrpc;
+import io.tapline.schema.rpc.NodeDescription;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
@@ -19,7 +26,7 @@ import java.util.concurrent.TimeUnit;
  * A {@code tapline-multilog} for each receiving host of an experiment of sim/packets. Packets come
  * through a pipe, and so when the test wants them: behind the definitions that are to see them.
  */
-final class TracedNodes implements AutoCloseable {
+public final class TracedNodes implements AutoCloseable {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
   private static final long PATIENCE_S = 60;
 
@@ -27,18 +34,57 @@ final class TracedNodes implements AutoCloseable {
   private final Path folder;
   private final JsonNode truth;
   private final Map<String, Process> nodes = new LinkedHashMap<>();
-  private final DrillService drill;
+  private final Map<String, ManagedChannel> channels = new LinkedHashMap<>();
+  private DrillService drill;
 
-  TracedNodes(Path folder, String experiment) throws Exception {
+  /** Starts them; they answer. */
+  public TracedNodes(Path folder, String experiment) throws Exception {
     this.folder = folder;
     this.trace = ROOT.resolve("sim/packets/traces").resolve(experiment);
     this.truth = new ObjectMapper().readTree(trace.resolve("truth.json").toFile());
-    List<NodeAddress> addresses = new ArrayList<>();
     for (String host : hosts()) {
-      addresses.add(start(host));
+      start(host);
+      channels.put(
+          host,
+          Grpc.newChannelBuilder(address(host).target(), InsecureChannelCredentials.create())
+              .build());
     }
-    drill = new DrillService(addresses);
-    await(this::allAnswer);
+    for (String host : hosts()) {
+      await(() -> describe(host) != null);
+    }
+  }
+
+  private NodeAddress address(String host) {
+    return new NodeAddress(host, "unix:" + folder.resolve(host + ".sock"));
+  }
+
+  /** Each as "NAME=ADDRESS", for a server's command line. */
+  public List<String> addresses() {
+    return hosts().stream().map(host -> host + "=" + address(host).target()).toList();
+  }
+
+  /** Null while it does not answer. */
+  private NodeDescription describe(String host) {
+    try {
+      return MultiLogNodeGrpc.newBlockingStub(channels.get(host))
+          .withDeadlineAfter(1, TimeUnit.SECONDS)
+          .describe(DescribeRequest.getDefaultInstance());
+    } catch (StatusRuntimeException notYet) {
+      return null;
+    }
+  }
+
+  /** Waits until a watch is on all of them. */
+  public void awaitWatch(String name) throws Exception {
+    for (String host : hosts()) {
+      await(
+          () -> {
+            NodeDescription node = describe(host);
+            return node != null
+                && node.getDefinitionsList().stream()
+                    .anyMatch(each -> each.getTrigger().getName().equals(name));
+          });
+    }
   }
 
   private TreeSet<String> hosts() {
@@ -47,54 +93,50 @@ final class TracedNodes implements AutoCloseable {
     return hosts;
   }
 
-  private NodeAddress start(String host) throws Exception {
-    NodeAddress address = new NodeAddress(host, "unix:" + folder.resolve(host + ".sock"));
+  private void start(String host) throws Exception {
     new ProcessBuilder("mkfifo", pipe(host).toString()).inheritIO().start().waitFor();
     List<String> command = new ArrayList<>();
     command.add(ROOT.resolve("build/bin/tapline-multilog").toString());
     command.addAll(List.of("--pcap", pipe(host).toString(), "--node", host));
-    command.addAll(List.of("--listen", address.target(), "--memory-mib", "64"));
+    command.addAll(List.of("--listen", address(host).target(), "--memory-mib", "64"));
     // One writer: then no retransmission is seen before what it is behind.
     command.addAll(List.of("--telemetry-hops", "5", "--writers", "1"));
     nodes.put(
         host,
         new ProcessBuilder(command).redirectError(folder.resolve(host + ".log").toFile()).start());
-    return address;
   }
 
   private Path pipe(String host) {
     return folder.resolve(host + ".pcap.zst");
   }
 
-  JsonNode truth() {
+  /** What ns-3 says. */
+  public JsonNode truth() {
     return truth;
   }
 
   DrillService drill() {
+    if (drill == null) {
+      drill = new DrillService(hosts().stream().map(this::address).toList());
+    }
     return drill;
   }
 
   /** All packets come now; returns when each node has its own. */
-  void play() throws Exception {
+  public void play() throws Exception {
     for (String host : hosts()) {
       try (OutputStream pipe = Files.newOutputStream(pipe(host))) {
         Files.copy(trace.resolve(host + ".pcap.zst"), pipe);
       }
     }
-    await(this::allHaveTheirs);
+    for (String host : hosts()) {
+      await(() -> rows(host) == truth.path("captured").path(host).asLong());
+    }
   }
 
-  private boolean allAnswer() {
-    return drill.states().stream().allMatch(state -> state.description() != null);
-  }
-
-  private boolean allHaveTheirs() {
-    return drill.states().stream()
-        .allMatch(
-            state ->
-                state.description() != null
-                    && state.description().getCounters().getRows()
-                        == truth.path("captured").path(state.address().name()).asLong());
+  private long rows(String host) {
+    NodeDescription node = describe(host);
+    return node == null ? -1 : node.getCounters().getRows();
   }
 
   /** Something that becomes so. */
@@ -125,9 +167,15 @@ final class TracedNodes implements AutoCloseable {
     if (drill != null) {
       drill.close();
     }
+    channels.values().forEach(ManagedChannel::shutdownNow);
     nodes.values().forEach(Process::destroyForcibly);
     for (Process node : nodes.values()) {
       node.waitFor();
+    }
+    // So that others may take their places.
+    for (String host : hosts()) {
+      Files.deleteIfExists(pipe(host));
+      Files.deleteIfExists(folder.resolve(host + ".sock"));
     }
   }
 }
