@@ -28,7 +28,16 @@ final class Completeness {
     count(completeness, "reused", "connections reused, not counted", parts);
     count(completeness, "duplicates", "batches repeated, counted once", parts);
     count(completeness, "clock_steps", "times a clock went back", parts);
+    silent(completeness.path("silent"), parts);
     return "completeness: " + String.join("; ", parts);
+  }
+
+  private static void silent(JsonNode monitors, List<String> parts) {
+    List<String> names = new ArrayList<>();
+    monitors.forEach(monitor -> names.add(monitor.asText()));
+    if (!names.isEmpty()) {
+      parts.add("without " + String.join(", ", names) + ", silent");
+    }
   }
 
   private static String sampled(JsonNode completeness) {

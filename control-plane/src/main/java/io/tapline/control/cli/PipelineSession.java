@@ -65,6 +65,8 @@ final class PipelineSession implements AutoCloseable {
             network,
             services.brokers(),
             services.redis(),
+            services.flink(),
+            services.checkpoints(),
             services.topics());
     return new PipelineSession(console, EmbeddedPipeline.start(options, console.progress()));
   }

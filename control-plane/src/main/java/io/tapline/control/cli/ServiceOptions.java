@@ -36,6 +36,39 @@ final class ServiceOptions {
           "Most that a partition keeps of a query without an end. Default: ${DEFAULT-VALUE}.")
   private int topicMb = 1024;
 
+  @Option(
+      names = "--flink",
+      paramLabel = "URL",
+      defaultValue = "",
+      description = "Use this Flink session cluster, http://HOST:PORT, instead of an embedded one.")
+  private String flink = "";
+
+  @Option(
+      names = "--flink-checkpoints",
+      paramLabel = "URI",
+      defaultValue = "",
+      description =
+          "Where that cluster keeps checkpoints: a folder that its hosts share. Default: the memory of its job manager.")
+  private String checkpoints = "";
+
+  String flink() {
+    if (!flink.isEmpty() && !flink.matches("https?://[^/?#]+/?")) {
+      throw new UsageException("--flink '" + flink + "' is not http://HOST:PORT");
+    }
+    return flink;
+  }
+
+  String checkpoints() {
+    if (!checkpoints.isEmpty() && flink.isEmpty()) {
+      throw new UsageException("--flink-checkpoints goes with --flink");
+    }
+    if (!checkpoints.isEmpty() && !checkpoints.matches("[a-z0-9]+:/.+")) {
+      throw new UsageException(
+          "--flink-checkpoints '" + checkpoints + "' is no URI, as file:///shared/checkpoints");
+    }
+    return checkpoints;
+  }
+
   TopicPolicy topics() {
     if (topicMb < 4) {
       throw new UsageException("--topic-mb " + topicMb + ": give at least 4");

@@ -1,5 +1,10 @@
 package io.tapline.control.embedded;
 
+import io.tapline.control.query.JobCluster;
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.JobOptions;
+import io.tapline.flink.QueryJob;
+import io.tapline.schema.proto.Plan;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -8,6 +13,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.CoreOptions;
@@ -19,19 +25,20 @@ import org.apache.flink.configuration.WebOptions;
 import org.apache.flink.runtime.jobmaster.JobResult;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
-import org.apache.flink.streaming.api.graph.StreamGraph;
 
 /** A Flink session cluster within this process. */
-public final class EmbeddedFlink implements AutoCloseable {
+public final class EmbeddedFlink implements JobCluster {
   /** Each query's job takes one slot. */
   public static final int SLOTS = 16;
 
   private static final long STEP_SECONDS = 60;
 
   private final MiniCluster cluster;
+  private final Path folder;
 
-  private EmbeddedFlink(MiniCluster cluster) {
+  private EmbeddedFlink(MiniCluster cluster, Path folder) {
     this.cluster = cluster;
+    this.folder = folder;
   }
 
   static EmbeddedFlink start(Path folder) throws IOException {
@@ -49,7 +56,7 @@ public final class EmbeddedFlink implements AutoCloseable {
     } catch (Exception e) {
       throw new IOException("the embedded Flink cluster does not start: " + e.getMessage(), e);
     }
-    return new EmbeddedFlink(cluster);
+    return new EmbeddedFlink(cluster, folder);
   }
 
   private static Configuration settings(Path folder) {
@@ -71,17 +78,39 @@ public final class EmbeddedFlink implements AutoCloseable {
     return settings;
   }
 
-  /** Submits a job; returns when the cluster has it. */
-  public void submit(StreamGraph graph) throws IOException {
-    await(cluster.submitJob(graph), "submit the job");
+  @Override
+  public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)
+      throws IOException {
+    await(cluster.submitJob(QueryJob.graph(plan, endpoints, options, id)), "submit the job");
   }
 
-  /** Completes when the job has ended: with its result, whatever that is. */
-  public CompletableFuture<JobResult> result(JobID id) {
-    return cluster.requestJobResult(id);
+  @Override
+  public CompletableFuture<JobEnd> end(JobID id) {
+    return cluster.requestJobResult(id).thenApply(EmbeddedFlink::end);
   }
 
-  /** Cancels a job that still runs; nothing happens if it has ended. */
+  private static JobEnd end(JobResult result) {
+    if (result.getJobStatus().orElse(null) == JobStatus.FINISHED) {
+      return JobEnd.success();
+    }
+    Throwable cause =
+        result
+            .getSerializedThrowable()
+            .map(serialized -> serialized.deserializeError(EmbeddedFlink.class.getClassLoader()))
+            .orElse(null);
+    while (cause != null && cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    return new JobEnd(cause == null ? "no reason given" : cause.getMessage(), cause);
+  }
+
+  /** A job manager's memory holds checkpoints of a few MiB only; files hold any. */
+  @Override
+  public String checkpoints() {
+    return folder.resolve("checkpoints").toUri().toString();
+  }
+
+  @Override
   public void cancel(JobID id) {
     cluster
         .cancelJob(id)
@@ -110,6 +139,7 @@ public final class EmbeddedFlink implements AutoCloseable {
     }
   }
 
+  @Override
   public boolean isRunning() {
     return cluster.isRunning();
   }

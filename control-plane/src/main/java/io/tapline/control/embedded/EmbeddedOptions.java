@@ -20,6 +20,9 @@ import java.util.Optional;
  *     embedded one
  * @param redis Redis to use instead of a redis-server of our own, {@code host:port}; empty for our
  *     own
+ * @param flink session cluster to use instead of an embedded one, {@code http://host:port}; empty
+ *     for the embedded one
+ * @param checkpoints where that keeps checkpoints, a URI; empty for its job manager's memory
  * @param topics how long they are there
  */
 public record EmbeddedOptions(
@@ -30,9 +33,20 @@ public record EmbeddedOptions(
     Optional<Network> network,
     String brokers,
     String redis,
+    String flink,
+    String checkpoints,
     TopicPolicy topics) {
   public static EmbeddedOptions of(Path monitor, Catalogue catalogue, Inventory inventory) {
     return new EmbeddedOptions(
-        monitor, List.of(), catalogue, inventory, Optional.empty(), "", "", TopicPolicy.defaults());
+        monitor,
+        List.of(),
+        catalogue,
+        inventory,
+        Optional.empty(),
+        "",
+        "",
+        "",
+        "",
+        TopicPolicy.defaults());
   }
 }

@@ -3,7 +3,9 @@ package io.tapline.control.embedded;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.ProgressListener;
+import io.tapline.control.flink.FlinkSession;
 import io.tapline.control.query.Backend;
+import io.tapline.control.query.JobCluster;
 import io.tapline.control.query.QueryService;
 import io.tapline.flink.Endpoints;
 import java.io.IOException;
@@ -27,7 +29,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
   private static final List<Class<? extends AutoCloseable>> ORDER =
       List.of(
           QueryService.class,
-          EmbeddedFlink.class,
+          JobCluster.class,
           EmbeddedKafka.class,
           EmbeddedRedis.class,
           TemporaryFolder.class);
@@ -67,7 +69,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
         starting(() -> options.redis().isEmpty() ? ownRedis(folder) : options.redis());
     CompletableFuture<String> brokers =
         starting(() -> options.brokers().isEmpty() ? ownBroker(folder) : options.brokers());
-    CompletableFuture<EmbeddedFlink> flink = starting(() -> opened(EmbeddedFlink.start(folder)));
+    CompletableFuture<JobCluster> flink = starting(() -> opened(cluster(options, folder)));
     // All three are awaited before anything is thrown, so that close() finds whatever came up.
     CompletableFuture.allOf(redis, brokers, flink).join();
     Endpoints endpoints = endpoints(brokers.join(), redis.join());
@@ -84,6 +86,12 @@ public final class EmbeddedPipeline implements AutoCloseable {
             new QueryService(backend, options.catalogue(), options.inventory(), options.network()));
     service.requireServices();
     queries = service;
+  }
+
+  private static JobCluster cluster(EmbeddedOptions options, Path folder) throws IOException {
+    return options.flink().isEmpty()
+        ? EmbeddedFlink.start(folder)
+        : FlinkSession.connect(options.flink(), FlinkSession.ownJar(), options.checkpoints());
   }
 
   private static Endpoints endpoints(String brokers, String redis) throws PipelineException {
@@ -177,8 +185,12 @@ public final class EmbeddedPipeline implements AutoCloseable {
       closing = new ArrayList<>(started);
       started.clear();
     }
-    closing.sort(Comparator.comparingInt(part -> ORDER.indexOf(part.getClass())));
+    closing.sort(Comparator.comparingInt(EmbeddedPipeline::place));
     closing.forEach(EmbeddedPipeline::close);
+  }
+
+  private static int place(AutoCloseable part) {
+    return (int) ORDER.stream().takeWhile(kind -> !kind.isInstance(part)).count();
   }
 
   private static void close(AutoCloseable part) {

@@ -1,6 +1,5 @@
 package io.tapline.control.query;
 
-import io.tapline.control.embedded.EmbeddedFlink;
 import io.tapline.flink.Endpoints;
 import java.nio.file.Path;
 import java.util.List;
@@ -17,7 +16,7 @@ import java.util.List;
  */
 public record Backend(
     Endpoints endpoints,
-    EmbeddedFlink flink,
+    JobCluster flink,
     Path monitor,
     List<Path> plugins,
     Path folder,

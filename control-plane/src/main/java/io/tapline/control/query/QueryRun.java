@@ -3,16 +3,18 @@ package io.tapline.control.query;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.ProgressListener;
+import io.tapline.control.query.JobCluster.JobEnd;
 import io.tapline.flink.JobOptions;
-import io.tapline.flink.QueryJob;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Sampling;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Comparator;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -22,8 +24,6 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.apache.flink.api.common.JobID;
-import org.apache.flink.api.common.JobStatus;
-import org.apache.flink.runtime.jobmaster.JobResult;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,6 +43,9 @@ final class QueryRun {
 
   private static final long CANCEL_SECONDS = 20;
 
+  /** Monitors of interfaces send something several times a second; captures are waited for. */
+  private static final Duration SILENCE = Duration.ofSeconds(30);
+
   private final Plan plan;
   private final Backend backend;
   private final TopicKeeper topics;
@@ -55,7 +58,7 @@ final class QueryRun {
   /** Completes exceptionally when something outside the run makes it pointless. */
   private final CompletableFuture<Void> aborted = new CompletableFuture<>();
 
-  private CompletableFuture<JobResult> jobEnd;
+  private CompletableFuture<JobEnd> jobEnd;
   private QueryMonitor monitor;
   private SamplingWatch sampling;
   private boolean stopRequested;
@@ -99,8 +102,8 @@ final class QueryRun {
   QueryState run() throws PipelineException {
     try {
       topics.create(plan.getTopic(), partitions(), live);
-      backend.flink().submit(QueryJob.graph(plan, backend.endpoints(), options(), job));
-      jobEnd = backend.flink().result(job);
+      backend.flink().submit(plan, backend.endpoints(), options(), job);
+      jobEnd = backend.flink().end(job);
       if (!startMonitor()) {
         return QueryState.STOPPED;
       }
@@ -115,15 +118,16 @@ final class QueryRun {
     }
   }
 
-  /** A job manager's memory holds checkpoints of a few MiB only; files hold any. */
   private JobOptions options() {
     JobOptions defaults = JobOptions.defaults();
-    return defaults.withCheckpoints(
-        defaults.checkpointInterval(), checkpoints().toUri().toString());
+    return defaults
+        .withCheckpoints(defaults.checkpointInterval(), checkpoints())
+        .withSilentAfter(live ? SILENCE : Duration.ZERO);
   }
 
-  private Path checkpoints() {
-    return backend.folder().resolve("checkpoints").resolve(job.toHexString());
+  private String checkpoints() {
+    String all = backend.flink().checkpoints();
+    return all.isEmpty() ? "" : all.replaceFirst("/*$", "/") + job.toHexString();
   }
 
   private int partitions() {
@@ -200,7 +204,7 @@ final class QueryRun {
   }
 
   /** Waits for the job, which has all it will get, as long as its results change. */
-  private JobResult awaitJob() throws ExecutionException, InterruptedException, PipelineException {
+  private JobEnd awaitJob() throws ExecutionException, InterruptedException, PipelineException {
     CompletableFuture<Object> end = CompletableFuture.anyOf(aborted, jobEnd);
     Object results = hooks.results().get();
     while (true) {
@@ -220,20 +224,11 @@ final class QueryRun {
     }
   }
 
-  private static void requireSuccess(JobResult result) throws PipelineException {
-    if (result.getJobStatus().orElse(null) == JobStatus.FINISHED) {
-      return;
+  private static void requireSuccess(JobEnd end) throws PipelineException {
+    if (end.failure() != null) {
+      throw new PipelineException(
+          Kind.INTERNAL, "the stream job failed: " + end.failure(), end.cause());
     }
-    Throwable cause =
-        result
-            .getSerializedThrowable()
-            .map(serialized -> serialized.deserializeError(QueryRun.class.getClassLoader()))
-            .orElse(null);
-    while (cause != null && cause.getCause() != null) {
-      cause = cause.getCause();
-    }
-    String reason = cause == null ? "no reason given" : cause.getMessage();
-    throw new PipelineException(Kind.INTERNAL, "the stream job failed: " + reason, cause);
   }
 
   /** What can't be cleaned up is logged: it does not change how the query ended. */
@@ -255,9 +250,15 @@ final class QueryRun {
     deleteCheckpoints();
   }
 
-  /** Flink removes the checkpoints of a job that has ended, but not their folders. */
+  /**
+   * Flink removes the checkpoints of a job that has ended, but not their folders. Those of another
+   * kind of storage than files stay, as do files that this host does not see.
+   */
   private void deleteCheckpoints() {
-    try (Stream<Path> files = Files.walk(checkpoints())) {
+    if (!checkpoints().startsWith("file:")) {
+      return;
+    }
+    try (Stream<Path> files = Files.walk(Path.of(URI.create(checkpoints())))) {
       for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
         Files.deleteIfExists(file);
       }

@@ -19,7 +19,9 @@ class CompletenessTest {
             + "| completeness: 9 packets in; 12.5 % of flows sampled (5 packets left out); nothing lost;"
             + " 4 connections reused, not counted",
         "{\"sampling_rate\":1.0,\"packets_in\":9,\"dropped\":{\"limit\":7}}"
-            + "| completeness: 9 packets in; every flow sampled; 7 beyond LIMIT; nothing lost"
+            + "| completeness: 9 packets in; every flow sampled; 7 beyond LIMIT; nothing lost",
+        "{\"packets_in\":9,\"dropped\":{},\"silent\":[\"h1\",\"h3\"]}"
+            + "| completeness: 9 packets in; every flow sampled; nothing lost; without h1, h3, silent"
       })
   void everyCounterThatIsNotZeroIsShown(String json, String line) throws Exception {
     assertThat(Completeness.line(new ObjectMapper().readTree(json))).isEqualTo(line);

@@ -1,0 +1,123 @@
+package io.tapline.control.flink;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublisher;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/** What is needed of a job manager's REST interface. Thread-safe. */
+final class FlinkRest {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final String BOUNDARY = "tapline-job-jar";
+
+  private final HttpClient http = HttpClient.newBuilder().connectTimeout(PATIENCE).build();
+  private final URI base;
+
+  FlinkRest(URI base) {
+    this.base = base;
+  }
+
+  /** An answer; what is no JSON, as while the job manager starts, is an empty object. */
+  record Answer(int status, JsonNode body) {
+    boolean ok() {
+      return status / 100 == 2;
+    }
+
+    /** What Flink says is wrong, the first line of it. */
+    String fault() {
+      String text = body.path("errors").path(0).asText("status " + status);
+      String last = body.path("errors").path(1).asText("");
+      return rootOf(last.isEmpty() ? text : last);
+    }
+  }
+
+  /** Of a stack trace as text the message of the innermost cause. */
+  static String rootOf(String trace) {
+    String cause = "Caused by: ";
+    String from = trace.substring(Math.max(0, trace.lastIndexOf(cause)));
+    String line = from.startsWith(cause) ? from.substring(cause.length()) : from;
+    line = line.lines().findFirst().orElse("").strip();
+    return line.replaceFirst("^[\\w.$]+(Exception|Error): ", "");
+  }
+
+  Answer get(String path) throws IOException {
+    return send("GET", path, BodyPublishers.noBody(), "");
+  }
+
+  /** The ID under which the jar can be run. */
+  String upload(Path jar) throws IOException {
+    ByteArrayOutputStream body = new ByteArrayOutputStream();
+    body.writeBytes(
+        """
+        --%s\r
+        Content-Disposition: form-data; name="jarfile"; filename="%s"\r
+        Content-Type: application/x-java-archive\r
+        \r
+        """
+            .formatted(BOUNDARY, jar.getFileName())
+            .getBytes(StandardCharsets.UTF_8));
+    body.writeBytes(Files.readAllBytes(jar));
+    body.writeBytes(("\r\n--" + BOUNDARY + "--\r\n").getBytes(StandardCharsets.UTF_8));
+    Answer answer =
+        send(
+            "POST",
+            "/jars/upload",
+            BodyPublishers.ofByteArray(body.toByteArray()),
+            "multipart/form-data; boundary=" + BOUNDARY);
+    if (!answer.ok()) {
+      throw new IOException("it does not take the job's jar: " + answer.fault());
+    }
+    return Path.of(answer.body().path("filename").asText()).getFileName().toString();
+  }
+
+  Answer run(String jar, String entryClass, String jobId, List<String> arguments)
+      throws IOException {
+    ObjectNode request = MAPPER.createObjectNode();
+    request.put("entryClass", entryClass).put("jobId", jobId);
+    arguments.forEach(request.putArray("programArgsList")::add);
+    BodyPublisher body = BodyPublishers.ofString(request.toString());
+    return send("POST", "/jars/" + jar + "/run", body, "application/json");
+  }
+
+  void cancel(String jobId) throws IOException {
+    send("PATCH", "/jobs/" + jobId + "?mode=cancel", BodyPublishers.noBody(), "");
+  }
+
+  void delete(String jar) throws IOException {
+    send("DELETE", "/jars/" + jar, BodyPublishers.noBody(), "");
+  }
+
+  private Answer send(String method, String path, BodyPublisher body, String type)
+      throws IOException {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(base.resolve(path)).timeout(PATIENCE).method(method, body);
+    if (!type.isEmpty()) {
+      request.header("Content-Type", type);
+    }
+    try {
+      HttpResponse<String> answer = http.send(request.build(), BodyHandlers.ofString());
+      return new Answer(answer.statusCode(), json(answer.body()));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while asking " + base, e);
+    }
+  }
+
+  private static JsonNode json(String text) throws IOException {
+    return text.startsWith("{") ? MAPPER.readTree(text) : MAPPER.createObjectNode();
+  }
+}

@@ -1,0 +1,239 @@
+package io.tapline.control.flink;
+
+import io.tapline.control.flink.FlinkRest.Answer;
+import io.tapline.control.query.JobCluster;
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.JobOptions;
+import io.tapline.flink.QueryJob;
+import io.tapline.schema.proto.Plan;
+import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.apache.flink.api.common.JobID;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A Flink session cluster that runs already, through its REST interface. The job's jar is uploaded
+ * once and taken back at the end; a job's ID is ours, so that a submission whose answer was lost is
+ * tried again without making a twin. Thread-safe.
+ */
+public final class FlinkSession implements JobCluster {
+  private static final Logger LOG = LoggerFactory.getLogger(FlinkSession.class);
+
+  private static final int TRIES = 5;
+  private static final long TRY_AGAIN_MS = 1_000;
+  private static final long POLL_MS = 200;
+
+  /** So long a job manager that starts anew may not know its jobs yet. */
+  private static final int MOST_UNKNOWN = (int) (120_000 / POLL_MS);
+
+  private final URI address;
+  private final FlinkRest rest;
+  private final Path jar;
+  private final String checkpoints;
+  private final Map<String, CompletableFuture<JobEnd>> jobs = new ConcurrentHashMap<>();
+  private final Map<String, Integer> unknown = new HashMap<>();
+  private final ScheduledExecutorService poller =
+      Executors.newSingleThreadScheduledExecutor(
+          task -> {
+            Thread thread = new Thread(task, "flink-jobs");
+            thread.setDaemon(true);
+            return thread;
+          });
+
+  private volatile String jarId;
+
+  private FlinkSession(URI address, Path jar, String checkpoints) {
+    this.address = address;
+    this.rest = new FlinkRest(address);
+    this.jar = jar;
+    this.checkpoints = checkpoints;
+  }
+
+  /** The jar of the job's classes that this process runs with. */
+  public static Path ownJar() throws IOException {
+    try {
+      Path jar =
+          Path.of(QueryJob.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+      if (Files.isRegularFile(jar)) {
+        return jar;
+      }
+      throw new IOException("the stream job's classes are no jar but in " + jar);
+    } catch (URISyntaxException e) {
+      throw new IOException("the stream job's jar is not found", e);
+    }
+  }
+
+  /**
+   * Uploads the job's jar.
+   *
+   * @param address of the job manager, {@code http://host:8081}
+   * @param jar the job's
+   * @param checkpoints URI of a folder that the cluster's hosts share; empty for the job manager's
+   *     memory
+   */
+  public static FlinkSession connect(String address, Path jar, String checkpoints)
+      throws IOException {
+    FlinkSession session = new FlinkSession(URI.create(address), jar, checkpoints);
+    try {
+      session.jarId = session.rest.upload(jar);
+    } catch (IOException e) {
+      throw new IOException("Flink at " + address + " can't be used: " + e.getMessage(), e);
+    }
+    session.poller.scheduleWithFixedDelay(session::poll, 0, POLL_MS, TimeUnit.MILLISECONDS);
+    return session;
+  }
+
+  @Override
+  public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)
+      throws IOException {
+    List<String> arguments = QueryJob.arguments(plan, endpoints, options);
+    IOException failure = null;
+    for (int i = 0; i < TRIES; i++) {
+      try {
+        submit(id.toHexString(), arguments);
+        jobs.put(id.toHexString(), new CompletableFuture<>());
+        return;
+      } catch (Refused e) {
+        throw e;
+      } catch (IOException e) {
+        LOG.info("{} did not answer, trying again: {}", address, e.toString());
+        failure = e;
+        pause();
+      }
+    }
+    throw new IOException(
+        "Flink at " + address + " could not submit the job: " + failure.getMessage(), failure);
+  }
+
+  /** Another try would have the same answer. */
+  private static final class Refused extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    Refused(String message) {
+      super(message);
+    }
+  }
+
+  private void submit(String id, List<String> arguments) throws IOException {
+    Answer answer = rest.run(jarId, QueryJob.class.getName(), id, arguments);
+    if (answer.status() == 404) {
+      // A job manager that started anew has forgotten it.
+      jarId = rest.upload(jar);
+      answer = rest.run(jarId, QueryJob.class.getName(), id, arguments);
+    }
+    // An earlier try may have got through: then this one is refused.
+    if (!answer.ok() && !rest.get("/jobs/" + id).ok()) {
+      throw new Refused("Flink at " + address + " does not take the job: " + answer.fault());
+    }
+  }
+
+  private static void pause() throws IOException {
+    try {
+      Thread.sleep(TRY_AGAIN_MS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while submitting a job", e);
+    }
+  }
+
+  private void poll() {
+    jobs.forEach(
+        (id, end) -> {
+          if (!end.isDone()) {
+            look(id, end);
+          }
+        });
+  }
+
+  private void look(String id, CompletableFuture<JobEnd> end) {
+    try {
+      Answer answer = rest.get("/jobs/" + id);
+      if (answer.ok()) {
+        unknown.remove(id);
+        ended(id, answer.body().path("state").asText(), end);
+      } else if (unknown.merge(id, 1, Integer::sum) > MOST_UNKNOWN) {
+        finish(id, end, new JobEnd("Flink at " + address + " no longer knows it", null));
+      }
+    } catch (IOException | RuntimeException e) {
+      // With high availability the next job manager goes on with it; query by query it shows in
+      // what becomes of the results.
+      LOG.debug("{} does not answer: {}", address, e.toString());
+    }
+  }
+
+  private void ended(String id, String state, CompletableFuture<JobEnd> end) throws IOException {
+    switch (state) {
+      case "FINISHED" -> finish(id, end, JobEnd.success());
+      case "CANCELED" -> finish(id, end, new JobEnd("it was cancelled", null));
+      case "FAILED" -> {
+        Answer why = rest.get("/jobs/" + id + "/exceptions");
+        finish(id, end, new JobEnd(reason(why), null));
+      }
+      default -> {
+        // It runs, or starts again.
+      }
+    }
+  }
+
+  private static String reason(Answer exceptions) {
+    String trace = exceptions.body().at("/exceptionHistory/entries/0/stacktrace").asText();
+    return trace.isEmpty() ? "no reason given" : FlinkRest.rootOf(trace);
+  }
+
+  private void finish(String id, CompletableFuture<JobEnd> end, JobEnd how) {
+    unknown.remove(id);
+    end.complete(how);
+  }
+
+  @Override
+  public CompletableFuture<JobEnd> end(JobID id) {
+    CompletableFuture<JobEnd> end = jobs.get(id.toHexString());
+    end.whenComplete((how, never) -> jobs.remove(id.toHexString()));
+    return end;
+  }
+
+  @Override
+  public void cancel(JobID id) {
+    try {
+      rest.cancel(id.toHexString());
+    } catch (IOException e) {
+      LOG.warn("the job {} could not be cancelled: {}", id, e.toString());
+    }
+  }
+
+  @Override
+  public boolean isRunning() {
+    try {
+      return rest.get("/overview").ok();
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  @Override
+  public String checkpoints() {
+    return checkpoints;
+  }
+
+  @Override
+  public void close() {
+    poller.shutdownNow();
+    try {
+      rest.delete(jarId);
+    } catch (IOException e) {
+      LOG.warn("the job's jar stays with {}: {}", address, e.toString());
+    }
+  }
+}

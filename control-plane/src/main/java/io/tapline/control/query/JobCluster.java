@@ -1,0 +1,40 @@
+package io.tapline.control.query;
+
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.JobOptions;
+import io.tapline.schema.proto.Plan;
+import java.io.IOException;
+import java.util.concurrent.CompletableFuture;
+import org.apache.flink.api.common.JobID;
+
+/** A Flink cluster that runs queries' jobs. Thread-safe. */
+public interface JobCluster extends AutoCloseable {
+  /** Starts a plan's job; returns when the cluster has it. */
+  void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id) throws IOException;
+
+  /** Completes when the job has ended, however it did. REQUIRES: it was submitted; asked once. */
+  CompletableFuture<JobEnd> end(JobID id);
+
+  /** Cancels a job that still runs; nothing happens if it has ended. */
+  void cancel(JobID id);
+
+  boolean isRunning();
+
+  /** URI of a folder for checkpoints; empty for the job manager's memory. */
+  String checkpoints();
+
+  @Override
+  void close();
+
+  /**
+   * How a job ended.
+   *
+   * @param failure why it did not do what it should; null if it has
+   * @param cause of the failure, where it is known
+   */
+  record JobEnd(String failure, Throwable cause) {
+    public static JobEnd success() {
+      return new JobEnd(null, null);
+    }
+  }
+}

@@ -1,0 +1,37 @@
+package io.tapline.control.flink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class FlinkRestTest {
+  @TempDir Path folder;
+
+  @Test
+  void aClusterThatIsNotThereIsNamed() throws Exception {
+    Path jar = Files.createFile(folder.resolve("job.jar"));
+    assertThatThrownBy(() -> FlinkSession.connect("http://127.0.0.1:1", jar, ""))
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("Flink at http://127.0.0.1:1 can't be used");
+  }
+
+  @Test
+  void ofAStackTraceTheInnermostCauseIsTold() {
+    String trace =
+        """
+        org.apache.flink.runtime.JobException: Recovery is suppressed
+        \tat org.apache.flink.A.b(A.java:1)
+        Caused by: java.io.IOException: broken: twice
+        \tat org.apache.flink.C.d(C.java:2)
+        Caused by: java.lang.IllegalArgumentException: plan: it names no topic
+        \t... 3 more
+        """;
+    assertThat(FlinkRest.rootOf(trace)).isEqualTo("plan: it names no topic");
+    assertThat(FlinkRest.rootOf("Job not found")).isEqualTo("Job not found");
+  }
+}

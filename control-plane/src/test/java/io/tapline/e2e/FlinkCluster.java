@@ -1,0 +1,123 @@
+package io.tapline.e2e;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * A Flink session cluster as somebody else would run it: a job manager and a task manager, with all
+ * that the job depends on in their class path but not the job itself.
+ */
+final class FlinkCluster implements AutoCloseable {
+  private static final long PATIENCE_S = 120;
+
+  private final Path folder;
+  private final int restPort = Server.freePort();
+  private final List<String> settings;
+  private final List<Process> processes = new ArrayList<>();
+
+  FlinkCluster(Path folder) throws IOException, InterruptedException {
+    this.folder = folder;
+    this.settings =
+        List.of(
+            "-Djobmanager.rpc.address=127.0.0.1",
+            "-Djobmanager.rpc.port=" + Server.freePort(),
+            "-Drest.address=127.0.0.1",
+            "-Drest.port=" + restPort,
+            "-Dio.tmp.dirs=" + folder);
+    Files.writeString(folder.resolve("config.yaml"), "parallelism.default: 1\n");
+    start("org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint", List.of());
+    start(
+        "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
+        List.of(
+            "-Dtaskmanager.host=127.0.0.1",
+            "-Dtaskmanager.numberOfTaskSlots=2",
+            "-Dtaskmanager.cpu.cores=1",
+            "-Dtaskmanager.memory.framework.heap.size=128m",
+            "-Dtaskmanager.memory.task.heap.size=256m",
+            "-Dtaskmanager.memory.framework.off-heap.size=128m",
+            "-Dtaskmanager.memory.task.off-heap.size=0b",
+            "-Dtaskmanager.memory.managed.size=0b",
+            "-Dtaskmanager.memory.network.min=64m",
+            "-Dtaskmanager.memory.network.max=64m",
+            "-Dtaskmanager.memory.jvm-metaspace.size=256m",
+            "-Dtaskmanager.memory.jvm-overhead.min=192m",
+            "-Dtaskmanager.memory.jvm-overhead.max=192m"));
+    awaitSlots();
+  }
+
+  private void start(String main, List<String> own) throws IOException {
+    List<String> command = new ArrayList<>(List.of("java", "-Xmx512m", "-XX:TieredStopAtLevel=1"));
+    command.add("-XX:-UsePerfData");
+    for (String opened : List.of("lang", "net", "time", "util", "util.concurrent")) {
+      command.add("--add-opens=java.base/java." + opened + "=ALL-UNNAMED");
+    }
+    command.addAll(List.of("-cp", classPath(), main, "--configDir", folder.toString()));
+    command.addAll(settings);
+    command.addAll(own);
+    Path log = folder.resolve(main.substring(main.lastIndexOf('.') + 1) + ".log");
+    processes.add(
+        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start());
+  }
+
+  private static String classPath() throws IOException {
+    List<String> jars = new ArrayList<>();
+    for (String kind : List.of("lib", "session-cluster")) {
+      try (Stream<Path> files = Files.list(Cli.root().resolve("build/java").resolve(kind))) {
+        files
+            .map(Path::toString)
+            .filter(jar -> jar.endsWith(".jar") && !jar.contains("flink-jobs-"))
+            .forEach(jars::add);
+      }
+    }
+    return String.join(":", jars);
+  }
+
+  private void awaitSlots() throws IOException, InterruptedException {
+    long deadline = System.nanoTime() + PATIENCE_S * 1_000_000_000L;
+    while (!get("/overview").contains("\"slots-total\":2")) {
+      if (System.nanoTime() > deadline || !processes.stream().allMatch(Process::isAlive)) {
+        throw new AssertionError("the cluster does not start:\n" + logs());
+      }
+      Thread.sleep(100);
+    }
+  }
+
+  private String logs() throws IOException {
+    StringBuilder logs = new StringBuilder();
+    try (Stream<Path> files = Files.list(folder)) {
+      for (Path log : files.filter(file -> file.toString().endsWith(".log")).toList()) {
+        logs.append(Files.readString(log));
+      }
+    }
+    return logs.toString();
+  }
+
+  String url() {
+    return "http://127.0.0.1:" + restPort;
+  }
+
+  /** What it answers; empty while nobody does. */
+  String get(String path) throws InterruptedException {
+    try {
+      HttpRequest request = HttpRequest.newBuilder(URI.create(url() + path)).build();
+      return HttpClient.newHttpClient().send(request, BodyHandlers.ofString()).body();
+    } catch (IOException starting) {
+      return "";
+    }
+  }
+
+  @Override
+  public void close() throws InterruptedException {
+    for (Process process : processes) {
+      process.destroyForcibly().waitFor();
+    }
+  }
+}
