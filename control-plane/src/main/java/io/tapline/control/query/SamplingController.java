@@ -5,38 +5,64 @@ package io.tapline.control.query;
  * (NetAlytics §4.2): as many flows as can be processed with a lag near half of the target.
  *
  * <pre>
- *   no lag      what the job can take is not known: up, a tenth a period
- *   some lag    it takes all that it can: asked of it is that, more or less by how far the lag is
- *               from half of the target, but never less than a quarter of it: a lag that takes long
- *               to work off is no reason to be blind meanwhile
+ *   some lag    the job takes all that it can: asked of it is that, more or less by how far the lag
+ *               is from half of the target, but never less than a quarter of it: a lag that takes
+ *               long to work off is no reason to be blind meanwhile
+ *   no lag      up, half a time a period to nearly what it took on the whole while it had a lag
+ *               last; beyond that nobody knows: a fiftieth a period
  * </pre>
  *
- * <p>Small corrections in proportion, over more periods than a new rate takes to be felt, do not
- * oscillate. Called once a period. Pure but for its memory; not thread-safe.
+ * <p>A job that is held up by a broker's quota or a checkpoint takes nothing for a while and then
+ * much: down it goes by what was taken lately, up again by what was taken in all. So a rate comes
+ * back soon from where a short while had brought it, and slows down where the last rise went wrong.
+ * Called once a period. Pure but for its memory; not thread-safe.
  */
 final class SamplingController {
-  private static final double MOST_UP = 1.1;
+  private static final double MOST_UP = 1.5;
+
+  /** While there is a lag. */
+  private static final double LAGGING_UP = 1.1;
+
+  /** Beyond what is known to be possible. */
+  private static final double CAREFUL_UP = 1.02;
+
+  /** Of what the job took while it had a lag. */
+  private static final double NEARLY = 0.8;
+
   private static final double LEAST_SHARE = 0.25;
 
-  /** How much a period counts for what all flows would come to. */
-  private static final double NEW_SHARE = 0.3;
+  /** How much a period counts for what the job takes lately. */
+  private static final double NEW_SHARE = 0.4;
 
-  /** A lag below this share of the target may be what is just on its way. */
+  /**
+   * A lag below this share of the target may be what is just on its way; it has gone below that.
+   */
   private static final double SATURATED = 0.25;
+
+  private static final double GONE = 0.1;
 
   /** Seconds in which a difference from the wanted lag is to be gone. */
   private static final double HORIZON_SECONDS = 8;
 
   /** A change smaller than this is not worth a batch cut short. */
-  private static final double LEAST_CHANGE = 0.03;
+  private static final double LEAST_CHANGE = 0.015;
 
   private final double leastRate;
   private final double mostRate;
   private final double targetLagSeconds;
   private double rate;
-  private double rateBefore;
-  private double rateBeforeThat;
-  private double allFlows;
+
+  /** Tuples per second that the job took lately. */
+  private double lately;
+
+  /** And that it is known to take; 0 before anything is known. */
+  private double possible;
+
+  /** Since there is a lag. */
+  private boolean saturated;
+
+  private double takenSince;
+  private double secondsSince;
 
   /**
    * @param mostRate what the query allows
@@ -47,29 +73,25 @@ final class SamplingController {
     this.mostRate = mostRate;
     this.targetLagSeconds = targetLagSeconds;
     this.rate = mostRate;
-    this.rateBefore = mostRate;
-    this.rateBeforeThat = mostRate;
   }
 
   /**
    * What was seen in one period.
    *
-   * @param offered tuples per second that came into the topic, at the rate in force
-   * @param consumed tuples per second that the job took
+   * @param seconds its length
+   * @param allFlows tuples per second that all flows would come to
+   * @param taken tuples that the job took
    * @param lag tuples in the topic that it has not taken
    */
-  record Seen(double offered, double consumed, double lag) {}
+  record Seen(double seconds, double allFlows, double taken, double lag) {}
 
   /** The rate from now on. */
   double next(Seen seen) {
-    double lagSeconds = seen.lag() / Math.max(1, seen.consumed());
-    noteOffered(seen.offered());
-    double wanted = rate * MOST_UP;
-    if (lagSeconds > SATURATED * targetLagSeconds) {
-      double correction = 1 + (targetLagSeconds / 2 - lagSeconds) / HORIZON_SECONDS;
-      wanted = seen.consumed() * Math.max(LEAST_SHARE, correction) / Math.max(1, allFlows);
-      wanted = Math.min(rate * MOST_UP, wanted);
-    }
+    double now = seen.taken() / seen.seconds();
+    lately = lately == 0 ? now : (1 - NEW_SHARE) * lately + NEW_SHARE * now;
+    double lagSeconds = seen.lag() / Math.max(1, lately);
+    note(seen, lagSeconds);
+    double wanted = wanted(Math.max(1, seen.allFlows()), lagSeconds);
     wanted = Math.min(mostRate, Math.max(leastRate, wanted));
     boolean atBound = wanted == mostRate || wanted == leastRate;
     if (atBound || Math.abs(wanted - rate) > LEAST_CHANGE * rate) {
@@ -78,12 +100,28 @@ final class SamplingController {
     return rate;
   }
 
-  /** A rate takes one or two periods to come into force. */
-  private void noteOffered(double offered) {
-    double all = 2 * offered / (rateBefore + rateBeforeThat);
-    allFlows = allFlows == 0 ? all : (1 - NEW_SHARE) * allFlows + NEW_SHARE * all;
-    rateBeforeThat = rateBefore;
-    rateBefore = rate;
+  private void note(Seen seen, double lagSeconds) {
+    if (!saturated && lagSeconds <= SATURATED * targetLagSeconds) {
+      possible = Math.max(possible, lately);
+      return;
+    }
+    takenSince = saturated ? takenSince + seen.taken() : seen.taken();
+    secondsSince = saturated ? secondsSince + seen.seconds() : seen.seconds();
+    saturated = lagSeconds >= GONE * targetLagSeconds;
+    possible = saturated ? possible : takenSince / secondsSince;
+  }
+
+  private double wanted(double allFlows, double lagSeconds) {
+    if (!saturated) {
+      double near = NEARLY * possible / allFlows;
+      return rate < near ? Math.min(rate * MOST_UP, near) : rate * CAREFUL_UP;
+    }
+    if (lagSeconds <= SATURATED * targetLagSeconds) {
+      return rate;
+    }
+    double correction = 1 + (targetLagSeconds / 2 - lagSeconds) / HORIZON_SECONDS;
+    double share = Math.max(LEAST_SHARE, correction);
+    return Math.min(rate * LAGGING_UP, share * lately / allFlows);
   }
 
   double rate() {

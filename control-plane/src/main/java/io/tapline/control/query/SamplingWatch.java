@@ -28,11 +28,11 @@ public final class SamplingWatch implements AutoCloseable {
   private final Gauge gauge;
   private final DoubleConsumer limit;
   private final SamplingController controller;
+  private final TopicHistory history;
   private final Thread thread;
   private State last;
   private double sinceNews;
-  private double consumed;
-  private double perRecord;
+  private double allFlows;
 
   /**
    * How far a query is.
@@ -56,6 +56,7 @@ public final class SamplingWatch implements AutoCloseable {
     this.gauge = gauge;
     this.limit = limit;
     this.controller = new SamplingController(LEAST_RATE, mostRate, TARGET_LAG_SECONDS);
+    this.history = new TopicHistory(mostRate);
     this.thread = new Thread(this::run, "sampling-" + query);
     thread.setDaemon(true);
   }
@@ -86,6 +87,7 @@ public final class SamplingWatch implements AutoCloseable {
   /** One look, so many seconds after the one before. */
   void take(State state, double seconds) {
     sinceNews += seconds;
+    history.add(seconds, state.written());
     if (last == null) {
       last = state;
       sinceNews = 0;
@@ -94,29 +96,27 @@ public final class SamplingWatch implements AutoCloseable {
       last = state;
       sinceNews = 0;
     }
+    history.tell(controller.rate());
+    history.forgetBefore(last.read());
   }
 
   private void control(State state) {
-    notePerRecord(state);
-    double offered = (state.written() - last.written()) * perRecord / sinceNews;
-    consumed = smooth(consumed, (state.tuples() - last.tuples()) / sinceNews);
+    noteAllFlows(state);
     double before = controller.rate();
-    double lag = Math.max(0, state.written() - state.read()) * perRecord;
-    double rate = controller.next(new SamplingController.Seen(offered, consumed, lag));
+    double lag = history.fullSeconds(state.read(), state.written()) * allFlows;
+    long taken = state.tuples() - last.tuples();
+    double rate = controller.next(new SamplingController.Seen(sinceNews, allFlows, taken, lag));
     if (rate != before || rate < controller.mostRate()) {
       // Said again and again: a monitor that was started anew does not know.
       limit.accept(rate);
     }
   }
 
-  /**
-   * Of the records read lately: a monitor cuts batches by time, too, so that at a low rate they
-   * hold less than those before.
-   */
-  private void notePerRecord(State state) {
-    if (state.read() > last.read()) {
-      double now = (double) (state.tuples() - last.tuples()) / (state.read() - last.read());
-      perRecord = smooth(perRecord, now);
+  /** What all flows come to is known of records that were read, whenever they were written. */
+  private void noteAllFlows(State state) {
+    double seconds = history.fullSeconds(last.read(), state.read());
+    if (seconds > 0) {
+      allFlows = smooth(allFlows, (state.tuples() - last.tuples()) / seconds);
     }
   }
 

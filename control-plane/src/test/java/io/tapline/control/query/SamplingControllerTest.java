@@ -29,12 +29,13 @@ class SamplingControllerTest {
     double queue = 0;
     double inForce = 1;
     for (int second = 0; second < SECONDS; second++) {
-      double offered = load.applyAsDouble(second) * inForce * (0.95 + 0.1 * random.nextDouble());
+      double allFlows = load.applyAsDouble(second) * (0.95 + 0.1 * random.nextDouble());
+      double offered = allFlows * inForce;
       double consumed = Math.min(queue + offered, capacity);
       queue += offered - consumed;
       taken += consumed;
       inForce = controller.rate();
-      controller.next(new Seen(offered, consumed, queue));
+      controller.next(new Seen(1, allFlows, consumed, queue));
       rates.add(controller.rate());
       lags.add(queue / capacity);
     }

@@ -3,7 +3,9 @@ package io.tapline.control.query;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.control.query.SamplingWatch.State;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -56,6 +58,45 @@ class SamplingWatchTest {
     assertThat(settled.stream().mapToDouble(rate -> rate).average().orElseThrow())
         .isBetween(0.15, 0.23);
     assertThat(settled.stream().mapToDouble(rate -> rate).max().orElseThrow()).isLessThan(0.4);
+  }
+
+  /**
+   * Ten batches a second whatever they hold, read as behind a broker's quota: from the tenth second
+   * on what it grants for ten seconds at once, then nothing until that is paid for. While a backlog of
+   * full batches is read, emptier ones behind it must not be taken for full; and a job that takes
+   * nothing for a while must not be taken for one that takes nothing.
+   */
+  @Test
+  void aJobBehindAQuotaGetsItsShareWithABoundedLag() {
+    SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), limits::add);
+    Deque<Double> unread = new ArrayDeque<>();
+    long written = 0;
+    double told = 0;
+    double credit = 0;
+    for (int second = 0; second < SECONDS; second++) {
+      double inForce = limits.isEmpty() ? 1 : limits.get(limits.size() - 1);
+      for (int i = 0; i < 10; i++) {
+        unread.addLast(LOAD * inForce / 10);
+        written++;
+      }
+      credit = second < 10 ? 0 : Math.min(0, credit + LOAD / 5);
+      double fetched = 0;
+      while (credit >= 0 && !unread.isEmpty() && fetched < 2 * LOAD) {
+        fetched += unread.removeFirst();
+      }
+      credit -= second < 10 ? 0 : fetched;
+      told += fetched;
+      watch.take(new State(written, written - unread.size(), (long) told), 1);
+      lags.add(unread.size() / 10.0);
+    }
+    assertThat(limits).as("not blind").allMatch(rate -> rate > 0.005);
+    List<Double> settled = limits.subList(100, limits.size());
+    assertThat(settled.stream().mapToDouble(rate -> rate).average().orElseThrow())
+        .isBetween(0.12, 0.22);
+    assertThat(settled).allMatch(rate -> rate > 0.01 && rate < 0.5);
+    assertThat(lags.subList(100, SECONDS))
+        .as("lag, s, which a pause of the quota alone makes ten")
+        .allMatch(lag -> lag < 1.5 * SamplingWatch.TARGET_LAG_SECONDS);
   }
 
   @Test
