@@ -157,7 +157,7 @@ public final class QueryService implements AutoCloseable {
             0,
             0,
             "",
-            notes(compiled, outcome).stream().map(Note::message).toList());
+            messages(compiled, outcome, plan, source));
     LiveQuery live = new LiveQuery(query, Plans.toJson(plan), store);
     QueryRun.Hooks hooks =
         new QueryRun.Hooks(
@@ -169,6 +169,16 @@ public final class QueryService implements AutoCloseable {
     reserve(live);
     start(live);
     return query.id();
+  }
+
+  private static List<String> messages(
+      CompileResult compiled, QueryPlacements.Outcome outcome, Plan plan, Source source) {
+    List<Note> notes = notes(compiled, outcome);
+    source
+        .hosts()
+        .flatMap(hosts -> Clocks.note(plan, hosts.states()))
+        .ifPresent(note -> notes.add(Note.warning(note)));
+    return notes.stream().map(Note::message).toList();
   }
 
   private synchronized void reserve(LiveQuery live) throws TooManyQueries {

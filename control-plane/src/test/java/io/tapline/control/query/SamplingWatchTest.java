@@ -62,9 +62,9 @@ class SamplingWatchTest {
 
   /**
    * Ten batches a second whatever they hold, read as behind a broker's quota: from the tenth second
-   * on what it grants for ten seconds at once, then nothing until that is paid for. While a backlog of
-   * full batches is read, emptier ones behind it must not be taken for full; and a job that takes
-   * nothing for a while must not be taken for one that takes nothing.
+   * on what it grants for ten seconds at once, then nothing until that is paid for. While a backlog
+   * of full batches is read, emptier ones behind it must not be taken for full; and a job that
+   * takes nothing for a while must not be taken for one that takes nothing.
    */
   @Test
   void aJobBehindAQuotaGetsItsShareWithABoundedLag() {

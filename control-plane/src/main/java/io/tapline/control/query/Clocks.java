@@ -1,0 +1,61 @@
+package io.tapline.control.query;
+
+import com.google.protobuf.util.Durations;
+import io.tapline.control.registry.AgentState;
+import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Processor;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/** Whether the clocks of a query's hosts, by which tuples are stamped, agree well enough for it. */
+final class Clocks {
+  /** Of the time by which the query's windows advance. */
+  private static final double MOST_SHARE = 0.01;
+
+  private static final double NS_PER_MS = 1e6;
+
+  private Clocks() {}
+
+  /** What its author should know: empty where the clocks agree, or nobody has measured them. */
+  static Optional<String> note(Plan plan, List<AgentState> hosts) {
+    List<AgentState> measured =
+        hosts.stream()
+            .filter(AgentState::up)
+            .filter(host -> host.clock() != null)
+            .sorted(Comparator.comparingLong(host -> host.clock().offsetNs()))
+            .toList();
+    long stepNs = stepNs(plan);
+    if (measured.size() < 2 || stepNs == 0) {
+      return Optional.empty();
+    }
+    AgentState slowest = measured.get(0);
+    AgentState fastest = measured.get(measured.size() - 1);
+    long apartNs = fastest.clock().offsetNs() - slowest.clock().offsetNs();
+    long errorNs = fastest.clock().errorNs() + slowest.clock().errorNs();
+    if (apartNs + errorNs <= MOST_SHARE * stepNs) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        String.format(
+            Locale.ROOT,
+            "the clock of %s is %.1f ms ahead of that of %s (give or take %.1f ms), beyond %.0f %% of the %.0f ms by which"
+                + " windows advance: tuples of one moment may be in different windows",
+            fastest.name(),
+            apartNs / NS_PER_MS,
+            slowest.name(),
+            errorNs / NS_PER_MS,
+            100 * MOST_SHARE,
+            stepNs / NS_PER_MS));
+  }
+
+  private static long stepNs(Plan plan) {
+    return plan.getProcessorsList().stream()
+        .map(Processor::getWindow)
+        .mapToLong(window -> Durations.toNanos(window.getSlide()))
+        .filter(ns -> ns > 0)
+        .min()
+        .orElse(0);
+  }
+}
