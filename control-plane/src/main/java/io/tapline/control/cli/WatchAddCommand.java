@@ -73,6 +73,12 @@ final class WatchAddCommand implements Callable<Integer> {
   @Option(names = "--hosts", paramLabel = "H", split = ",", description = "Nodes; all without it.")
   private List<String> hosts = new ArrayList<>();
 
+  @Option(
+      names = "--together",
+      description =
+          "The condition is about what all hosts have together (COUNT or SUM above a number), not each.")
+  private boolean together;
+
   @Mixin private ServerOption server;
 
   @Option(names = "--json", description = "Print the watch as JSON.")
@@ -91,6 +97,7 @@ final class WatchAddCommand implements Callable<Integer> {
     request.put("severity", severity);
     groupBy.forEach(request.putArray("group_by")::add);
     hosts.forEach(request.putArray("nodes")::add);
+    request.put("together", together);
     JsonNode watch = server.client().post(WatchCommand.PATH, request);
     console.line(json ? watch.toString() : watch.path("id").asText());
     return 0;

@@ -50,6 +50,10 @@ public final class WatchService implements AutoCloseable {
             return thread;
           });
 
+  private final TogetherWatches together =
+      new TogetherWatches(
+          (alert, parts, missing) -> keep(String.join("+", parts.keySet()), alert, parts, missing));
+
   private final Map<String, WatchSpec> watches = new LinkedHashMap<>();
   private final Deque<Alert> alerts = new ArrayDeque<>();
   private long nextWatch = 1;
@@ -65,9 +69,19 @@ public final class WatchService implements AutoCloseable {
    * An alert of a node.
    *
    * @param number grows by one with each
+   * @param node its name; of an alert of several together all of their names
    * @param receivedNs when it came here, since the epoch
+   * @param parts of an alert of several together, what each has; empty otherwise
+   * @param missing of such a one, nodes that did not say what they have
    */
-  public record Alert(long number, String watch, String node, NodeAlert alert, long receivedNs) {}
+  public record Alert(
+      long number,
+      String watch,
+      String node,
+      NodeAlert alert,
+      long receivedNs,
+      Map<String, Long> parts,
+      List<String> missing) {}
 
   /**
    * Puts a watch on the nodes that answer; on the others when they come back.
@@ -110,13 +124,17 @@ public final class WatchService implements AutoCloseable {
     }
   }
 
+  private List<NodeClient> on(WatchSpec spec) {
+    return nodes.values().stream().filter(node -> isOn(spec, node)).toList();
+  }
+
   private static boolean isOn(WatchSpec spec, NodeClient node) {
     return spec.nodes().isEmpty() || spec.nodes().contains(node.name());
   }
 
   /** A node that can't be reached now will be told when it comes back. */
-  private static void define(NodeClient node, String name, WatchSpec spec) throws DrillException {
-    for (Definition definition : spec.definitions(name)) {
+  private void define(NodeClient node, String name, WatchSpec spec) throws DrillException {
+    for (Definition definition : spec.definitions(name, on(spec).size())) {
       try {
         ListenableFuture<DefineReply> reply = node.define(definition, Snapshots.PATIENCE);
         Snapshots.result(reply);
@@ -174,7 +192,7 @@ public final class WatchService implements AutoCloseable {
             if (event.hasDescription()) {
               later(() -> reconcile(node, event.getDescription()), 0);
             } else if (event.hasAlert()) {
-              keep(node, event.getAlert());
+              take(node, event.getAlert());
             }
           }
 
@@ -200,12 +218,32 @@ public final class WatchService implements AutoCloseable {
     }
   }
 
-  private synchronized void keep(NodeClient node, NodeAlert alert) {
+  private void take(NodeClient node, NodeAlert alert) {
+    WatchSpec spec = list().get(alert.getTrigger());
+    if (spec != null && spec.together()) {
+      together.reported(spec, alert, on(spec));
+    } else {
+      keep(node.name(), alert, Map.of(), List.of());
+    }
+  }
+
+  /** Windows of watches over all nodes together that will be asked for once more. */
+  int pending() {
+    return together.pending();
+  }
+
+  /** Reports for such watches that were too many at once to be looked into. */
+  public long leftOut() {
+    return together.leftOut();
+  }
+
+  private synchronized void keep(
+      String node, NodeAlert alert, Map<String, Long> parts, List<String> missing) {
     if (!watches.containsKey(alert.getTrigger())) {
       return;
     }
     long now = System.currentTimeMillis() * 1_000_000;
-    alerts.addLast(new Alert(nextAlert++, alert.getTrigger(), node.name(), alert, now));
+    alerts.addLast(new Alert(nextAlert++, alert.getTrigger(), node, alert, now, parts, missing));
     if (alerts.size() > MOST_ALERTS) {
       alerts.removeFirst();
     }

@@ -18,6 +18,7 @@ import java.util.regex.Pattern;
  * @param everyNs how often the condition is looked at
  * @param severity info, warning or critical
  * @param nodes names of the hosts; empty for all
+ * @param together whether the condition is about what all of them have, not each
  */
 public record WatchSpec(
     String filter,
@@ -26,7 +27,8 @@ public record WatchSpec(
     long windowNs,
     long everyNs,
     String severity,
-    List<String> nodes) {
+    List<String> nodes,
+    boolean together) {
   /**
    * Figure 2's: how far the sender of a header's flow had got before it, and when the header that
    * tells came.
@@ -41,12 +43,27 @@ public record WatchSpec(
   /** Steps in which a window slides. */
   private static final long BUCKETS = 10;
 
+  /** A cooldown within which no other window ends. */
+  private static final long EVERY_WINDOW_NS = 1;
+
   /** A year. */
   private static final long MOST_NS = 365L * 24 * 3600 * 1_000_000_000;
 
   /** {@link #check} tells whether it makes sense. */
   public WatchSpec {
     nodes = List.copyOf(nodes);
+  }
+
+  /** One whose condition is about each node. */
+  public WatchSpec(
+      String filter,
+      DrillAggregate aggregate,
+      String when,
+      long windowNs,
+      long everyNs,
+      String severity,
+      List<String> nodes) {
+    this(filter, aggregate, when, windowNs, everyNs, severity, nodes, false);
   }
 
   /**
@@ -61,6 +78,9 @@ public record WatchSpec(
       throw new DrillException(
           Kind.INVALID, "severity '" + severity + "' is none of info, warning, critical");
     }
+    if (together) {
+      SharedThreshold.parse(when, aggregate);
+    }
   }
 
   private static void requireTime(String name, long ns) throws DrillException {
@@ -69,8 +89,21 @@ public record WatchSpec(
     }
   }
 
-  /** What a node is told, in order. */
-  List<Definition> definitions(String name) {
+  /** Of all nodes together. REQUIRES: together, and checked. */
+  SharedThreshold threshold() {
+    try {
+      return SharedThreshold.parse(when, aggregate);
+    } catch (DrillException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /**
+   * What a node is told, in order.
+   *
+   * @param sharers nodes that the watch is on
+   */
+  List<Definition> definitions(String name, int sharers) {
     List<Definition> definitions = new ArrayList<>();
     String filterName = filter.isBlank() ? "" : name + "_filter";
     if (PROGRESS.matcher(filter).find()) {
@@ -108,8 +141,9 @@ public record WatchSpec(
                   Definition.Trigger.newBuilder()
                       .setName(name)
                       .setAggregate(name)
-                      .setCondition(when)
+                      .setCondition(together ? threshold().share(sharers) : when)
                       .setWindowNs(windowNs)
+                      .setCooldownNs(together ? EVERY_WINDOW_NS : 0)
                       .setPeriodNs(everyNs)
                       .setSeverity(severity))
               .build());

@@ -33,6 +33,14 @@ final class Members {
     return value.asText("");
   }
 
+  static boolean flag(JsonNode body, String name) {
+    JsonNode value = body.path(name);
+    if (!value.isMissingNode() && !value.isNull() && !value.isBoolean()) {
+      throw Problem.badRequest("member \"" + name + "\" is neither true nor false").asException();
+    }
+    return value.asBoolean(false);
+  }
+
   static List<String> texts(JsonNode body, String name) {
     JsonNode value = body.path(name);
     List<String> texts = new ArrayList<>();

@@ -19,7 +19,15 @@ final class WatchRoutes {
   private static final long USUAL_EVERY_NS = 1_000_000;
   private static final Set<String> MEMBERS =
       Set.of(
-          "filter", "aggregate", "group_by", "when", "window_ns", "every_ns", "severity", "nodes");
+          "filter",
+          "aggregate",
+          "group_by",
+          "when",
+          "window_ns",
+          "every_ns",
+          "severity",
+          "nodes",
+          "together");
 
   private final WatchService watches;
 
@@ -56,7 +64,8 @@ final class WatchRoutes {
               Members.number(body, "window_ns", USUAL_WINDOW_NS, Long.MAX_VALUE),
               Members.number(body, "every_ns", USUAL_EVERY_NS, Long.MAX_VALUE),
               body.hasNonNull("severity") ? Members.text(body, "severity") : "warning",
-              Members.texts(body, "nodes"));
+              Members.texts(body, "nodes"),
+              Members.flag(body, "together"));
       String name = watches.add(spec);
       Json.answer(ctx, 201, json(name, spec));
     } catch (DrillException e) {
@@ -73,6 +82,7 @@ final class WatchRoutes {
               ObjectNode json = Json.object();
               ArrayNode array = json.putArray("watches");
               watches.list().forEach((name, spec) -> array.add(json(name, spec)));
+              json.put("left_out", watches.leftOut());
               Json.answer(ctx, 200, json);
             });
   }
@@ -129,6 +139,7 @@ final class WatchRoutes {
     json.put("every_ns", spec.everyNs());
     json.put("severity", spec.severity());
     json.set("nodes", Json.strings(spec.nodes()));
+    json.put("together", spec.together());
     return json;
   }
 
@@ -152,6 +163,11 @@ final class WatchRoutes {
         case REAL -> json.put("value", value.getReal());
         case VALUE_NOT_SET -> json.putNull("value");
       }
+    }
+    if (!alert.parts().isEmpty()) {
+      ObjectNode parts = json.putObject("parts");
+      alert.parts().forEach(parts::put);
+      json.set("missing", Json.strings(alert.missing()));
     }
     json.put("late", alert.alert().getLate());
     json.put("found_ns", alert.alert().getFoundNs());
