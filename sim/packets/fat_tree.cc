@@ -83,6 +83,8 @@ FatTree::FatTree(const TreeOptions& options, OnDrop on_drop)
     }
   }
   Route();
+  if (options.processing_ns == 0) return;
+  for (Switch& edge : edges_) edge.routing->SetProcessing(options.processing_ns);
 }
 
 ns3::Ipv4Address FatTree::address(uint32_t h) const {

@@ -25,6 +25,9 @@ struct TreeOptions {
   uint64_t delay_ns = 5'000;
   // Hosts' links have up to so much more, each by chance: equal ones would keep flows in step as no network does.
   uint64_t host_jitter_ns = 20'000;
+  // Edge switches take up to so long for a packet, each by chance. Without, what acknowledgements set the pace of stays
+  // in step with the queue for ever, and finds it full each time.
+  uint64_t processing_ns = 0;
   // Drop-tail, of each port of a switch; by_priority: of each class of service.
   uint32_t queue_packets = 64;
   bool by_priority = false;

@@ -27,14 +27,15 @@ std::vector<FlowSpec> Named(std::vector<FlowSpec> flows, const FatTree& tree) {
 }
 
 // As Linux has it, for TCP of this time.
-void SetDefaults(uint32_t window_bytes) {
+void SetDefaults(uint32_t window_bytes, uint32_t least_timeout_ms) {
   namespace Config = ns3::Config;
   ns3::GlobalValue::Bind("ChecksumEnabled", ns3::BooleanValue(true));
   Config::SetDefault("ns3::TcpL4Protocol::SocketType", ns3::StringValue("ns3::TcpLinuxReno"));
   Config::SetDefault("ns3::TcpSocket::SegmentSize", ns3::UintegerValue(kSegmentBytes));
   Config::SetDefault("ns3::TcpSocket::SndBufSize", ns3::UintegerValue(window_bytes));
   Config::SetDefault("ns3::TcpSocket::RcvBufSize", ns3::UintegerValue(window_bytes));
-  Config::SetDefault("ns3::TcpSocketBase::MinRto", ns3::TimeValue(ns3::MilliSeconds(200)));
+  Config::SetDefault("ns3::TcpSocketBase::MinRto", ns3::TimeValue(ns3::MilliSeconds(least_timeout_ms)));
+  Config::SetDefault("ns3::TcpSocket::DataRetries", ns3::UintegerValue(15));
   // Where SYNs are lost in the first moment, nobody wants to wait for 3 s.
   Config::SetDefault("ns3::TcpSocket::ConnTimeout", ns3::TimeValue(ns3::MilliSeconds(50)));
   Config::SetDefault("ns3::TcpSocket::InitialCwnd", ns3::UintegerValue(10));
@@ -44,7 +45,7 @@ void SetDefaults(uint32_t window_bytes) {
 
 Run::Run(const Scenario& scenario, const std::string& folder)
     : scenario_(scenario), folder_(folder), truth_({}), sent_(scenario.flows.size(), 0) {
-  SetDefaults(scenario.window_bytes);
+  SetDefaults(scenario.window_bytes, scenario.least_timeout_ms);
   ns3::RngSeedManager::SetSeed(1);
   tree_ = std::make_unique<FatTree>(scenario.tree, [this](uint32_t switch_id, ns3::Ptr<const ns3::Packet> packet) {
     Segment segment;

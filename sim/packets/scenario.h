@@ -22,6 +22,8 @@ struct Scenario {
   std::function<void(FatTree*)> prepare = {};
   // Most that a sender has under way.
   uint32_t window_bytes = 96'000;
+  // A sender waits at least so long for an acknowledgement; Linux has 200 ms.
+  uint32_t least_timeout_ms = 200;
 };
 
 class Run {
@@ -51,6 +53,11 @@ class Run {
   // First sequence number that was never sent, by flow.
   std::vector<uint32_t> sent_;
 };
+
+// Changes it: "queue=64" packets of each port, "timeout=2" ms at least, "seconds=3", "window=300000" bytes, "jitter=0"
+// ns of hosts' links, "processing=12000" ns of edge switches at most, flows that start "apart=100" us one from the
+// next. False if it is none of these.
+bool Change(const std::string& setting, Scenario* scenario);
 
 // The one of that name, or null.
 const Scenario* FindScenario(const std::string& name);

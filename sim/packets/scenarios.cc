@@ -3,6 +3,8 @@
 #include <ns3/ipv4-header.h>
 #include <ns3/simulator.h>
 
+#include <cstdlib>
+
 #include "sim/packets/scenario.h"
 
 namespace tapline::packets {
@@ -128,6 +130,35 @@ const std::vector<Scenario>& Scenarios() {
                                             ManyFlows(),    SeveralSwitches(), Detour(),          OutcastOfThePaper(),
                                             OutcastSmall(), Incast(),          Competing()};
   return all;
+}
+
+bool Change(const std::string& setting, Scenario* scenario) {
+  const size_t equals = setting.find('=');
+  if (equals == std::string::npos) return false;
+  const std::string name = setting.substr(0, equals);
+  char* end = nullptr;
+  const unsigned long value = std::strtoul(setting.c_str() + equals + 1, &end, 10);
+  if (*end != '\0' || end == setting.c_str() + equals + 1 || value > 1'000'000) return false;
+  if (name == "queue") {
+    scenario->tree.queue_packets = static_cast<uint32_t>(value);
+  } else if (name == "timeout") {
+    scenario->least_timeout_ms = static_cast<uint32_t>(value);
+  } else if (name == "window") {
+    scenario->window_bytes = static_cast<uint32_t>(value);
+  } else if (name == "processing") {
+    scenario->tree.processing_ns = value;
+  } else if (name == "apart") {
+    for (size_t i = 0; i < scenario->flows.size(); ++i)
+      scenario->flows[i].start_s = static_cast<double>(value * i) * 1e-6;
+  } else if (name == "jitter") {
+    scenario->tree.host_jitter_ns = value;
+  } else if (name == "seconds") {
+    scenario->seconds = static_cast<double>(value);
+    for (FlowSpec& flow : scenario->flows) flow.stop_s = scenario->seconds + 1;
+  } else {
+    return false;
+  }
+  return true;
 }
 
 const Scenario* FindScenario(const std::string& name) {

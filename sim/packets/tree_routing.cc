@@ -2,6 +2,9 @@
 
 #include <ns3/ipv4-route.h>
 #include <ns3/net-device.h>
+#include <ns3/simulator.h>
+
+#include <algorithm>
 
 namespace tapline::packets {
 
@@ -16,6 +19,11 @@ ns3::TypeId TreeRouting::GetTypeId() {
 void TreeRouting::AddDetour(ns3::Ipv4Address destination, uint32_t interface, double share) {
   if (random_ == nullptr) random_ = ns3::CreateObject<ns3::UniformRandomVariable>();
   detours_[destination] = {interface, share};
+}
+
+void TreeRouting::SetProcessing(uint64_t most_ns) {
+  if (random_ == nullptr) random_ = ns3::CreateObject<ns3::UniformRandomVariable>();
+  processing_ns_ = most_ns;
 }
 
 ns3::Ptr<ns3::Ipv4Route> TreeRouting::To(ns3::Ipv4Address destination) {
@@ -53,7 +61,15 @@ bool TreeRouting::RouteInput(ns3::Ptr<const ns3::Packet> packet, const ns3::Ipv4
     fail(packet, header, ns3::Socket::ERROR_NOROUTETOHOST);
     return false;
   }
-  forward(route, packet, header);
+  if (processing_ns_ == 0) {
+    forward(route, packet, header);
+    return true;
+  }
+  const ns3::Time now = ns3::Simulator::Now();
+  const auto waits_ns = static_cast<uint64_t>(random_->GetValue(0, static_cast<double>(processing_ns_)));
+  ns3::Time& at = sent_on_[interface];
+  at = std::max(at, now + ns3::NanoSeconds(waits_ns));
+  ns3::Simulator::Schedule(at - now, [forward, route, packet, header]() mutable { forward(route, packet, header); });
   return true;
 }
 

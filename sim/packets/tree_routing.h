@@ -18,6 +18,9 @@ class TreeRouting final : public ns3::Ipv4RoutingProtocol {
   // That share of the packets to the destination takes the other interface, each by chance.
   void AddDetour(ns3::Ipv4Address destination, uint32_t interface, double share);
 
+  // Each packet waits up to so long, by chance, before it is sent on; those of one interface stay in their order.
+  void SetProcessing(uint64_t most_ns);
+
   ns3::Ptr<ns3::Ipv4Route> RouteOutput(ns3::Ptr<ns3::Packet> packet, const ns3::Ipv4Header& header,
                                        ns3::Ptr<ns3::NetDevice> device, ns3::Socket::SocketErrno& error) override;
   bool RouteInput(ns3::Ptr<const ns3::Packet> packet, const ns3::Ipv4Header& header,
@@ -42,6 +45,9 @@ class TreeRouting final : public ns3::Ipv4RoutingProtocol {
   std::map<ns3::Ipv4Address, uint32_t> routes_;
   std::map<ns3::Ipv4Address, Detour> detours_;
   ns3::Ptr<ns3::UniformRandomVariable> random_;
+  uint64_t processing_ns_ = 0;
+  // When the last packet of an interface was, or will be, sent on.
+  std::map<uint32_t, ns3::Time> sent_on_;
 };
 
 }  // namespace tapline::packets
