@@ -74,13 +74,16 @@ RunStatus Capture(HostNode* node, PacketSource* source, Reporter* reporter) {
 
 // Without a source, headers come from a monitor.
 RunStatus Serve(const NodeConfig& config, HostNode* node, PacketSource* source, Reporter* reporter) {
+  std::shared_ptr<grpc::ServerCredentials> credentials;
+  if (RunStatus status = MakeCredentials(config.access, &credentials); !status.ok()) return status;
   NodeService service(node);
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(config.listen, grpc::InsecureServerCredentials());
+  builder.AddListeningPort(config.listen, credentials);
   builder.RegisterService(&service);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr)
-    return RunStatus::Resources("--listen " + config.listen + ": can't be listened on; is it in use?");
+    return RunStatus::Resources("--listen " + config.listen + ": can't be listened on; is it in use?" +
+                                (config.access.key.empty() ? "" : " Does --tls-key fit --tls-certificate?"));
   RunStatus started;
   std::unique_ptr<NodeMetrics> metrics;
   if (!config.metrics.empty()) metrics = NodeMetrics::Serve(config.metrics, node, &started);

@@ -55,6 +55,11 @@ ConfigTable TableOf(NodeConfig* config) {
   table.AddNumber(&config->retain_mib, 0, 1'000'000'000, "retain_mib", "most MiB on disk; 0: no bound");
   table.AddNumber(&config->retain_s, 0, 1'000'000'000, "retain_s", "oldest rows on disk, in seconds; 0: no bound");
   table.AddText(&config->listen, "listen", "HOST:PORT", "where gRPC is served; unix:PATH for a socket file");
+  table.AddText(&config->access.certificate, "tls_certificate", "FILE",
+                "TLS with this certificate, and what it was signed with, as PEM");
+  table.AddText(&config->access.key, "tls_key", "FILE", "the certificate's private key, as PEM");
+  table.AddText(&config->access.tokens, "token_file", "FILE",
+                "who asks must have one of these tokens, a line each of 16 letters or more");
   table.AddText(&config->metrics, "metrics", "HOST:PORT", "where to serve Prometheus metrics, at /metrics");
   table.AddChoice(&config->status, {"text", "json"}, "status", "text|json",
                   "messages on standard error for people or for programs");
@@ -78,6 +83,7 @@ tapline::Status ValidateSource(const NodeConfig& config) {
 
 tapline::Status Validate(const NodeConfig& config) {
   if (tapline::Status status = ValidateSource(config); !status.ok()) return status;
+  if (tapline::Status status = ValidateAccess(config.access, config.listen); !status.ok()) return status;
   const HeaderLayout layout(config.frame_bytes, config.telemetry_hops);
   for (const std::string& field : config.index) {
     if (layout.schema().Find(field) == nullptr)

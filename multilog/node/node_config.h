@@ -8,6 +8,7 @@
 
 #include "monitors/config/config.h"
 #include "multilog/node/node.h"
+#include "multilog/node/node_access.h"
 
 namespace tapline::multilog {
 
@@ -34,6 +35,7 @@ struct NodeConfig : InputConfig {
 
   // Its face.
   std::string listen = "127.0.0.1:7400";
+  AccessConfig access;
   std::string metrics;
   std::string status = "text";
 

@@ -74,6 +74,9 @@ class ProcessTest(NodeTestCase):
             (["--pcap", CAPTURE, "--filter", "dst_port =="], "--filter"),
             (["--pcap", CAPTURE, "--sample", "2"], "--sample"),
             (["--pcpa", CAPTURE], "did you mean 'pcap'"),
+            (["--pcap", CAPTURE, "--listen", "0.0.0.0:7400"], "--tls-certificate"),
+            (["--pcap", CAPTURE, "--token-file", CAPTURE], "--token-file needs"),
+            (["--pcap", CAPTURE, "--tls-key", CAPTURE], "go together"),
         ]:
             code, _, error = run(*arguments)
             self.assertEqual(code, 2, error)
@@ -83,6 +86,16 @@ class ProcessTest(NodeTestCase):
         code, _, error = run("--listen", self.listen, "--pcap", "/nowhere.pcap", "--memory-mib", "64")
         self.assertEqual(code, 1)
         self.assertIn("/nowhere.pcap", error)
+
+    def test_files_of_tls_that_are_none(self):
+        code, _, error = run("--listen", self.listen, "--pcap", CAPTURE, "--memory-mib", "64",
+                             "--tls-certificate", "/nowhere.pem", "--tls-key", CAPTURE)
+        self.assertEqual(code, 1)
+        self.assertIn("/nowhere.pem", error)
+        code, _, error = run("--listen", self.listen, "--pcap", CAPTURE, "--memory-mib", "64",
+                             "--tls-certificate", CAPTURE, "--tls-key", CAPTURE)
+        self.assertEqual(code, 1)
+        self.assertIn("has no CERTIFICATE in PEM", error)
 
     def test_an_address_that_is_taken(self):
         with socket.socket() as taken:

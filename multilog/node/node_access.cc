@@ -1,0 +1,121 @@
+#include "multilog/node/node_access.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace tapline::multilog {
+namespace {
+
+constexpr size_t kLeastTokenBytes = 16;
+constexpr char kScheme[] = "Bearer ";
+
+tapline::Status ReadFile(const std::string& flag, const std::string& path, std::string* text) {
+  std::ifstream file(path);
+  std::stringstream content;
+  content << file.rdbuf();
+  *text = content.str();
+  if (!file || text->empty()) return tapline::Status::User(flag + " " + path + ": can't be read, or is empty");
+  return {};
+}
+
+tapline::Status ReadPem(const std::string& flag, const std::string& path, const std::string& what, std::string* text) {
+  if (tapline::Status status = ReadFile(flag, path, text); !status.ok()) return status;
+  const size_t begin = text->find("-----BEGIN ");
+  if (begin == std::string::npos || text->find(what, begin) == std::string::npos)
+    return tapline::Status::User(flag + " " + path + ": has no " + what + " in PEM");
+  return {};
+}
+
+// Looks at each call's header before the call is.
+class TokenCheck final : public grpc::AuthMetadataProcessor {
+ public:
+  explicit TokenCheck(std::vector<std::string> tokens) : tokens_(std::move(tokens)) {}
+
+  bool IsBlocking() const override { return false; }
+
+  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext*, OutputMetadata* consumed,
+                       OutputMetadata*) override {
+    const auto header = metadata.find("authorization");
+    if (header == metadata.end()) return {grpc::StatusCode::UNAUTHENTICATED, "a token is wanted"};
+    const std::string value(header->second.data(), header->second.size());
+    bool known = false;
+    for (const std::string& token : tokens_) known |= IsSameToken(kScheme + token, value);
+    if (!known) return {grpc::StatusCode::UNAUTHENTICATED, "the token is wrong"};
+    consumed->insert({"authorization", value});
+    return grpc::Status::OK;
+  }
+
+ private:
+  const std::vector<std::string> tokens_;
+};
+
+}  // namespace
+
+bool IsLocal(const std::string& listen) {
+  for (const char* scheme : {"unix:", "unix-abstract:"}) {
+    if (listen.rfind(scheme, 0) == 0) return true;
+  }
+  const std::string host = listen.substr(0, listen.rfind(':'));
+  return host == "localhost" || host == "[::1]" || host.rfind("127.", 0) == 0;
+}
+
+tapline::Status ValidateAccess(const AccessConfig& config, const std::string& listen) {
+  if (config.certificate.empty() != config.key.empty())
+    return tapline::Status::Usage("--tls-certificate and --tls-key go together");
+  if (!config.tokens.empty() && config.certificate.empty())
+    return tapline::Status::Usage(
+        "--token-file needs --tls-certificate and --tls-key: a token must not be read on its way");
+  if (config.tokens.empty() && !IsLocal(listen))
+    return tapline::Status::Usage(
+        "--listen " + listen +
+        ": other machines reach it, so it takes --tls-certificate, --tls-key and --token-file; "
+        "without them listen on 127.0.0.1 or unix:PATH");
+  return {};
+}
+
+tapline::Status ReadTokens(const std::string& path, std::vector<std::string>* tokens) {
+  std::string text;
+  if (tapline::Status status = ReadFile("--token-file", path, &text); !status.ok()) return status;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty()) continue;
+    const bool right = line.size() >= kLeastTokenBytes &&
+                       std::all_of(line.begin(), line.end(), [](unsigned char c) { return c > ' ' && c < 0x7f; });
+    if (!right)
+      return tapline::Status::User("--token-file " + path + ": a token is a line of 16 or more letters without spaces");
+    tokens->push_back(line);
+  }
+  if (tokens->empty()) return tapline::Status::User("--token-file " + path + ": has no token");
+  return {};
+}
+
+bool IsSameToken(const std::string& wanted, const std::string& given) {
+  volatile unsigned char different = wanted.size() != given.size();
+  for (size_t i = 0; i < given.size(); ++i) different = different | (wanted[i % wanted.size()] ^ given[i]);
+  return different == 0;
+}
+
+tapline::Status MakeCredentials(const AccessConfig& config, std::shared_ptr<grpc::ServerCredentials>* credentials) {
+  if (config.certificate.empty()) {
+    *credentials = grpc::InsecureServerCredentials();
+    return {};
+  }
+  grpc::SslServerCredentialsOptions::PemKeyCertPair pair;
+  tapline::Status status = ReadPem("--tls-certificate", config.certificate, "CERTIFICATE", &pair.cert_chain);
+  if (status.ok()) status = ReadPem("--tls-key", config.key, "PRIVATE KEY", &pair.private_key);
+  if (!status.ok()) return status;
+  grpc::SslServerCredentialsOptions options;
+  options.pem_key_cert_pairs.push_back(std::move(pair));
+  *credentials = grpc::SslServerCredentials(options);
+  if (config.tokens.empty()) return {};
+  std::vector<std::string> tokens;
+  if (status = ReadTokens(config.tokens, &tokens); !status.ok()) return status;
+  (*credentials)->SetAuthMetadataProcessor(std::make_shared<TokenCheck>(std::move(tokens)));
+  return {};
+}
+
+}  // namespace tapline::multilog
