@@ -30,7 +30,8 @@ ConfigTable TableOf(AgentConfig* config) {
   table.AddNumber(&config->max_connections, 1024, 1'073'741'824, "max_connections",
                   "connections that the monitor follows at once");
   table.AddNumber(&config->capacity_mbps, 1, 1'000'000, "capacity_mbps", "mirrored traffic that it may be given, Mb/s");
-  table.AddText(&config->multilog, "multilog", "HOST:PORT", "this host's MultiLog node, if there is one");
+  table.AddText(&config->multilog, "multilog", "HOST:PORT",
+                "where the control plane finds this host's MultiLog node, if there is one");
   table.AddNumber(&config->idle_s, 1, 86'400, "idle_s", "seconds after which a monitor without queries is ended");
   table.AddChoice(&config->status, {"text", "json"}, "status", "text|json",
                   "messages on standard error for people or for programs");

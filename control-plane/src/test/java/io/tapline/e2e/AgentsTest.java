@@ -3,6 +3,9 @@ package io.tapline.e2e;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.drill.Certificates;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -12,6 +15,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A server whose queries are watched for by agents: one at a link with a client that asks a web
@@ -27,16 +31,59 @@ class AgentsTest {
   private String registry;
   private final List<Cli.Running> agents = new ArrayList<>();
 
+  /** The busy host's MultiLog node. */
+  private String multilog;
+
+  private Cli.Running node;
+
+  @TempDir static Path folder;
+
   @BeforeAll
   void start() throws Exception {
+    Certificates authority = Certificates.authority(folder, "authority");
+    authority.sign("busy", "IP:127.0.0.1");
+    Files.writeString(folder.resolve("token"), "of-this-test-and-no-other\n");
     link = WebLink.open();
     registry = "127.0.0.1:" + Server.freePort();
-    server = Server.start("--agents", registry);
+    multilog = "127.0.0.1:" + Server.freePort();
+    node = node("busy");
+    server =
+        Server.start(
+            "--agents",
+            registry,
+            "--multilog-ca",
+            authority.file().toString(),
+            "--multilog-token-file",
+            folder.resolve("token").toString());
+  }
+
+  private Cli.Running node(String name) {
+    return Cli.startCommand(
+        Map.of(),
+        List.of(
+            Cli.root().resolve("build/bin/tapline-multilog").toString(),
+            "--node",
+            name,
+            "--pcap",
+            Cli.root().resolve("testbed/captures/http_small.pcap.zst").toString(),
+            "--memory-mib",
+            "64",
+            "--listen",
+            multilog,
+            "--tls-certificate",
+            folder.resolve(name + ".pem").toString(),
+            "--tls-key",
+            folder.resolve(name + ".key").toString(),
+            "--token-file",
+            folder.resolve("token").toString()));
   }
 
   @AfterAll
   void stop() throws Exception {
     agents.forEach(Cli.Running::close);
+    if (node != null) {
+      node.close();
+    }
     if (server != null) {
       server.close();
     }
@@ -45,10 +92,10 @@ class AgentsTest {
     }
   }
 
-  private Cli.Running agent(String name, String networkInterface) throws Exception {
-    Cli.Running agent =
-        Cli.startCommand(
-            Map.of(),
+  private Cli.Running agent(String name, String networkInterface, String... settings)
+      throws Exception {
+    List<String> command =
+        new ArrayList<>(
             List.of(
                 Cli.root().resolve("build/bin/tapline-agent").toString(),
                 "--name",
@@ -63,6 +110,8 @@ class AgentsTest {
                 "64",
                 "--max-connections",
                 "16384"));
+    command.addAll(List.of(settings));
+    Cli.Running agent = Cli.startCommand(Map.of(), command);
     agents.add(agent);
     await(name + " is up", () -> "up".equals(known(name).path("state").asText()));
     return agent;
@@ -84,6 +133,21 @@ class AgentsTest {
       }
     }
     return Cli.parse("{}");
+  }
+
+  /** Of its MultiLog node; nothing if there is none. */
+  private JsonNode nodeOf(String agent) {
+    for (JsonNode known :
+        Cli.run("nodes", "--json", "--server", server.url()).expectSuccess().json()) {
+      if (known.path("node").asText().equals(agent)) {
+        return known;
+      }
+    }
+    return Cli.parse("{}");
+  }
+
+  private Cli.Result drill() {
+    return Cli.run("drill", "dst_port == 80", "--limit", "5", "--server", server.url());
   }
 
   private String submit() {
@@ -131,8 +195,16 @@ class AgentsTest {
     assertThat(refused.exitCode()).isEqualTo(1);
     assertThat(refused.stderr()).contains("no host's agent holds a lease");
 
-    Cli.Running busy = agent("busy", link.networkInterface());
+    Cli.Result nobody = drill();
+    assertThat(nobody.exitCode()).isEqualTo(1);
+    assertThat(nobody.stderr()).contains("knows no MultiLog node");
+
+    Cli.Running busy = agent("busy", link.networkInterface(), "--multilog", multilog);
     agent("idle", "lo");
+    // The agent's word is enough for its host's node to be known, and asked.
+    await("the node", () -> "up".equals(nodeOf("busy").path("state").asText()));
+    assertThat(nodeOf("idle").isEmpty()).as("one that it does not have").isTrue();
+    assertThat(drill().expectSuccess().stdout().lines()).hasSize(1 + 5);
 
     String id = submit();
     server.awaitState(id, "running");
@@ -167,9 +239,16 @@ class AgentsTest {
     await("the failure", () -> query(lost).path("state").asText().equals("failed"));
     assertThat(query(lost).path("error").asText()).contains("busy");
     assertThat(known("busy").path("state").asText()).isEqualTo("lost");
+    // Its host's node counts as dead, though it runs.
+    assertThat(node.process().isAlive()).isTrue();
+    assertThat(nodeOf("busy").path("error").asText()).contains("lease");
+    assertThat(drill().exitCode()).isEqualTo(1);
+    assertThat(drill().stderr()).contains("the lease of its host's agent has ended");
     await("nothing is left", () -> known("idle").path("queries").isEmpty());
 
-    agent("busy", link.networkInterface());
+    agent("busy", link.networkInterface(), "--multilog", multilog);
+    await("the node again", () -> "up".equals(nodeOf("busy").path("state").asText()));
+    assertThat(drill().expectSuccess().stdout().lines()).hasSize(1 + 5);
     String again = submit();
     server.awaitState(again, "running");
     awaitResult(again, link.awaitMore(SOME) - 1);

@@ -3,10 +3,8 @@ package io.tapline.e2e;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.testing.FreePort;
 import java.io.IOException;
-import java.net.BindException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -15,18 +13,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ThreadLocalRandom;
 
 /** A {@code tapline server} of its own on a free port, ready for queries. */
 final class Server implements AutoCloseable {
   private static final long READY_SECONDS = 90;
   private static final long STATE_SECONDS = 150;
-  private static final int LOWEST_PORT = 20_000;
-
-  /** Where Linux's net.ipv4.ip_local_port_range begins unless it was changed. */
-  private static final int EPHEMERAL_PORTS = 32_768;
-
-  private static final int MOST_ATTEMPTS = 100;
   private static final Set<String> ENDED = Set.of("finished", "failed", "stopped");
 
   private final Cli.Running running;
@@ -49,20 +40,8 @@ final class Server implements AutoCloseable {
     return server;
   }
 
-  /**
-   * A port that nobody listens on, below those that the system gives to connections and to servers
-   * that ask for any: between asking and listening, nobody takes it by chance.
-   */
   static int freePort() throws IOException {
-    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      int port = ThreadLocalRandom.current().nextInt(LOWEST_PORT, EPHEMERAL_PORTS);
-      try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-        return socket.getLocalPort();
-      } catch (BindException taken) {
-        // Another, then.
-      }
-    }
-    throw new IOException("no free port from " + LOWEST_PORT + " to " + EPHEMERAL_PORTS);
+    return FreePort.any();
   }
 
   String url() {

@@ -84,6 +84,16 @@ class WrongInputTest {
         Cli.run("run", QUERY, "--pcap", capture().toString(), "--speed", "2x"), USAGE, "2x", "1x");
   }
 
+  @Test
+  void nodesOfOtherHostsWithoutTls() {
+    expectError(
+        Cli.run("server", "--multilog", "h1=10.0.0.1:7400"), USAGE, "10.0.0.1", "--multilog-ca");
+    expectError(
+        Cli.run("server", "--multilog-token-file", capture().toString()), USAGE, "--multilog-ca");
+    expectError(
+        Cli.run("server", "--multilog-ca", capture().toString()), USAGE, capture().toString());
+  }
+
   private Path file(String name, byte[] content) throws IOException {
     return Files.write(folder.resolve(name), content);
   }

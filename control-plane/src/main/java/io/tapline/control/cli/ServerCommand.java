@@ -4,9 +4,10 @@ import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
 import io.tapline.control.PipelineException;
 import io.tapline.control.drill.DrillService;
-import io.tapline.control.drill.NodeAddress;
+import io.tapline.control.drill.LeasedNodes;
 import io.tapline.control.query.Source;
 import io.tapline.control.registry.AgentRegistry;
+import io.tapline.control.registry.LeaseListener;
 import io.tapline.control.registry.RegistryOptions;
 import io.tapline.control.rest.RestOptions;
 import io.tapline.control.rest.RestServer;
@@ -98,14 +99,6 @@ final class ServerCommand implements Callable<Integer> {
   private Path inventoryFile;
 
   @Option(
-      names = "--multilog",
-      paramLabel = "NAME=HOST:PORT",
-      description =
-          "A host's MultiLog node (tapline-multilog), for tapline drill; repeat for several. One that is"
-              + " called as a host of the inventory is asked only for packets from or to that host.")
-  private List<String> multilog = new ArrayList<>();
-
-  @Option(
       names = "--openflow-port",
       paramLabel = "PORT",
       description =
@@ -120,6 +113,7 @@ final class ServerCommand implements Callable<Integer> {
       description = "Address to listen on for switches. Default: ${DEFAULT-VALUE}.")
   private String openFlowAddress;
 
+  @Mixin private MultilogOptions multilog;
   @Mixin private ServiceOptions services;
   @Mixin private PluginOptions plugins;
 
@@ -140,11 +134,11 @@ final class ServerCommand implements Callable<Integer> {
     Optional<Network> network = Installation.network(inventoryFile, inventory);
     CountDownLatch stop = new CountDownLatch(1);
     try (Controller controller = controller(network);
-        DrillService drill = drill(inventory);
+        DrillService drill = multilog.drill(inventory);
         PipelineSession session =
             PipelineSession.start(
                 console, plugins.installation(), inventory, network, services, List.of());
-        AgentRegistry registry = registry(session);
+        AgentRegistry registry = registry(session, new LeasedNodes(drill));
         RestServer server =
             RestServer.start(
                 session.queries(),
@@ -169,7 +163,8 @@ final class ServerCommand implements Callable<Integer> {
   }
 
   /** Null if no agents are taken. */
-  private AgentRegistry registry(PipelineSession session) throws PipelineException {
+  private AgentRegistry registry(PipelineSession session, LeaseListener listener)
+      throws PipelineException {
     if (packets == null || packets.agents == null) {
       return null;
     }
@@ -179,7 +174,8 @@ final class ServerCommand implements Callable<Integer> {
           new InetSocketAddress(
               packets.agents.substring(0, Math.max(0, colon)),
               Integer.parseInt(packets.agents.substring(colon + 1)));
-      return AgentRegistry.start(RegistryOptions.usual(address, session.queries().brokers()));
+      return AgentRegistry.start(
+          RegistryOptions.usual(address, session.queries().brokers()), listener);
     } catch (IllegalArgumentException e) {
       throw new UsageException("--agents " + packets.agents + ": give HOST:PORT");
     } catch (IOException e) {
@@ -204,14 +200,5 @@ final class ServerCommand implements Callable<Integer> {
               + inventoryFile);
     }
     return ControllerCommand.start(ControllerCommand.listenAt(openFlowAddress, openFlowPort), map);
-  }
-
-  private DrillService drill(Inventory inventory) {
-    try {
-      return new DrillService(
-          multilog.stream().map(NodeAddress::parse).toList(), inventory::addresses);
-    } catch (IllegalArgumentException e) {
-      throw new UsageException("--multilog: " + e.getMessage());
-    }
   }
 }

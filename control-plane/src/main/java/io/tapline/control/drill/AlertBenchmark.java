@@ -29,11 +29,11 @@ public final class AlertBenchmark implements AutoCloseable {
   public AlertBenchmark(Path program, Path capture) throws IOException, InterruptedException {
     nodes = new NodeProcesses(program);
     nodes.start(List.of(), "--pcap", capture.toString());
-    try (NodeClient first = new NodeClient(nodes.addresses().get(0))) {
+    try (NodeClient first = new NodeClient(nodes.addresses().get(0), NodeAccess.LOCAL)) {
       define(first);
     }
     nodes.start(List.of(), "--pcap", capture.toString(), "--speed", "1x");
-    node = new NodeClient(nodes.addresses().get(1));
+    node = new NodeClient(nodes.addresses().get(1), NodeAccess.LOCAL);
   }
 
   /** Microseconds, in ascending order, of the alerts of so long a time. */

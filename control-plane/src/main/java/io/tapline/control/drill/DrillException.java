@@ -1,6 +1,11 @@
 package io.tapline.control.drill;
 
 import io.grpc.Status;
+import java.security.cert.CertificateException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import javax.net.ssl.SSLException;
 
 /** A question to the nodes that has no answer, with a sentence for people. */
 public final class DrillException extends Exception {
@@ -18,11 +23,22 @@ public final class DrillException extends Exception {
     UNAVAILABLE
   }
 
+  /** gRPC's words for a connection that the other side closed, and said nothing on. */
+  private static final String CLOSED = "Network closed for unknown reason";
+
   private final Kind kind;
 
   DrillException(Kind kind, String message) {
     super(message);
     this.kind = kind;
+  }
+
+  /** There is nobody to ask. */
+  static DrillException noNodes() {
+    return new DrillException(
+        Kind.UNAVAILABLE,
+        "this server knows no MultiLog node: start it with --multilog NAME=HOST:PORT,"
+            + " or the hosts' agents with --multilog HOST:PORT");
   }
 
   /** The question makes no sense. */
@@ -53,11 +69,34 @@ public final class DrillException extends Exception {
   static String sentence(Status status) {
     return switch (status.getCode()) {
       case DEADLINE_EXCEEDED -> "did not answer in time";
-      case UNAVAILABLE -> "can't be reached";
+      case UNAVAILABLE -> unreachable(status);
+      case UNAUTHENTICATED -> "refuses the server: " + status.getDescription();
       default ->
           status.getDescription() == null
               ? status.getCode().name()
               : status.getCode().name() + ": " + status.getDescription();
     };
+  }
+
+  /** Who fails to agree on TLS is there, after all. */
+  private static String unreachable(Status status) {
+    List<Throwable> causes = new ArrayList<>();
+    for (Throwable each = status.getCause(); each != null; each = each.getCause()) {
+      causes.add(each);
+    }
+    Optional<String> untrusted =
+        causes.stream()
+            .filter(CertificateException.class::isInstance)
+            .map(each -> "has a certificate that is not trusted: " + each.getMessage())
+            .findFirst();
+    Optional<String> noTls =
+        causes.stream()
+            .filter(SSLException.class::isInstance)
+            .map(each -> "can't be spoken to over TLS: " + each.getMessage())
+            .findFirst();
+    if (causes.isEmpty() && CLOSED.equals(status.getDescription())) {
+      return "closed the connection; does it want TLS (--multilog-ca)?";
+    }
+    return untrusted.or(() -> noTls).orElse("can't be reached");
   }
 }

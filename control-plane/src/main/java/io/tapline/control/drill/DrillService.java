@@ -26,7 +26,7 @@ import java.util.function.Function;
 public final class DrillService implements AutoCloseable {
   private static final Duration ANSWER = Duration.ofSeconds(60);
 
-  private final Map<String, NodeClient> nodes = new LinkedHashMap<>();
+  private final NodeTable nodes;
   private final Snapshots snapshots = new Snapshots();
   private final Reach reach;
   private final WatchService watches;
@@ -50,14 +50,42 @@ public final class DrillService implements AutoCloseable {
    * @param addressesOf a node's host's addresses as "address/length"; none if it may see anything
    */
   public DrillService(List<NodeAddress> addresses, Function<String, List<String>> addressesOf) {
-    for (NodeAddress address : addresses) {
-      if (nodes.put(address.name(), new NodeClient(address)) != null) {
-        nodes.values().forEach(NodeClient::close);
-        throw new IllegalArgumentException("two nodes are called " + address.name());
-      }
-    }
+    this(addresses, addressesOf, NodeAccess.LOCAL);
+  }
+
+  /**
+   * As above, also with nodes of other hosts.
+   *
+   * @throws IllegalArgumentException also if a node may not be spoken to
+   */
+  public DrillService(
+      List<NodeAddress> addresses, Function<String, List<String>> addressesOf, NodeAccess access) {
+    nodes = new NodeTable(addresses, access);
     watches = new WatchService(nodes);
-    reach = new Reach(nodes.keySet(), addressesOf);
+    reach = new Reach(addressesOf);
+  }
+
+  /**
+   * A node of a host's agent came, or came back; it is told what is watched for. One that the
+   * service was made with stays as it was.
+   *
+   * @throws IllegalArgumentException if it is no address
+   */
+  void join(NodeAddress address) {
+    NodeClient node = nodes.join(address);
+    if (node != null) {
+      watches.join(node);
+    }
+  }
+
+  /** A node that joined counts as dead from now on: it is not asked, and named as missing. */
+  void lose(String name, String why) {
+    nodes.lose(name, why);
+  }
+
+  /** A node that joined is none any more. */
+  void forget(String name) {
+    nodes.forget(name);
   }
 
   /** What the nodes watch for. */
@@ -76,10 +104,14 @@ public final class DrillService implements AutoCloseable {
   /** All nodes, asked now. */
   public List<NodeState> states() {
     Map<NodeClient, ListenableFuture<NodeDescription>> asked = new LinkedHashMap<>();
-    nodes.values().forEach(node -> asked.put(node, node.describe(Snapshots.PATIENCE)));
+    nodes.all().values().forEach(node -> asked.put(node, node.describe(Snapshots.PATIENCE)));
     List<NodeState> states = new ArrayList<>();
     asked.forEach(
         (node, answer) -> {
+          if (node.isLost()) {
+            states.add(new NodeState(node.address(), null, node.lost()));
+            return;
+          }
           try {
             states.add(new NodeState(node.address(), Snapshots.result(answer), ""));
           } catch (StatusRuntimeException e) {
@@ -276,17 +308,16 @@ public final class DrillService implements AutoCloseable {
   }
 
   private SnapshotVector snapshot(DrillRequest request) throws DrillException {
-    if (nodes.isEmpty()) {
-      throw new DrillException(
-          Kind.UNAVAILABLE,
-          "this server knows no MultiLog node: start it with --multilog NAME=HOST:PORT");
+    Map<String, NodeClient> known = nodes.all();
+    if (known.isEmpty()) {
+      throw DrillException.noNodes();
     }
     Map<String, String> leftOut = new LinkedHashMap<>();
     // Whoever names nodes gets their answers.
     List<NodeClient> asked =
         request.nodes().isEmpty()
-            ? reach.of(List.copyOf(nodes.values()), request.filter(), leftOut)
-            : asked(request.nodes());
+            ? reach.of(List.copyOf(known.values()), request.filter(), leftOut)
+            : asked(request.nodes(), known);
     SnapshotVector snapshot = snapshots.take(asked, leftOut);
     if (snapshot.tails().isEmpty() && !asked.isEmpty()) {
       throw new DrillException(Kind.UNAVAILABLE, "no node answers: " + snapshot.missing());
@@ -294,7 +325,8 @@ public final class DrillService implements AutoCloseable {
     return snapshot;
   }
 
-  private List<NodeClient> asked(List<String> names) throws DrillException {
+  private static List<NodeClient> asked(List<String> names, Map<String, NodeClient> nodes)
+      throws DrillException {
     List<NodeClient> asked = new ArrayList<>();
     for (String name : names) {
       NodeClient node = nodes.get(name);
@@ -343,6 +375,6 @@ public final class DrillService implements AutoCloseable {
   @Override
   public void close() {
     watches.close();
-    nodes.values().forEach(NodeClient::close);
+    nodes.close();
   }
 }

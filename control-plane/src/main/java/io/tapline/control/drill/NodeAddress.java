@@ -21,4 +21,19 @@ public record NodeAddress(String name, String target) {
     }
     return new NodeAddress(text.substring(0, equals), text.substring(equals + 1));
   }
+
+  /** Whether it is a socket file, which the system lets only some reach. */
+  boolean isSocketFile() {
+    return target.startsWith("unix:") || target.startsWith("unix-abstract:");
+  }
+
+  /** Whether nothing that is said to it leaves this host. */
+  boolean isLocal() {
+    int colon = target.lastIndexOf(':');
+    String host = colon < 0 ? target : target.substring(0, colon);
+    return isSocketFile()
+        || host.equals("localhost")
+        || host.equals("[::1]")
+        || host.matches("127(\\.\\d{1,3}){3}");
+  }
 }

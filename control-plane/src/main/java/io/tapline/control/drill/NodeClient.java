@@ -3,8 +3,8 @@ package io.tapline.control.drill;
 import com.google.common.util.concurrent.ListenableFuture;
 import com.google.common.util.concurrent.MoreExecutors;
 import com.google.common.util.concurrent.SettableFuture;
+import io.grpc.Channel;
 import io.grpc.Grpc;
-import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.stub.StreamObserver;
 import io.tapline.schema.rpc.AggregateReply;
@@ -41,16 +41,37 @@ final class NodeClient implements AutoCloseable {
   private static final int MOST_MESSAGE_BYTES = 4 << 20;
 
   private final NodeAddress address;
-  private final ManagedChannel channel;
-  private final SnapshotStream snapshots;
+  private final ManagedChannel connection;
 
-  NodeClient(NodeAddress address) {
+  /** The connection, with what the node wants of each call. */
+  private final Channel channel;
+
+  private final SnapshotStream snapshots;
+  private volatile String lost = "";
+
+  NodeClient(NodeAddress address, NodeAccess access) {
     this.address = address;
-    this.channel =
-        Grpc.newChannelBuilder(address.target(), InsecureChannelCredentials.create())
+    this.connection =
+        Grpc.newChannelBuilder(address.target(), access.credentials(address))
             .maxInboundMessageSize(MOST_MESSAGE_BYTES)
             .build();
+    this.channel = access.calls(address, connection);
     this.snapshots = new SnapshotStream(channel);
+  }
+
+  /** It counts as dead from now on; nothing is asked of it any more. */
+  void lose(String why) {
+    lost = why;
+    close();
+  }
+
+  boolean isLost() {
+    return !lost.isEmpty();
+  }
+
+  /** Why it counts as dead; empty as long as it does not. */
+  String lost() {
+    return lost;
   }
 
   String name() {
@@ -149,6 +170,6 @@ final class NodeClient implements AutoCloseable {
 
   @Override
   public void close() {
-    channel.shutdownNow();
+    connection.shutdownNow();
   }
 }

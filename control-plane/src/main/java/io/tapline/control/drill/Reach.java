@@ -9,7 +9,6 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -53,8 +52,7 @@ final class Reach {
     }
   }
 
-  private final Map<String, List<Block>> blocks = new LinkedHashMap<>();
-  private final Map<String, String> texts = new LinkedHashMap<>();
+  private final Function<String, List<String>> addresses;
   private final Map<String, EndpointsReply> answers =
       new LinkedHashMap<>(MOST_KEPT, 0.75f, true) {
         private static final long serialVersionUID = 1L;
@@ -70,14 +68,8 @@ final class Reach {
    *
    * @param addresses of a host, as "address/length"; none: it may see anything
    */
-  Reach(Collection<String> nodes, Function<String, List<String>> addresses) {
-    for (String node : nodes) {
-      List<String> prefixes = addresses.apply(node);
-      if (!prefixes.isEmpty()) {
-        blocks.put(node, prefixes.stream().map(Block::of).toList());
-        texts.put(node, String.join(", ", prefixes));
-      }
-    }
+  Reach(Function<String, List<String>> addresses) {
+    this.addresses = addresses;
   }
 
   /**
@@ -85,7 +77,7 @@ final class Reach {
    * with the reason.
    */
   List<NodeClient> of(List<NodeClient> nodes, String filter, Map<String, String> leftOut) {
-    if (nodes.stream().noneMatch(node -> blocks.containsKey(node.name()))) {
+    if (nodes.stream().allMatch(node -> addresses.apply(node.name()).isEmpty())) {
       return nodes;
     }
     EndpointsReply endpoints = endpoints(nodes, filter);
@@ -94,11 +86,12 @@ final class Reach {
     }
     List<NodeClient> asked = new ArrayList<>();
     for (NodeClient node : nodes) {
-      List<Block> own = blocks.get(node.name());
-      if (own == null || endpoints.getPairsList().stream().anyMatch(pair -> isAt(own, pair))) {
+      List<String> prefixes = addresses.apply(node.name());
+      List<Block> own = prefixes.stream().map(Block::of).toList();
+      if (own.isEmpty() || endpoints.getPairsList().stream().anyMatch(pair -> isAt(own, pair))) {
         asked.add(node);
       } else {
-        leftOut.put(node.name(), "sees packets of " + texts.get(node.name()) + " only");
+        leftOut.put(node.name(), "sees packets of " + String.join(", ", prefixes) + " only");
       }
     }
     return asked;
@@ -113,6 +106,9 @@ final class Reach {
       }
     }
     for (NodeClient node : nodes) {
+      if (node.isLost()) {
+        continue;
+      }
       try {
         EndpointsReply reply = Snapshots.result(node.endpoints(filter, Snapshots.PATIENCE));
         synchronized (answers) {

@@ -71,7 +71,13 @@ final class Snapshots {
       Map<String, String> missing) {
     long end = System.nanoTime() + PATIENCE.toNanos();
     Map<NodeClient, ListenableFuture<SnapshotAnswer>> asked = new LinkedHashMap<>();
-    nodes.forEach(node -> asked.put(node, node.freeze(EXPIRY)));
+    for (NodeClient node : nodes) {
+      if (node.isLost()) {
+        missing.put(node.name(), node.lost());
+      } else {
+        asked.put(node, node.freeze(EXPIRY));
+      }
+    }
     boolean taken = false;
     for (Map.Entry<NodeClient, ListenableFuture<SnapshotAnswer>> each : asked.entrySet()) {
       try {

@@ -18,6 +18,8 @@ import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -41,7 +43,7 @@ public final class WatchService implements AutoCloseable {
   private static final long RECONNECT_MS = 500;
   private static final Pattern OURS = Pattern.compile("watch_\\d+(_filter|_seq)?");
 
-  private final Map<String, NodeClient> nodes = new LinkedHashMap<>();
+  private final NodeTable nodes;
   private final ScheduledExecutorService worker =
       Executors.newSingleThreadScheduledExecutor(
           task -> {
@@ -54,15 +56,16 @@ public final class WatchService implements AutoCloseable {
       new TogetherWatches(
           (alert, parts, missing) -> keep(String.join("+", parts.keySet()), alert, parts, missing));
 
+  private final Set<NodeClient> attached = ConcurrentHashMap.newKeySet();
   private final Map<String, WatchSpec> watches = new LinkedHashMap<>();
   private final Deque<Alert> alerts = new ArrayDeque<>();
   private long nextWatch = 1;
   private long nextAlert = 1;
 
-  /** Connects to the nodes and stays connected. */
-  WatchService(Map<String, NodeClient> nodes) {
-    this.nodes.putAll(nodes);
-    nodes.values().forEach(this::attach);
+  /** Connects to the nodes that there are and stays connected; others are to be attached. */
+  WatchService(NodeTable nodes) {
+    this.nodes = nodes;
+    nodes.all().values().forEach(this::attach);
   }
 
   /**
@@ -94,15 +97,13 @@ public final class WatchService implements AutoCloseable {
     String name;
     synchronized (this) {
       for (String node : spec.nodes()) {
-        if (!nodes.containsKey(node)) {
+        if (!nodes.all().containsKey(node)) {
           throw new DrillException(
-              Kind.NOT_FOUND, "there is no node " + node + "; known: " + nodes.keySet());
+              Kind.NOT_FOUND, "there is no node " + node + "; known: " + nodes.all().keySet());
         }
       }
-      if (nodes.isEmpty()) {
-        throw new DrillException(
-            Kind.UNAVAILABLE,
-            "this server knows no MultiLog node: start it with --multilog NAME=HOST:PORT");
+      if (nodes.all().isEmpty()) {
+        throw DrillException.noNodes();
       }
       if (watches.size() == MOST_WATCHES) {
         throw new DrillException(
@@ -112,7 +113,7 @@ public final class WatchService implements AutoCloseable {
       watches.put(name, spec);
     }
     try {
-      for (NodeClient node : nodes.values()) {
+      for (NodeClient node : nodes.all().values()) {
         if (isOn(spec, node)) {
           define(node, name, spec);
         }
@@ -125,7 +126,7 @@ public final class WatchService implements AutoCloseable {
   }
 
   private List<NodeClient> on(WatchSpec spec) {
-    return nodes.values().stream().filter(node -> isOn(spec, node)).toList();
+    return nodes.all().values().stream().filter(node -> isOn(spec, node)).toList();
   }
 
   private static boolean isOn(WatchSpec spec, NodeClient node) {
@@ -162,7 +163,10 @@ public final class WatchService implements AutoCloseable {
         throw new DrillException(Kind.NOT_FOUND, "there is no watch " + name);
       }
     }
-    nodes.values().forEach(node -> WatchSpec.removals(name).forEach(each -> remove(node, each)));
+    nodes
+        .all()
+        .values()
+        .forEach(node -> WatchSpec.removals(name).forEach(each -> remove(node, each)));
   }
 
   private static void remove(NodeClient node, RemoveRequest request) {
@@ -183,13 +187,18 @@ public final class WatchService implements AutoCloseable {
     return alerts.stream().filter(alert -> alert.number() > number).toList();
   }
 
+  /** Until it is lost. */
   private void attach(NodeClient node) {
+    if (node.isLost()) {
+      return;
+    }
     node.attach(
         HEARTBEAT_MS,
         new StreamObserver<>() {
           @Override
           public void onNext(NodeEvent event) {
             if (event.hasDescription()) {
+              attached.add(node);
               later(() -> reconcile(node, event.getDescription()), 0);
             } else if (event.hasAlert()) {
               take(node, event.getAlert());
@@ -198,6 +207,7 @@ public final class WatchService implements AutoCloseable {
 
           @Override
           public void onError(Throwable t) {
+            attached.remove(node);
             if (Status.fromThrowable(t).getCode() != Code.CANCELLED) {
               later(() -> attach(node), RECONNECT_MS);
             }
@@ -205,9 +215,16 @@ public final class WatchService implements AutoCloseable {
 
           @Override
           public void onCompleted() {
+            attached.remove(node);
             later(() -> attach(node), RECONNECT_MS);
           }
         });
+  }
+
+  /** Whether alerts of the node come here. */
+  boolean hears(String name) {
+    NodeClient node = nodes.all().get(name);
+    return node != null && attached.contains(node);
   }
 
   private void later(Runnable task, long delayMs) {
@@ -270,14 +287,42 @@ public final class WatchService implements AutoCloseable {
         .forEach(name -> WatchSpec.removals(name).forEach(each -> remove(node, each)));
     wanted.forEach(
         (name, spec) -> {
-          if (isOn(spec, node) && !present.contains(name)) {
-            try {
-              define(node, name, spec);
-            } catch (DrillException e) {
-              // Another version of the node: the others have taken it.
-            }
+          if (isOn(spec, node) && present.contains(name)) {
+            shareAnew(node, name, spec);
+          } else if (isOn(spec, node)) {
+            defineAgain(node, name, spec);
           }
         });
+  }
+
+  private void defineAgain(NodeClient node, String name, WatchSpec spec) {
+    try {
+      define(node, name, spec);
+    } catch (DrillException e) {
+      // Another version of the node: the others have taken it.
+    }
+  }
+
+  /** Its share of a threshold may have been one of fewer nodes; what it has counted stays. */
+  private void shareAnew(NodeClient node, String name, WatchSpec spec) {
+    if (spec.together()) {
+      remove(node, RemoveRequest.newBuilder().setTrigger(name).build());
+      defineAgain(node, name, spec);
+    }
+  }
+
+  /** A node that was not there before, by which the others' shares become smaller. */
+  void join(NodeClient newcomer) {
+    attach(newcomer);
+    later(
+        () ->
+            list()
+                .forEach(
+                    (name, spec) ->
+                        on(spec).stream()
+                            .filter(node -> node != newcomer && isOn(spec, newcomer))
+                            .forEach(node -> shareAnew(node, name, spec))),
+        0);
   }
 
   @Override

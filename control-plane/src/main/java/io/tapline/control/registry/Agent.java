@@ -31,6 +31,7 @@ final class Agent {
 
   private final String name;
   private final RegistryOptions options;
+  private final LeaseListener listener;
   private final Map<String, Assigned> assigned = new LinkedHashMap<>();
   private final ClockOffset clock = new ClockOffset();
   private AgentHello hello = AgentHello.getDefaultInstance();
@@ -43,9 +44,10 @@ final class Agent {
   /** What it was told to run. */
   private record Assigned(int epoch, String plan, AssignmentEvents events) {}
 
-  Agent(String name, RegistryOptions options) {
+  Agent(String name, RegistryOptions options, LeaseListener listener) {
     this.name = name;
     this.options = options;
+    this.listener = listener;
   }
 
   boolean up() {
@@ -84,6 +86,7 @@ final class Agent {
                     .setHashKey(options.hashKey()))
             .build());
     LOG.info("agent {} is up", name);
+    listener.up(name, said.getMultilog());
     if (restarted) {
       failAll("the agent of " + name + " was started anew; what it had not given out is lost");
     }
@@ -180,6 +183,7 @@ final class Agent {
     stream = null;
     sinceNs = wallNs();
     lostAtNs = System.nanoTime();
+    listener.lost(name);
   }
 
   private void failAll(String reason) {

@@ -39,22 +39,26 @@ public final class AgentRegistry implements AutoCloseable {
   private static final int MOST_MESSAGE_BYTES = 1 << 20;
 
   private final RegistryOptions options;
+  private final LeaseListener listener;
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(AgentRegistry::daemon);
   private final Map<String, Agent> agents = new TreeMap<>();
   private Server server;
 
-  private AgentRegistry(RegistryOptions options) {
+  private AgentRegistry(RegistryOptions options, LeaseListener listener) {
     this.options = options;
+    this.listener = listener;
   }
 
   /**
    * Listens for agents.
    *
+   * @param listener is told of leases
    * @throws IOException if the address is in use
    */
-  public static AgentRegistry start(RegistryOptions options) throws IOException {
-    AgentRegistry registry = new AgentRegistry(options);
+  public static AgentRegistry start(RegistryOptions options, LeaseListener listener)
+      throws IOException {
+    AgentRegistry registry = new AgentRegistry(options, listener);
     registry.server =
         NettyServerBuilder.forAddress(options.address(), InsecureServerCredentials.create())
             .maxInboundMessageSize(MOST_MESSAGE_BYTES)
@@ -91,7 +95,7 @@ public final class AgentRegistry implements AutoCloseable {
       String agent, String query, int epoch, String plan, AssignmentEvents events) {
     return ask(
         () -> {
-          Agent host = agents.computeIfAbsent(agent, name -> new Agent(name, options));
+          Agent host = agents.computeIfAbsent(agent, this::newAgent);
           if (host.state().queries().contains(query)) {
             return false;
           }
@@ -170,8 +174,17 @@ public final class AgentRegistry implements AutoCloseable {
           .filter(Agent::idle)
           .map(Agent::state)
           .min(Comparator.comparingLong(AgentState::sinceNs))
-          .ifPresent(oldest -> agents.remove(oldest.name()));
+          .ifPresent(oldest -> forget(oldest.name()));
     }
+  }
+
+  private void forget(String agent) {
+    agents.remove(agent);
+    listener.forgotten(agent);
+  }
+
+  private Agent newAgent(String name) {
+    return new Agent(name, options, listener);
   }
 
   private final class Leases extends RegistryGrpc.RegistryImplBase {
@@ -226,7 +239,7 @@ public final class AgentRegistry implements AutoCloseable {
         return;
       }
       makeRoom();
-      Agent known = agents.computeIfAbsent(hello.getAgent(), name -> new Agent(name, options));
+      Agent known = agents.computeIfAbsent(hello.getAgent(), AgentRegistry.this::newAgent);
       if (known.outlives(hello)) {
         stream.fail(
             Status.ALREADY_EXISTS.withDescription(

@@ -354,7 +354,7 @@ class DrillServiceTest {
   /** A freeze of a minute ends with the stream that began it. */
   @Test
   void aFreezeEndsWithItsStream() throws Exception {
-    NodeClient other = new NodeClient(second.address());
+    NodeClient other = new NodeClient(second.address(), NodeAccess.LOCAL);
     try (other) {
       Futures.getUnchecked(other.freeze(Duration.ofSeconds(60)));
       assertThatThrownBy(() -> count(both, ""))
@@ -367,7 +367,7 @@ class DrillServiceTest {
   /** A coordinator that lives and does not unfreeze: its freeze expires by itself. */
   @Test
   void aFreezeThatNobodyEndsEndsByItself() throws Exception {
-    try (NodeClient other = new NodeClient(first.address())) {
+    try (NodeClient other = new NodeClient(first.address(), NodeAccess.LOCAL)) {
       Futures.getUnchecked(other.freeze(Duration.ofMillis(30)));
       assertThat(count(both, "")).isPositive();
       Futures.getUnchecked(other.freeze(Duration.ofSeconds(60)));

@@ -3,6 +3,8 @@ package io.tapline.control.drill;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.net.ConnectException;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -18,10 +20,12 @@ final class NodeProcess implements AutoCloseable {
 
   private final Process process;
   private final NodeAddress address;
+  private final Path log;
 
-  private NodeProcess(Process process, NodeAddress address) {
+  private NodeProcess(Process process, NodeAddress address, Path log) {
     this.process = process;
     this.address = address;
+    this.log = log;
   }
 
   /** The name of a bundled capture. */
@@ -33,28 +37,51 @@ final class NodeProcess implements AutoCloseable {
   static NodeProcess start(Path folder, String name, Path capture, String... settings)
       throws Exception {
     NodeProcess node = launch(folder, name, capture, settings);
-    node.awaitRows(folder.resolve(name + ".log"));
+    node.awaitRows(NodeAccess.LOCAL);
     return node;
   }
 
   /** Answers soon; its packets may come later. */
   static NodeProcess launch(Path folder, String name, Path capture, String... settings)
       throws IOException {
-    Path log = folder.resolve(name + ".log");
     NodeAddress address = new NodeAddress(name, "unix:" + folder.resolve(name + ".sock"));
+    return launchAt(folder, address, capture, settings);
+  }
+
+  /** The same, elsewhere. */
+  static NodeProcess launchAt(Path folder, NodeAddress address, Path capture, String... settings)
+      throws IOException {
+    Path log = folder.resolve(address.name() + ".log");
     List<String> command =
         new ArrayList<>(List.of(ROOT.resolve("build/bin/tapline-multilog").toString()));
-    command.addAll(List.of("--pcap", capture.toString(), "--node", name));
+    command.addAll(List.of("--pcap", capture.toString(), "--node", address.name()));
     command.addAll(List.of("--listen", address.target(), "--memory-mib", "64"));
     command.addAll(List.of(settings));
     Process process = new ProcessBuilder(command).redirectError(log.toFile()).start();
-    return new NodeProcess(process, address);
+    return new NodeProcess(process, address, log);
   }
 
-  private void awaitRows(Path log) throws Exception {
+  /** Until something takes connections at its port. */
+  void awaitListening() throws Exception {
+    int colon = address.target().lastIndexOf(':');
+    int port = Integer.parseInt(address.target().substring(colon + 1));
+    Instant end = Instant.now().plus(PATIENCE);
+    while (true) {
+      try (Socket socket = new Socket(address.target().substring(0, colon), port)) {
+        assertThat(socket.isConnected()).isTrue();
+        return;
+      } catch (ConnectException notYet) {
+        assertThat(Instant.now()).as(() -> read(log)).isBefore(end);
+        Thread.sleep(20);
+      }
+    }
+  }
+
+  /** Until every packet of the capture is in its log. */
+  void awaitRows(NodeAccess access) throws Exception {
     Instant end = Instant.now().plus(PATIENCE);
     long rows = -1;
-    try (DrillService drill = new DrillService(List.of(address))) {
+    try (DrillService drill = new DrillService(List.of(address), name -> List.of(), access)) {
       while (Instant.now().isBefore(end)) {
         assertThat(process.isAlive()).as(() -> read(log)).isTrue();
         DrillService.NodeState state = drill.states().get(0);

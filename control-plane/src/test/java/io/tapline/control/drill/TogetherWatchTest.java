@@ -36,6 +36,8 @@ class TogetherWatchTest {
     }
     drill = new DrillService(nodes.stream().map(NodeProcess::address).toList());
     await(() -> drill.states().stream().allMatch(node -> node.description() != null));
+    // What a node finds while nobody is attached, nobody hears of.
+    await(() -> drill.watches().hears("h1") && drill.watches().hears("h2"));
   }
 
   @AfterEach

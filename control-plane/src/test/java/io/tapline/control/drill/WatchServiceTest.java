@@ -35,6 +35,8 @@ class WatchServiceTest {
     node = NodeProcess.launch(folder, "h1", pipe);
     drill = new DrillService(List.of(node.address()));
     await(() -> drill.states().get(0).description() != null);
+    // What a node finds while nobody is attached, nobody hears of.
+    await(() -> drill.watches().hears("h1"));
   }
 
   @AfterEach

@@ -32,6 +32,7 @@ class AgentRegistryTest {
   private static final long TERM = 100;
   private static final int SECONDS = 30;
 
+  private final BlockingQueue<String> leases = new LinkedBlockingQueue<>();
   private AgentRegistry registry;
   private ManagedChannel channel;
 
@@ -41,7 +42,7 @@ class AgentRegistryTest {
     channel = channel(registry);
   }
 
-  private static AgentRegistry registry(Duration lease, Duration grace) throws Exception {
+  private AgentRegistry registry(Duration lease, Duration grace) throws Exception {
     return AgentRegistry.start(
         new RegistryOptions(
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
@@ -50,7 +51,23 @@ class AgentRegistryTest {
             RegistryOptions.USUAL_HASH_KEY,
             Duration.ofMillis(20),
             lease,
-            grace));
+            grace),
+        new LeaseListener() {
+          @Override
+          public void up(String agent, String multilog) {
+            leases.add(agent + " up, node '" + multilog + "'");
+          }
+
+          @Override
+          public void lost(String agent) {
+            leases.add(agent + " lost");
+          }
+
+          @Override
+          public void forgotten(String agent) {
+            leases.add(agent + " forgotten");
+          }
+        });
   }
 
   private static ManagedChannel channel(AgentRegistry to) {
@@ -259,6 +276,33 @@ class AgentRegistryTest {
     peer("h1", 2);
     assertThat(heard.next()).startsWith("failed resources: the agent of h1 was started anew");
     assertThat(first.endOfStream().getCode()).isEqualTo(Code.ABORTED);
+  }
+
+  @Test
+  void leasesAreToldOfInTheirOrder() throws Exception {
+    Peer first = Peer.of(channel);
+    AgentHello hello =
+        AgentHello.newBuilder()
+            .setAgent("h1")
+            .setIncarnation(1)
+            .setMultilog("10.0.0.1:7400")
+            .build();
+    first.say(AgentMessage.newBuilder().setHello(hello));
+    assertThat(lease()).isEqualTo("h1 up, node '10.0.0.1:7400'");
+    first.out.onError(Status.CANCELLED.asException());
+    assertThat(lease()).isEqualTo("h1 lost");
+    Peer again = peer("h1", 1);
+    assertThat(lease()).isEqualTo("h1 up, node ''");
+    peer("h1", 2);
+    assertThat(again.endOfStream().getCode()).isEqualTo(Code.ABORTED);
+    assertThat(lease()).as("no gap between the two").isEqualTo("h1 up, node ''");
+    assertThat(leases).isEmpty();
+  }
+
+  private String lease() throws InterruptedException {
+    String event = leases.poll(SECONDS, TimeUnit.SECONDS);
+    assertThat(event).as("news of a lease").isNotNull();
+    return event;
   }
 
   @Test

@@ -1,0 +1,67 @@
+package io.tapline.control.cli;
+
+import io.tapline.compiler.Inventory;
+import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.NodeAccess;
+import io.tapline.control.drill.NodeAddress;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.Option;
+
+/** Which MultiLog nodes a server asks, and how. */
+final class MultilogOptions {
+  @Option(
+      names = "--multilog",
+      paramLabel = "NAME=HOST:PORT",
+      description =
+          "A host's MultiLog node (tapline-multilog), for tapline drill; repeat for several. Those that agents"
+              + " name are known without. One that is called as a host of the inventory is asked only for"
+              + " packets from or to that host.")
+  private List<String> nodes = new ArrayList<>();
+
+  @Option(
+      names = "--multilog-ca",
+      paramLabel = "FILE",
+      description =
+          "Speak TLS with MultiLog nodes whose certificates these authorities signed (PEM). Needed for nodes"
+              + " of other hosts.")
+  private Path authorities;
+
+  @Option(
+      names = "--multilog-token-file",
+      paramLabel = "FILE",
+      description = "The token that MultiLog nodes want, as the file's first line.")
+  private Path tokens;
+
+  /**
+   * Connects.
+   *
+   * @throws UsageException if the options don't fit each other, or a file can't be read
+   */
+  DrillService drill(Inventory inventory) {
+    NodeAccess access = access();
+    try {
+      return new DrillService(
+          nodes.stream().map(NodeAddress::parse).toList(), inventory::addresses, access);
+    } catch (IllegalArgumentException e) {
+      throw new UsageException("--multilog: " + e.getMessage());
+    }
+  }
+
+  private NodeAccess access() {
+    if (authorities == null && tokens == null) {
+      return NodeAccess.LOCAL;
+    }
+    if (authorities == null) {
+      throw new UsageException(
+          "--multilog-token-file needs --multilog-ca: a token must not be read on its way");
+    }
+    try {
+      return NodeAccess.tls(authorities, tokens);
+    } catch (IOException e) {
+      throw new UsageException("--multilog-ca, --multilog-token-file: " + e.getMessage());
+    }
+  }
+}

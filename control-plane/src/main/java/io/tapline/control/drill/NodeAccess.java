@@ -1,0 +1,110 @@
+package io.tapline.control.drill;
+
+import io.grpc.Channel;
+import io.grpc.ChannelCredentials;
+import io.grpc.ClientInterceptors;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.Metadata;
+import io.grpc.TlsChannelCredentials;
+import io.grpc.stub.MetadataUtils;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * How nodes are spoken to: socket files as they are; other addresses over TLS, with a token, if
+ * there is an authority to know them by; without one, only those of this host.
+ */
+public final class NodeAccess {
+  /** Of nodes of this host alone, which ask for no token. */
+  public static final NodeAccess LOCAL = new NodeAccess(null, null);
+
+  private static final Metadata.Key<String> AUTHORIZATION =
+      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+
+  /** What a node takes for a token. */
+  private static final Pattern TOKEN = Pattern.compile("[\\x21-\\x7e]{16,}");
+
+  private final ChannelCredentials tls;
+  private final String token;
+
+  private NodeAccess(ChannelCredentials tls, String token) {
+    this.tls = tls;
+    this.token = token;
+  }
+
+  /**
+   * Reads the files.
+   *
+   * @param authorities certificates, as PEM, of who signs those of the nodes
+   * @param tokens a file whose first line is the token that the nodes want; null for none
+   * @throws IOException with a sentence for people
+   */
+  public static NodeAccess tls(Path authorities, Path tokens) throws IOException {
+    return new NodeAccess(trusting(authorities), tokens == null ? null : firstToken(tokens));
+  }
+
+  private static ChannelCredentials trusting(Path authorities) throws IOException {
+    byte[] pem;
+    try {
+      pem = Files.readAllBytes(authorities);
+    } catch (IOException e) {
+      throw new IOException(authorities + ": can't be read; is it there?", e);
+    }
+    try {
+      if (CertificateFactory.getInstance("X.509")
+          .generateCertificates(new ByteArrayInputStream(pem))
+          .isEmpty()) {
+        throw new IOException(authorities + ": has no certificate in PEM");
+      }
+    } catch (CertificateException e) {
+      throw new IOException(authorities + ": has no certificate in PEM", e);
+    }
+    return TlsChannelCredentials.newBuilder().trustManager(new ByteArrayInputStream(pem)).build();
+  }
+
+  private static String firstToken(Path tokens) throws IOException {
+    Optional<String> first;
+    try {
+      first = Files.readAllLines(tokens).stream().filter(line -> !line.isEmpty()).findFirst();
+    } catch (IOException e) {
+      throw new IOException(tokens + ": can't be read; is it there?", e);
+    }
+    return first
+        .filter(line -> TOKEN.matcher(line).matches())
+        .orElseThrow(
+            () ->
+                new IOException(
+                    tokens + ": a token is a line of 16 or more letters without spaces"));
+  }
+
+  /** Why that node is not spoken to, for people; empty if it is. */
+  String refusal(NodeAddress address) {
+    return tls != null || address.isLocal()
+        ? ""
+        : address.target()
+            + " is another host: what nodes tell goes there only over TLS"
+            + " (tapline server --multilog-ca FILE)";
+  }
+
+  /** For a connection to it. */
+  ChannelCredentials credentials(NodeAddress address) {
+    return tls == null || address.isSocketFile() ? InsecureChannelCredentials.create() : tls;
+  }
+
+  /** Calls over that connection, each with the token. */
+  Channel calls(NodeAddress address, Channel connection) {
+    if (token == null || address.isSocketFile()) {
+      return connection;
+    }
+    Metadata headers = new Metadata();
+    headers.put(AUTHORIZATION, "Bearer " + token);
+    return ClientInterceptors.intercept(
+        connection, MetadataUtils.newAttachHeadersInterceptor(headers));
+  }
+}

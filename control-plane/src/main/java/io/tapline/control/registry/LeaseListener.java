@@ -1,0 +1,30 @@
+package io.tapline.control.registry;
+
+/** Hears of hosts' leases, in their order, on the registry's thread, which must not wait. */
+public interface LeaseListener {
+  /**
+   * A host's agent took a lease, or took it anew.
+   *
+   * @param multilog HOST:PORT of the host's MultiLog node; empty: none
+   */
+  void up(String agent, String multilog);
+
+  /** It holds none any more. */
+  void lost(String agent);
+
+  /** It has been gone for long, and there were too many to remember it. */
+  void forgotten(String agent);
+
+  /** Does nothing. */
+  LeaseListener NOBODY =
+      new LeaseListener() {
+        @Override
+        public void up(String agent, String multilog) {}
+
+        @Override
+        public void lost(String agent) {}
+
+        @Override
+        public void forgotten(String agent) {}
+      };
+}

@@ -1,0 +1,168 @@
+package io.tapline.control.drill;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.tapline.control.testing.FreePort;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A real node with TLS and tokens, and those that may not, or can't, speak with it. */
+class NodeAccessTest {
+  private static final String TOKEN = "first-0123456789abcdef";
+  private static final String LATER = "later-0123456789abcdef";
+
+  @TempDir static Path folder;
+  private static Certificates authority;
+  private static NodeProcess node;
+
+  @BeforeAll
+  static void start() throws Exception {
+    authority = Certificates.authority(folder, "authority");
+    authority.sign("h1", "IP:127.0.0.1");
+    Files.writeString(folder.resolve("tokens"), LATER + "\n" + TOKEN + "\n");
+    node = launch("h1");
+    node.awaitRows(access(LATER));
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    node.close();
+  }
+
+  private static NodeProcess launch(String name) throws IOException {
+    return NodeProcess.launchAt(
+        folder,
+        new NodeAddress(name, "127.0.0.1:" + FreePort.any()),
+        NodeProcess.capture("http_small.pcap.zst"),
+        "--tls-certificate",
+        folder.resolve(name + ".pem").toString(),
+        "--tls-key",
+        folder.resolve(name + ".key").toString(),
+        "--token-file",
+        folder.resolve("tokens").toString());
+  }
+
+  private static NodeAccess access(String token) throws IOException {
+    return access(authority, token);
+  }
+
+  private static NodeAccess access(Certificates trusted, String token) throws IOException {
+    Path file = Files.writeString(Files.createTempFile(folder, "token", ""), token + "\n");
+    return NodeAccess.tls(trusted.file(), file);
+  }
+
+  private static DrillService drill(NodeProcess asked, NodeAccess access) {
+    return new DrillService(List.of(asked.address()), name -> List.of(), access);
+  }
+
+  private static DrillRequest all() {
+    return new DrillRequest("", 0, 0, 0, List.of());
+  }
+
+  /** What is said of the node, and that a question to it ends with the same. */
+  private static String error(NodeProcess asked, NodeAccess access) {
+    try (DrillService drill = drill(asked, access)) {
+      DrillService.NodeState state = drill.states().get(0);
+      assertThat(state.description()).isNull();
+      assertThatThrownBy(() -> drill.headers(all()))
+          .isInstanceOf(DrillException.class)
+          .hasMessageContaining(state.error());
+      return state.error();
+    }
+  }
+
+  @Test
+  void whoHasATokenIsAnswered() throws Exception {
+    for (String token : List.of(TOKEN, LATER)) {
+      try (DrillService drill = drill(node, access(token))) {
+        assertThat(drill.headers(all()).rows()).isNotEmpty();
+        assertThat(drill.headers(all()).missing()).isEmpty();
+        assertThat(drill.watches().add(watch())).isNotEmpty();
+      }
+    }
+  }
+
+  private static WatchSpec watch() throws DrillException {
+    return new WatchSpec(
+        "",
+        DrillAggregate.parse("COUNT", List.of()),
+        "COUNT > 0",
+        1_000_000_000,
+        1_000_000,
+        "info",
+        List.of());
+  }
+
+  @Test
+  void whoHasNoneIsNot() throws Exception {
+    assertThat(error(node, access("first-0123456789abcdeF")))
+        .isEqualTo("refuses the server: the token is wrong");
+    assertThat(error(node, NodeAccess.tls(authority.file(), null)))
+        .isEqualTo("refuses the server: a token is wanted");
+    whoHasATokenIsAnswered();
+  }
+
+  @Test
+  void whoSpeaksNoTlsIsNot() {
+    assertThat(error(node, NodeAccess.LOCAL)).contains("does it want TLS (--multilog-ca)?");
+  }
+
+  @Test
+  void aNodeThatCantShowWhoItIsIsNotAsked() throws Exception {
+    Certificates other = Certificates.authority(folder, "other");
+    assertThat(error(node, access(other, TOKEN))).contains("a certificate that is not trusted");
+    authority.sign("elsewhere", "IP:127.0.0.2");
+    try (NodeProcess elsewhere = launch("elsewhere")) {
+      elsewhere.awaitListening();
+      assertThat(error(elsewhere, access(TOKEN))).contains("127.0.0.1");
+    }
+  }
+
+  @Test
+  void aNodeWithoutTlsGetsNoToken() throws Exception {
+    NodeAddress address = new NodeAddress("plain", "127.0.0.1:" + FreePort.any());
+    Path capture = NodeProcess.capture("http_small.pcap.zst");
+    try (NodeProcess plain = NodeProcess.launchAt(folder, address, capture)) {
+      plain.awaitRows(NodeAccess.LOCAL);
+      assertThat(error(plain, access(TOKEN))).contains("can't be spoken to over TLS");
+    }
+  }
+
+  @Test
+  void otherHostsAreAskedOverTlsAlone() throws Exception {
+    List<NodeAddress> far = List.of(new NodeAddress("far", "10.0.0.1:7400"));
+    assertThatThrownBy(() -> new DrillService(far))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("--multilog-ca");
+    new DrillService(far, name -> List.of(), access(TOKEN)).close();
+    for (String local : List.of("127.0.0.1:1", "localhost:1", "[::1]:1", "unix:/run/h1")) {
+      assertThat(new NodeAddress("h1", local).isLocal()).as(local).isTrue();
+    }
+    for (String elsewhere : List.of("1127.0.0.1:1", "localhost.org:1", "127.0.0.1.org:1", "h:1")) {
+      assertThat(new NodeAddress("h1", elsewhere).isLocal()).as(elsewhere).isFalse();
+    }
+  }
+
+  @Test
+  void filesThatAreNone() throws Exception {
+    Path empty = Files.createFile(folder.resolve("empty"));
+    Path present = authority.file();
+    Path tokens = folder.resolve("tokens");
+    Map<Path, Path> wrong =
+        Map.of(
+            present, empty, folder.resolve("nowhere.pem"), tokens, tokens, tokens, empty, tokens);
+    wrong.forEach(
+        (certificates, token) ->
+            assertThatThrownBy(() -> NodeAccess.tls(certificates, token))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining(folder.toString()));
+  }
+}

@@ -1,0 +1,35 @@
+package io.tapline.control.testing;
+
+import java.io.IOException;
+import java.net.BindException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.concurrent.ThreadLocalRandom;
+
+/** TCP ports of loopback for servers that are started on one of them. */
+public final class FreePort {
+  private static final int LOWEST_PORT = 20_000;
+
+  /** Where Linux's net.ipv4.ip_local_port_range begins unless it was changed. */
+  private static final int EPHEMERAL_PORTS = 32_768;
+
+  private static final int MOST_ATTEMPTS = 100;
+
+  private FreePort() {}
+
+  /**
+   * A port that nobody listens on, below those that the system gives to connections and to servers
+   * that ask for any: between asking and listening, nobody takes it by chance.
+   */
+  public static int any() throws IOException {
+    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      int port = ThreadLocalRandom.current().nextInt(LOWEST_PORT, EPHEMERAL_PORTS);
+      try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+        return socket.getLocalPort();
+      } catch (BindException taken) {
+        // Another, then.
+      }
+    }
+    throw new IOException("no free port from " + LOWEST_PORT + " to " + EPHEMERAL_PORTS);
+  }
+}
