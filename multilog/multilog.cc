@@ -132,6 +132,8 @@ MultiLog::Statistics MultiLog::statistics() const {
   statistics.wakeups = wakeups_.load(std::memory_order_relaxed);
   statistics.late_wakeups = late_wakeups_.load(std::memory_order_relaxed);
   statistics.trigger_cpu_ns = trigger_cpu_ns_.load(std::memory_order_relaxed);
+  statistics.freezes = freezes_.load(std::memory_order_relaxed);
+  statistics.frozen = IsFrozen();
   const std::lock_guard lock(control_);
   statistics.aggregate_bytes = aggregate_bytes_;
   return statistics;

@@ -195,6 +195,8 @@ class MultiLog {
     size_t segment_bytes = 0, heap_bytes = 0, aggregate_bytes = 0;
     uint64_t late_wakeups = 0, wakeups = 0;  // of the trigger thread: more than 100 us after its time
     uint64_t trigger_cpu_ns = 0;
+    uint64_t freezes = 0;
+    bool frozen = false;
   };
   Statistics statistics() const;
   const RecoveryReport& recovery() const { return recovery_; }
@@ -228,6 +230,7 @@ class MultiLog {
   void Backfill(const Index& index);
   Result<std::shared_ptr<QueryPlan>> Plan(const QuerySpec& spec) const;
   std::vector<uint64_t> ReadTails() const;
+  bool IsFrozen() const;
   const std::vector<uint64_t>* FrozenTails(FreezeRecord* record) const;
   bool ReadCached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low, uint64_t high,
                   std::vector<uint64_t>* state, std::vector<std::pair<uint64_t, uint64_t>>* rest,

@@ -49,6 +49,12 @@ Snapshot MultiLog::TakeSnapshot() const {
   }
 }
 
+bool MultiLog::IsFrozen() const {
+  const auto pin = epochs_.Enter();
+  const FreezeRecord* present = freeze_.load(std::memory_order_seq_cst);
+  return present != nullptr && ClockNs(CLOCK_MONOTONIC) < present->expires_ns;
+}
+
 Result<FreezeToken> MultiLog::Freeze(uint64_t expiry_ns) {
   const auto pin = epochs_.Enter();
   auto record = std::make_unique<FreezeRecord>();

@@ -45,6 +45,9 @@ class Collector final : public prometheus::Collectable {
         {Metric(log.removed)});
     add("memory_bytes", "Memory of rows, what is derived from them, and aggregates", MetricType::Gauge,
         {Metric(log.segment_bytes + log.heap_bytes + log.aggregate_bytes)});
+    add("freezes_total", "Times a coordinator asked to freeze what readers see", MetricType::Counter,
+        {Metric(log.freezes)});
+    add("frozen", "1 while what readers see is frozen", MetricType::Gauge, {Metric(log.frozen ? 1 : 0)});
     add("trigger_evaluations_total", "Times a trigger was looked at", MetricType::Counter,
         {Metric(triggers.evaluations)});
     add("alerts_total", "Alerts of triggers", MetricType::Counter, {Metric(triggers.alerts)});

@@ -41,7 +41,9 @@ class DrillTest {
     for (String port : List.of("7401", "7402", "8480")) {
       places.put(port, Integer.toString(Server.freePort()));
     }
-    places.put("flow.pcapng", folder.resolve("flow.pcapng").toString());
+    for (String file : List.of("flow.pcapng", "both.pcapng")) {
+      places.put(file, folder.resolve(file).toString());
+    }
     Map<String, String> environment =
         Map.of("TAPLINE_SERVER", "http://127.0.0.1:" + places.get("8480"));
     Matcher block = BLOCK.matcher(Files.readString(TUTORIAL));
@@ -65,7 +67,7 @@ class DrillTest {
       }
     }
     assertThat(started).hasSize(3);
-    assertThat(sessions).isEqualTo(4);
+    assertThat(sessions).isEqualTo(5);
   }
 
   private static Cli.Running shell(Map<String, String> environment, String command) {

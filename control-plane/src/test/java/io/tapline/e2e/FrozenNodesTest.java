@@ -1,0 +1,198 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.testing.FreePort;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A server that stops between freezing the nodes and unfreezing them. That it is there is brought
+ * about by a third node, which stands still: for a second, the server waits for it with the others
+ * frozen.
+ */
+class FrozenNodesTest {
+  private static final long SECONDS = 120;
+
+  /** Whole batches of a node's capture: what is less waits for more out of a pipe. */
+  private static final int SOME = 256;
+
+  private static final List<String> NAMES = List.of("a", "b", "still");
+
+  /** An unfreeze that was on its way when the server stopped has come by then. */
+  private static final long ON_ITS_WAY_MS = 300;
+
+  @TempDir Path folder;
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final List<Node> nodes = new ArrayList<>();
+  private Node still;
+  private Server server;
+
+  private record Node(Cli.Running running, PacketPipe packets, String address, int metrics) {}
+
+  @BeforeEach
+  void start() throws Exception {
+    for (String name : NAMES) {
+      nodes.add(node(name));
+    }
+    still = nodes.get(2);
+    server = Server.start(arguments());
+    for (Node node : nodes) {
+      feed(node);
+    }
+    await("all nodes answer", () -> count(drill().get()) == 3 * SOME);
+  }
+
+  private String[] arguments() {
+    List<String> arguments = new ArrayList<>();
+    for (int i = 0; i < NAMES.size(); i++) {
+      arguments.addAll(List.of("--multilog", NAMES.get(i) + "=" + nodes.get(i).address()));
+    }
+    return arguments.toArray(String[]::new);
+  }
+
+  private Node node(String name) throws Exception {
+    PacketPipe packets = new PacketPipe(folder.resolve(name + ".pcap"));
+    int metrics = FreePort.any();
+    String address = "unix:" + folder.resolve(name + ".sock");
+    List<String> command = new ArrayList<>();
+    command.add(Cli.root().resolve("build/bin/tapline-multilog").toString());
+    command.addAll(List.of("--node", name, "--listen", address, "--memory-mib", "64"));
+    command.addAll(List.of("--writers", "1", "--pcap", packets.path().toString()));
+    command.addAll(List.of("--metrics", "127.0.0.1:" + metrics));
+    return new Node(Cli.startCommand(Map.of(), command), packets, address, metrics);
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    for (Node node : nodes) {
+      node.running().close();
+      node.packets().close();
+    }
+    if (server != null) {
+      signal("CONT", server.process());
+      server.close();
+    }
+  }
+
+  private static void signal(String name, Process process) throws Exception {
+    new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();
+  }
+
+  private static void await(String what, Callable<Boolean> condition) throws Exception {
+    long end = System.nanoTime() + SECONDS * 1_000_000_000L;
+    while (!condition.call()) {
+      assertThat(System.nanoTime()).as(what).isLessThan(end);
+      Thread.sleep(10);
+    }
+  }
+
+  /** Packets that come; returns when the node has written them all, whoever may see them. */
+  private void feed(Node node) throws Exception {
+    long before = metric(node, "rows_total");
+    node.packets().feed(SOME);
+    await("ingest", () -> metric(node, "rows_total") == before + SOME);
+  }
+
+  /** 0 before it answers. */
+  private long metric(Node node, String name) throws Exception {
+    URI uri = URI.create("http://127.0.0.1:" + node.metrics() + "/metrics");
+    String text;
+    try {
+      text = http.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString()).body();
+    } catch (java.net.ConnectException notYet) {
+      return 0;
+    }
+    return text.lines()
+        .filter(line -> line.startsWith("tapline_multilog_" + name + " "))
+        .mapToLong(line -> (long) Double.parseDouble(line.substring(line.indexOf(' '))))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private boolean areFrozen() throws Exception {
+    return metric(nodes.get(0), "frozen") == 1 && metric(nodes.get(1), "frozen") == 1;
+  }
+
+  private boolean areFree() throws Exception {
+    return metric(nodes.get(0), "frozen") == 0 && metric(nodes.get(1), "frozen") == 0;
+  }
+
+  private CompletableFuture<HttpResponse<String>> drill() {
+    return http.sendAsync(
+        HttpRequest.newBuilder(URI.create(server.url() + "/api/v1/drilldown"))
+            .header("Content-Type", "application/json")
+            .POST(HttpRequest.BodyPublishers.ofString("{\"aggregate\":\"COUNT\"}"))
+            .build(),
+        BodyHandlers.ofString());
+  }
+
+  /** Of all headers that the answer is about. */
+  private static long count(HttpResponse<String> answer) {
+    JsonNode groups = Cli.parse(answer.body()).path("groups");
+    return groups.isEmpty() ? 0 : groups.get(0).path("value").asLong();
+  }
+
+  /**
+   * Has the server stop where it has frozen two nodes; returns the question that it was about. If
+   * it had gone on just before, another is asked.
+   */
+  private CompletableFuture<HttpResponse<String>> stopWhereNodesAreFrozen() throws Exception {
+    long end = System.nanoTime() + SECONDS * 1_000_000_000L;
+    while (System.nanoTime() < end) {
+      CompletableFuture<HttpResponse<String>> asked = drill();
+      while (!areFrozen() && !asked.isDone()) {
+        Thread.sleep(5);
+      }
+      signal("STOP", server.process());
+      Thread.sleep(ON_ITS_WAY_MS);
+      if (!asked.isDone() && areFrozen()) {
+        return asked;
+      }
+      signal("CONT", server.process());
+      asked.get();
+    }
+    throw new AssertionError("the server was never caught with frozen nodes");
+  }
+
+  @Test
+  void nodesGoOnWhateverBecomesOfTheServer() throws Exception {
+    signal("STOP", still.running().process());
+
+    // It stands still for longer than a freeze may last: the nodes end it themselves.
+    CompletableFuture<HttpResponse<String>> asked = stopWhereNodesAreFrozen();
+    feed(nodes.get(0));
+    await("the freezes expire", this::areFree);
+    feed(nodes.get(1));
+    signal("CONT", server.process());
+    // What it had frozen is no snapshot any more: the answer is of another.
+    HttpResponse<String> answer = asked.get();
+    assertThat(count(answer)).as(answer.body()).isEqualTo(4 * SOME);
+    assertThat(Cli.parse(answer.body()).path("missing").has("still")).isTrue();
+
+    // It is killed.
+    stopWhereNodesAreFrozen();
+    feed(nodes.get(0));
+    server.process().destroyForcibly().waitFor();
+    feed(nodes.get(1));
+    await("the nodes are free", this::areFree);
+    signal("CONT", still.running().process());
+    server.close();
+    server = Server.start(arguments());
+    await("all have all", () -> count(drill().get()) == 7 * SOME);
+  }
+}
