@@ -306,24 +306,34 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// What memory alone takes: the same rows in the same order, as many at a time as a Cursor hands out.
-double MeasureFetch(const MultiLog& log, const QuerySpec& spec, uint64_t* sum) {
+std::vector<const uint8_t*> AddressesOf(const MultiLog& log, const QuerySpec& spec) {
   std::vector<const uint8_t*> all;
   auto cursor = log.Query(spec);
   for (auto rows = cursor->Next(); !rows.empty(); rows = cursor->Next())
     all.insert(all.end(), rows.begin(), rows.end());
+  return all;
+}
+
+// Reads rows whose addresses are known, as many ahead as a Cursor hands out at a time.
+void FetchOnly(const std::vector<const uint8_t*>& all, uint64_t* sum) {
+  for (size_t at = 0; at < all.size(); at += Cursor::kBatchRows) {
+    const size_t end = std::min(all.size(), at + Cursor::kBatchRows);
+    for (size_t row = at; row < end; ++row) {
+      __builtin_prefetch(all[row]);
+      __builtin_prefetch(all[row] + kRowBytes - 1);
+    }
+    for (size_t row = at; row < end; ++row)
+      *sum += LoadAs<uint64_t>(all[row]) + LoadAs<uint64_t>(all[row] + kRowBytes - 8);
+  }
+}
+
+// What memory alone takes: the same rows in the same order.
+double MeasureFetch(const MultiLog& log, const QuerySpec& spec, uint64_t* sum) {
+  const std::vector<const uint8_t*> all = AddressesOf(log, spec);
   std::vector<double> times;
   for (int i = 0; i < kRounds; ++i) {
     const uint64_t begin = Now();
-    for (size_t at = 0; at < all.size(); at += Cursor::kBatchRows) {
-      const size_t end = std::min(all.size(), at + Cursor::kBatchRows);
-      for (size_t row = at; row < end; ++row) {
-        __builtin_prefetch(all[row]);
-        __builtin_prefetch(all[row] + kRowBytes - 1);
-      }
-      for (size_t row = at; row < end; ++row)
-        *sum += LoadAs<uint64_t>(all[row]) + LoadAs<uint64_t>(all[row] + kRowBytes - 8);
-    }
+    FetchOnly(all, sum);
     times.push_back(static_cast<double>(Now() - begin) / 1e6);
   }
   return Median(times);
@@ -343,14 +353,28 @@ void MeasureQuery(const MultiLog& log, const QueryCase& query, uint64_t records,
       *std::min_element(times.begin(), times.end()), MeasureFetch(log, query.spec, sum));
 }
 
-// Ingest by turns: alone, while a thread keeps the other core busy with nothing, and while it asks one query after
-// another; so what others do to the machine meanwhile falls on all three, and the second tells what two busy cores cost
-// by themselves.
+// Each of the others by the one of its own turn: what others do to the machine falls on both.
+double Lost(const std::vector<double>& with, const std::vector<double>& without) {
+  std::vector<double> ratios;
+  for (size_t turn = 0; turn < with.size(); ++turn) ratios.push_back(with[turn] / without[turn]);
+  return 1 - Median(ratios);
+}
+
+// Ingest by turns: alone; while a thread keeps the other core busy with nothing; while it only fetches the rows of the
+// queries, whose addresses it knows; while it asks one query after another. The second tells what two busy cores cost
+// by themselves, the third what any reader costs who reads these rows in the same memory.
 void MeasureIngestMeanwhile(MultiLog* log, const Arguments& arguments, uint64_t more, uint64_t* sum) {
-  constexpr int kTurns = 5;
-  constexpr int kWays = 3;
-  std::vector<double> alone, beside, with;
+  constexpr int kTurns = 9;
+  constexpr int kWays = 4;
+  std::vector<double> alone, beside, fetching, with;
   uint64_t asked = 0;
+  std::vector<QueryCase> queries;
+  std::vector<std::vector<const uint8_t*>> addresses;
+  for (QueryCase& query : Queries()) {
+    if (std::string(query.name) == "two unindexed") continue;
+    addresses.push_back(AddressesOf(*log, query.spec));
+    queries.push_back(std::move(query));
+  }
   auto ingest = [&] { return Ingest(log, arguments, more / kTurns / kWays).rate / 1e6; };
   auto ingest_while = [&](auto&& work) {
     std::atomic<bool> stop{false};
@@ -365,25 +389,28 @@ void MeasureIngestMeanwhile(MultiLog* log, const Arguments& arguments, uint64_t 
   for (int turn = 0; turn < kTurns; ++turn) {
     alone.push_back(ingest());
     beside.push_back(ingest_while([](const std::atomic<bool>&) {}));
+    fetching.push_back(ingest_while([&](const std::atomic<bool>& stop) {
+      for (size_t i = 0; i < addresses.size() && !stop.load(); ++i) FetchOnly(addresses[i], sum);
+    }));
     with.push_back(ingest_while([&](const std::atomic<bool>& stop) {
-      for (const QueryCase& query : Queries()) {
-        if (std::string(query.name) == "two unindexed" || stop.load()) continue;
-        FetchAll(*log, query.spec, sum);
+      for (size_t i = 0; i < queries.size() && !stop.load(); ++i) {
+        FetchAll(*log, queries[i].spec, sum);
         ++asked;
       }
     }));
   }
   std::printf(
-      "{\"ingest_alone\": %.4g, \"ingest_beside_idle_loop\": %.4g, \"ingest_with_queries\": %.4g, \"lost\": %.4g, "
-      "\"lost_to_queries\": %.4g, \"queries_meanwhile\": %llu, \"checksum\": %llu}\n",
-      Median(alone), Median(beside), Median(with), 1 - Median(with) / Median(alone), 1 - Median(with) / Median(beside),
-      static_cast<unsigned long long>(asked), static_cast<unsigned long long>(*sum % 1000));
+      "{\"ingest_alone\": %.4g, \"ingest_beside_idle_loop\": %.4g, \"ingest_beside_fetch\": %.4g, "
+      "\"ingest_with_queries\": %.4g, \"lost\": %.4g, \"lost_beyond_idle_loop\": %.4g, \"lost_beyond_fetch\": %.4g, "
+      "\"queries_meanwhile\": %llu, \"checksum\": %llu}\n",
+      Median(alone), Median(beside), Median(fetching), Median(with), Lost(with, alone), Lost(with, beside),
+      Lost(with, fetching), static_cast<unsigned long long>(asked), static_cast<unsigned long long>(*sum % 1000));
 }
 
 void RunQueries(Arguments arguments) {
   arguments.indexes = 4;
   arguments.filters = std::max<uint64_t>(arguments.filters, 1);
-  const uint64_t more = 45000000;
+  const uint64_t more = 90000000;
   const auto log = OpenFor(arguments, arguments.records + more);
   for (uint64_t i = 0; i < arguments.writers; ++i) (void)log->AddWriter().ok();
   Define(log.get(), arguments);
