@@ -50,7 +50,7 @@ final class Dominating implements Strategy {
     if (Annealing.suits(problem)) {
       search.anneal(random);
     }
-    return search.best;
+    return search.result();
   }
 
   private final class Search {
@@ -59,6 +59,7 @@ final class Dominating implements Strategy {
     private final Layout network;
     private Layout best;
     private Cost bestCost;
+    private Layout asMany;
     private Distances distances;
 
     Search(Problem problem, Cost bound, Layout network) {
@@ -72,8 +73,9 @@ final class Dominating implements Strategy {
     /** Tries the front of these monitors; gives them with flows steered for the next round. */
     MonitorPlacer.Monitors round(MonitorPlacer.Monitors monitors, HostUse use) {
       Front front = Front.of(problem, Cost.Objective.WITH_PROCESSORS, use, monitors);
-      Layout found = firstThatDominates(front);
+      Layout found = firstThatDominates(front, front.points(point -> isNear(point, 1)));
       if (found == null) {
+        lookAtAsMany(front);
         List<Front.Point> hopeful = order(front.points(point -> isNear(point, HOPE)));
         if (hopeful.isEmpty()) {
           return null;
@@ -85,8 +87,8 @@ final class Dominating implements Strategy {
       return Steering.steer(problem, found);
     }
 
-    private Layout firstThatDominates(Front front) {
-      List<Front.Point> points = order(front.points(point -> isNear(point, 1)));
+    private Layout firstThatDominates(Front front, List<Front.Point> byProcesses) {
+      List<Front.Point> points = order(byProcesses);
       for (Front.Point point : points.subList(0, Math.min(TRIES, points.size()))) {
         Layout layout = front.layout(point);
         if (Cost.of(problem, layout).dominates(bound)) {
@@ -94,6 +96,21 @@ final class Dominating implements Strategy {
         }
       }
       return null;
+    }
+
+    /** Less traffic with as many processes: the answer where none with fewer is found. */
+    private void lookAtAsMany(Front front) {
+      if (aim == Aim.LEAST_TRAFFIC && asMany == null && best == network) {
+        asMany =
+            firstThatDominates(
+                front,
+                front.points(
+                    point -> point.processes() == bound.processes() && hasTraffic(point, 1)));
+      }
+    }
+
+    Layout result() {
+      return best == network && asMany != null ? asMany : best;
     }
 
     /** From the best so far; for fewer processes again and again until there is no way. */
@@ -159,8 +176,11 @@ final class Dominating implements Strategy {
           aim == Aim.FEWEST_PROCESSES
               ? point.processes() <= bound.processes()
               : point.processes() < bound.processes();
-      return few
-          && point.toAggregators() <= factor * bound.weighted()
+      return few && hasTraffic(point, factor);
+    }
+
+    private boolean hasTraffic(Front.Point point, double factor) {
+      return point.toAggregators() <= factor * bound.weighted()
           && point.weighted(Cost.Objective.WITH_PROCESSORS) <= factor * bound.processorWeighted();
     }
 

@@ -19,7 +19,10 @@ public final class Strategies {
    */
   public static final Strategy TAPLINE_NODE = new Dominating(Dominating.Aim.FEWEST_PROCESSES);
 
-  /** Fewer processes than Netalytics-Network, with as little traffic as that allows. */
+  /**
+   * Fewer processes than Netalytics-Network, with as little traffic as that allows; as many where
+   * no layout with fewer is found that has no more traffic.
+   */
   public static final Strategy TAPLINE_NETWORK = new Dominating(Dominating.Aim.LEAST_TRAFFIC);
 
   private Strategies() {}
