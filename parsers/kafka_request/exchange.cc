@@ -7,6 +7,7 @@ namespace {
 
 constexpr uint64_t kMaxSeekBytes = 1 << 20;
 constexpr size_t kKeptEarlyBytes = 256;
+constexpr size_t kMaxEarly = 4;  // answers, while nothing was asked
 
 std::string_view message_of(std::string_view bytes, uint64_t message) {
   return bytes.substr(0, std::min<uint64_t>({message, bytes.size(), kLookedAtBytes}));
@@ -131,7 +132,9 @@ void Exchange::recycle() {
 
 Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) {
   if (may_ask(side)) return request(side, bytes, first);
-  return client_ < 0 ? unasked(bytes) : response(side, bytes, first);
+  // The handshake told who asks, though nothing was asked yet: the first answers may have come before their questions.
+  const bool early = client_ < 0 && !middle_[side] && pairing_.pending() < kMaxEarly;
+  return client_ >= 0 || early ? response(side, bytes, first) : unasked(bytes);
 }
 
 Unit Exchange::request(Side side, std::string_view bytes, const Segment& first) {

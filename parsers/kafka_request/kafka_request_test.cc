@@ -76,6 +76,18 @@ TEST(KafkaRequest, ErrorOfAResponseThatCameBeforeItsRequest) {
                                   "Heartbeat 3 me 3  NONE "}));
 }
 
+TEST(KafkaRequest, TheFirstAnswerCameBeforeItsQuestion) {
+  std::vector<Frame> frames = Conversation()
+                                  .handshake()
+                                  .client(heartbeat(1))
+                                  .server(beat(1, 27))
+                                  .client(produce(2, "orders"))
+                                  .server(produced(2, "orders"))
+                                  .frames();
+  std::swap(frames[3], frames[4]);
+  EXPECT_EQ(parse(frames), (Lines{"Heartbeat 3 me 1  REBALANCE_IN_PROGRESS ", "Produce 7 me 2 orders NONE "}));
+}
+
 TEST(KafkaRequest, PairsHoweverTheStreamIsCut) {
   const std::string requests = request(kApiVersions, 3, 1, compact("lib") + compact("1.0") + '\0', true) +
                                produce(2, "orders", 1, 2000) + heartbeat(3);
