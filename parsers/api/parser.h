@@ -119,6 +119,8 @@ class Parser {
 
 inline constexpr int64_t kIntervalNs = 1'000'000'000;
 
+inline constexpr int kLookAheadSteps = 3;
+
 // Where a piece of a stream came from.
 struct Segment {
   int64_t time_ns;         // raw time of the packet that carried it
@@ -144,6 +146,9 @@ class StreamParser : public Parser {
                                Emitter& out) = 0;
   // This side sends no more. kReset: neither does the other one, and both are told.
   virtual void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns, Emitter& out) = 0;
+  // Packets of these connections come next. For each of kLookAheadSteps in turn, of a whole burst: what this step reads
+  // was asked for by the step before, so that a chain of cache misses is waited for once and not once a packet.
+  virtual void look_ahead(const Connection& /*connection*/, int /*step*/) const {}
 };
 
 // A parser that looks at each packet on its own: a schema and a function `void(const Packet&, Emitter&)`.

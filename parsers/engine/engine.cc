@@ -104,7 +104,23 @@ void Engine::Impl::look_ahead(std::span<const Packet> burst) {
     hashes_[i] = table_->hasher()(burst[i]);
     table_->prefetch_bucket(hashes_[i]);
   }
-  for (const uint64_t hash : hashes_) table_->prefetch_entry(hash);
+  if (stream_parsers_ == 0) {
+    for (const uint64_t hash : hashes_) table_->prefetch_entry(hash);
+    return;
+  }
+  expected_.clear();
+  for (const uint64_t hash : hashes_) {
+    if (const Connection* connection = table_->likely(hash)) expected_.push_back(connection);
+  }
+  for (int step = 0; step < kLookAheadSteps; ++step) {
+    for (const Connection* connection : expected_) {
+      if (!connection->is_tcp()) continue;
+      for (const Loaded* each : active_) {
+        if (each->stream_parser != nullptr && (connection->ignored_by & each->ignore_bit) == 0)
+          each->stream_parser->look_ahead(*connection, step);
+      }
+    }
+  }
 }
 
 void Engine::Impl::deliver_run() {

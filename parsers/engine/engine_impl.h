@@ -192,7 +192,8 @@ class Engine::Impl final : public StreamReceiver {
   bool absorbs_ = false;
   std::optional<ConnectionTable> table_;
   std::optional<Reassembler> reassembler_;
-  std::vector<uint64_t> hashes_;  // of the burst's packets
+  std::vector<uint64_t> hashes_;             // of the burst's packets
+  std::vector<const Connection*> expected_;  // those of them that are likely to be known
   std::array<PlainSegment, kMostAbsorbed> plain_;
   std::array<uint64_t, kMostAbsorbed> plain_hashes_ = {};
   std::array<Connection*, kMostAbsorbed> likely_ = {};

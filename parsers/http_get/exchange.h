@@ -62,6 +62,7 @@ class Exchange final : private MessageHandler {
     return pairing_.memory_bytes() + readers_[0].buffer_bytes() + readers_[1].buffer_bytes();
   }
   void recycle();
+  void look_ahead() const { pairing_.touch_next_request(); }
 
  private:
   Framing on_head(Side side, const Head& head, const Segment& first, bool cut) override;

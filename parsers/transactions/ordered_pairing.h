@@ -7,6 +7,7 @@
 
 #include "parsers/transactions/halves.h"
 #include "parsers/transactions/ring.h"
+#include "parsers/transactions/touch.h"
 
 namespace tapline {
 
@@ -106,6 +107,11 @@ class OrderedPairing {
   Response* response() { return current_ ? &*current_ : nullptr; }
   const Request* answered() const { return current_paired_ ? &current_request_ : nullptr; }
   // The oldest request without a response, or null: what a response that begins now would answer if nothing is hidden.
+  // To be called some time before the next request is told of or answered: where many connections wait, it is no
+  // longer in the cache.
+  void touch_next_request() const {
+    if (!requests_.empty()) touch(&requests_.front(), sizeof(Request));
+  }
   const Request* next_request() const { return requests_.empty() ? nullptr : &requests_.front(); }
   bool responses_are_hidden() const { return responses_hidden_ || response_gap_; }
 

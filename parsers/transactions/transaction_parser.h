@@ -9,6 +9,7 @@
 
 #include "parsers/api/parser.h"
 #include "parsers/transactions/halves.h"
+#include "parsers/transactions/touch.h"
 
 namespace tapline {
 
@@ -49,6 +50,7 @@ enum class ExchangeVerdict : uint8_t {
 //     size_t memory_bytes() const;     // beyond the object itself
 //     static constexpr size_t kMaxMemoryBytes;  // optional: of all exchanges together
 //     void recycle();                  // as new, with little memory
+//     void look_ahead() const;         // optional: touch()es what lies beyond the object and will be wanted soon
 //   };
 template <typename Exchange>
 class TransactionParser : public StreamParser {
@@ -68,6 +70,19 @@ class TransactionParser : public StreamParser {
     return with_exchange(connection, out, [&](Exchange& exchange, TransactionSink<Request, Response>& sink) {
       return exchange.data(side, bytes, segment, sink);
     });
+  }
+
+  void look_ahead(const Connection& connection, int step) const override {
+    const uint32_t slot = this->template state_of<State>(connection).slot;
+    if (slot == 0) return;
+    const std::unique_ptr<Exchange>& exchange = exchanges_[slot - 1];
+    if (step == 0) {
+      touch(&exchange, sizeof exchange);
+    } else if (step == 1) {
+      touch(exchange.get(), sizeof(Exchange));
+    } else if constexpr (requires { exchange->look_ahead(); }) {
+      exchange->look_ahead();
+    }
   }
 
   StreamVerdict on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment,
