@@ -93,43 +93,42 @@ final class Mirroring {
 
   MirrorReport report() {
     SortedMap<String, Integer> rules = new TreeMap<>();
-    List<String> missing = new ArrayList<>();
+    SortedMap<String, List<String>> missing = new TreeMap<>();
     for (SwitchState each : view.switches.values()) {
       int count = (int) each.count(Cookie.Kind.MIRROR);
       if (count > 0) {
         rules.put(name(each.datapath), count);
       }
       if (!each.lastError.isEmpty()) {
-        missing.add("switch %s: %s".formatted(name(each.datapath), each.lastError));
+        missing.put(name(each.datapath), new ArrayList<>(List.of(each.lastError)));
       }
     }
-    for (Map.Entry<String, RuleTable> each : new TreeMap<>(wanted.tables()).entrySet()) {
-      if (!each.getValue().rules().isEmpty()) {
-        missing(each.getKey(), missing);
+    for (Map.Entry<String, RuleTable> each : wanted.tables().entrySet()) {
+      List<String> of = each.getValue().rules().isEmpty() ? List.of() : missing(each.getKey());
+      if (!of.isEmpty()) {
+        missing.computeIfAbsent(each.getKey(), name -> new ArrayList<>()).addAll(of);
       }
     }
     return new MirrorReport(rules, missing);
   }
 
-  private void missing(String name, List<String> missing) {
+  private List<String> missing(String name) {
     Long datapath = map.datapaths().get(name);
-    SwitchState state = datapath == null ? null : view.switches.get(datapath);
     if (datapath == null) {
-      missing.add("switch %s: the inventory has no datapath for it".formatted(name));
-    } else if (state == null || !state.isReady()) {
-      missing.add("switch %s: not connected".formatted(name));
-    } else {
-      mirrored(datapath)
-          .unresolved()
-          .forEach(monitor -> missing.add("switch %s: %s".formatted(name, unknown(monitor))));
-      state.blocked.forEach(
-          flow ->
-              missing.add(
-                  "switch %s: somebody else's flow is where %s should be".formatted(name, flow)));
-      if (!state.isConfirmed()) {
-        missing.add("switch %s: has not confirmed yet".formatted(name));
-      }
+      return List.of("the inventory has no datapath for it");
     }
+    SwitchState state = view.switches.get(datapath);
+    if (state == null || !state.isReady()) {
+      return List.of("not connected");
+    }
+    List<String> missing = new ArrayList<>();
+    mirrored(datapath).unresolved().forEach(monitor -> missing.add(unknown(monitor)));
+    state.blocked.forEach(
+        flow -> missing.add("somebody else's flow is where %s should be".formatted(flow)));
+    if (!state.isConfirmed()) {
+      missing.add("has not confirmed yet");
+    }
+    return missing;
   }
 
   private String unknown(String monitor) {

@@ -10,7 +10,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +27,7 @@ public final class FlowFiles implements NetworkAdapter {
   private final Map<String, Map<String, MirrorPort>> ports;
   private final long epoch;
   private final Map<String, List<Flow>> written = new TreeMap<>();
-  private final List<String> missing = new ArrayList<>();
+  private final SortedMap<String, List<String>> missing = new TreeMap<>();
 
   /**
    * Files in a folder, which must be there.
@@ -59,9 +58,10 @@ public final class FlowFiles implements NetworkAdapter {
                 }
               });
       MirrorFlows.Result result = MirrorFlows.of(table, own, epoch);
-      result
-          .unresolved()
-          .forEach(monitor -> missing.add("switch %s: no port for %s".formatted(name, monitor)));
+      if (!result.unresolved().isEmpty()) {
+        missing.put(
+            name, result.unresolved().stream().map(monitor -> "no port for " + monitor).toList());
+      }
       write(name, result.flows());
     }
   }
@@ -109,7 +109,7 @@ public final class FlowFiles implements NetworkAdapter {
     SortedMap<String, Integer> rules = new TreeMap<>();
     written.forEach((name, flows) -> rules.put(name, flows.size()));
     rules.values().removeIf(count -> count == 0);
-    return new MirrorReport(rules, List.copyOf(missing));
+    return new MirrorReport(rules, new TreeMap<>(missing));
   }
 
   @Override

@@ -9,8 +9,10 @@ import io.tapline.sdn.flow.Flow;
 import io.tapline.sdn.flow.FlowAction;
 import io.tapline.sdn.flow.FlowMatch;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 
 /** The flows of a mirror table: a copy to each monitor, then on to forwarding as it came. */
@@ -42,15 +44,17 @@ public final class MirrorFlows {
     List<Flow> flows = new ArrayList<>();
     TreeSet<String> unresolved = new TreeSet<>();
     for (MirrorRule rule : table.rules()) {
-      List<FlowAction> actions = new ArrayList<>();
+      // Two monitors on one host are one process there: it gets one copy.
+      Set<MirrorPort> copies = new LinkedHashSet<>();
       for (String monitor : rule.monitors()) {
         MirrorPort port = ports.get(monitor);
         if (port == null) {
           unresolved.add(monitor);
         } else {
-          actions.addAll(port.actions());
+          copies.add(port);
         }
       }
+      List<FlowAction> actions = copies.stream().flatMap(port -> port.actions().stream()).toList();
       for (RuleMatch match : families(rule.match())) {
         flows.add(
             new Flow(

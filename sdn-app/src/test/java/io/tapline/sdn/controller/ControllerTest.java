@@ -99,7 +99,7 @@ class ControllerTest {
 
     controller.mirror(mirrored("s1"));
     Await.until(() -> switches.flows(0) == 6);
-    assertThat(controller.report().missing())
+    assertThat(controller.report().missing(List.of("s1")))
         .contains("switch s1: the port of monitor-0 (host monitor) is not known");
     host(0, 4, 0x0a000009);
     Await.until(() -> controller.report().complete());

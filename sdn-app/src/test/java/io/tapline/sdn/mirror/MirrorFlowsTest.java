@@ -54,6 +54,21 @@ class MirrorFlowsTest {
     return new Wanted("q" + owner, "m" + random.nextInt(2), match, false);
   }
 
+  /**
+   * Two monitors of the placement on one host are one process, which must not see a packet twice.
+   */
+  @Test
+  void onePortGetsOneCopy() {
+    RuleMatch match =
+        new RuleMatch(Prefix.parse("10.0.0.1"), Prefix.ANY, 6, PortMask.ANY, PortMask.ANY, 0, 0);
+    List<Wanted> both =
+        List.of(new Wanted("q", "m0", match, false), new Wanted("p", "m1", match, false));
+    Map<String, MirrorPort> same = Map.of("m0", MirrorPort.direct(20), "m1", MirrorPort.direct(20));
+    List<Flow> flows = MirrorFlows.of(RuleTable.of(both, 100), same, 1).flows();
+    assertThat(flows).hasSize(1);
+    assertThat(flows.get(0).actions()).containsExactly(new FlowAction.Output(20));
+  }
+
   private static List<FakeSwitch.Packet> packets(Random random) {
     String[] addresses = {"10.1.2.3", "10.1.2.4", "10.2.0.1", "10.9.9.9", "11.0.0.1"};
     List<FakeSwitch.Packet> packets = new ArrayList<>();

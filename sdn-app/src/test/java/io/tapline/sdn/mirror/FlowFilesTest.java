@@ -1,0 +1,162 @@
+package io.tapline.sdn.mirror;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.tapline.compiler.Inventory;
+import io.tapline.compiler.network.Network;
+import io.tapline.compiler.network.NetworkState;
+import io.tapline.schema.proto.Address;
+import io.tapline.schema.proto.Match;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The files against a real Open vSwitch, without packets: what {@code ovs-ofctl} makes of the
+ * changes is what the whole table says. Skipped, with the reason, where there is none.
+ */
+class FlowFilesTest {
+  private static final String SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema";
+  private static final String YAML =
+      """
+      hosts: {a: 10.0.0.1, b: 10.0.0.2, c: 10.0.1.1, d: 10.0.1.2, e: 2001:db8::5}
+      network: {switches: {leaf1: [a, b, e], leaf2: [c, d]}, links: [[leaf1, leaf2]]}
+      """;
+  private static final String FOREIGN = "table=0,priority=7,cookie=0x1234,udp,actions=drop";
+
+  @TempDir private Path folder;
+  private final List<Process> daemons = new ArrayList<>();
+
+  @BeforeEach
+  void startSwitch() throws Exception {
+    assumeTrue(Files.exists(Path.of(SCHEMA)), "SKIPPED: openvswitch-switch is missing");
+    run("ovsdb-tool", "create", folder.resolve("conf.db").toString(), SCHEMA);
+    daemon("ovsdb-server", "conf.db", "--remote=punix:db.sock");
+    await("db.sock");
+    run("ovs-vsctl", "--db=unix:db.sock", "--no-wait", "init");
+    daemon("ovs-vswitchd", "unix:db.sock", "--enable-dummy", "--disable-system");
+    run(
+        "ovs-vsctl --db=unix:db.sock --timeout=60 add-br br0 -- set bridge br0 datapath_type=dummy fail_mode=secure protocols=OpenFlow14"
+            .split(" "));
+    await("br0.mgmt");
+    ofctl("add-flow", "br0", FOREIGN);
+  }
+
+  @AfterEach
+  void stopSwitch() throws Exception {
+    for (Process daemon : daemons) {
+      daemon.destroyForcibly().waitFor();
+    }
+  }
+
+  /** It goes with this process, however that ends. */
+  private void daemon(String... words) throws IOException {
+    List<String> command = new ArrayList<>(List.of("setpriv", "--pdeathsig", "KILL"));
+    command.addAll(List.of(words));
+    command.add("--unixctl=" + folder.resolve(words[0] + ".ctl"));
+    daemons.add(builder(command).redirectOutput(ProcessBuilder.Redirect.DISCARD).start());
+  }
+
+  private ProcessBuilder builder(List<String> command) {
+    ProcessBuilder builder =
+        new ProcessBuilder(command).directory(folder.toFile()).redirectErrorStream(true);
+    builder.environment().put("OVS_RUNDIR", folder.toString());
+    builder.environment().merge("PATH", "/usr/sbin:/sbin", (path, more) -> path + ":" + more);
+    return builder;
+  }
+
+  private void await(String file) throws InterruptedException {
+    long endNs = System.nanoTime() + 60_000_000_000L;
+    while (!Files.exists(folder.resolve(file))) {
+      assertThat(System.nanoTime()).as(file).isLessThan(endNs);
+      Thread.sleep(20);
+    }
+  }
+
+  private String run(String... command) throws Exception {
+    Process process = builder(List.of(command)).start();
+    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(process.waitFor()).as("%s: %s", String.join(" ", command), said).isZero();
+    return said;
+  }
+
+  private String ofctl(String what, String bridge, String... more) throws Exception {
+    List<String> command = new ArrayList<>(List.of("ovs-ofctl", "-O", "OpenFlow14"));
+    command.addAll(List.of("--bundle", what, "unix:" + folder.resolve(bridge + ".mgmt")));
+    command.addAll(List.of(more));
+    return run(command.toArray(String[]::new));
+  }
+
+  private static Match match(Random random) {
+    List<String> prefixes =
+        List.of(
+            "10.0.0.1/32",
+            "10.0.0.2/32",
+            "10.0.0.0/24",
+            "10.0.1.1/32",
+            "10.0.0.0/16",
+            "2001:db8::5/128");
+    Match.Builder match =
+        Match.newBuilder().addTo(address(prefixes.get(random.nextInt(6)), random));
+    if (random.nextBoolean()) {
+      match.addFrom(address(List.of("10.0.1.0/24", "192.0.2.0/28").get(random.nextInt(2)), random));
+    }
+    return match.build();
+  }
+
+  private static Address address(String prefix, Random random) {
+    int port = List.of(0, 80, 1024).get(random.nextInt(3));
+    return Address.newBuilder()
+        .setPrefix(prefix)
+        .setPort(port)
+        .setLastPort(port == 1024 ? 1900 : 0)
+        .build();
+  }
+
+  @Test
+  void changesLeadToTheWholeTableAndNothingElse() throws Exception {
+    Network network = Network.fromYaml(YAML, Inventory.fromYaml(YAML)).orElseThrow();
+    Map<String, MirrorPort> ports =
+        Map.of("a", MirrorPort.direct(1), "b", MirrorPort.direct(2), "e", new MirrorPort(9, 5001));
+    FlowFiles files = new FlowFiles(folder, Map.of("leaf1", ports), 77);
+    NetworkState state = NetworkState.empty(network);
+    Random random = new Random(3);
+    List<String> running = new ArrayList<>();
+    for (int step = 0; step < 40; step++) {
+      boolean ends = step >= 30 || running.size() > 4 && random.nextBoolean();
+      if (ends && !running.isEmpty()) {
+        state = state.remove(running.remove(random.nextInt(running.size()))).after();
+      } else {
+        state = state.add("q" + step, match(random)).after();
+        running.add("q" + step);
+      }
+      files.mirror(new MirrorState(state.tables(), state.monitorHosts()));
+      if (Files.exists(folder.resolve("leaf1.flows"))) {
+        ofctl("add-flows", "br0", "leaf1.change");
+        List<String> whole = new ArrayList<>(Files.readAllLines(folder.resolve("leaf1.flows")));
+        whole.add(FOREIGN);
+        Files.write(folder.resolve("all"), whole);
+        assertThat(ofctl("diff-flows", "br0", "all")).as("step %d", step).isEmpty();
+      }
+    }
+    while (!running.isEmpty()) {
+      state = state.remove(running.remove(0)).after();
+    }
+    files.mirror(new MirrorState(state.tables(), state.monitorHosts()));
+    ofctl("add-flows", "br0", "leaf1.change");
+    assertThat(ofctl("dump-flows", "br0", "--no-stats").lines().filter(l -> l.contains("actions")))
+        .singleElement()
+        .asString()
+        .contains("cookie=0x1234");
+  }
+}
