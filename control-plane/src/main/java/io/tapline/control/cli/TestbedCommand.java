@@ -90,6 +90,7 @@ final class TestbedCommand implements Runnable {
           made
               ? "up: " + description(plan(name, k, linkMbit))
               : "already up: " + description(plan(name, k, linkMbit)));
+      console.line("hosts reach this one at " + plan(name, k, linkMbit).controlAddress());
       console.line("inventory: " + testbed.folder().resolve("inventory.yaml"));
     } catch (TestbedException e) {
       throw failed(e);
@@ -135,6 +136,7 @@ final class TestbedCommand implements Runnable {
       boolean up = state.isPresent() && state.get().complete();
       ObjectNode node = new ObjectMapper().createObjectNode().put("up", up);
       node.putPOJO("settings", state.orElse(null)).putPOJO("running", testbed.running());
+      state.ifPresent(there -> node.put("control_address", there.controlAddress()));
       JsonNode controller = testbed.controllerStatus();
       if (!controller.isMissingNode()) {
         node.set("controller", controller);

@@ -1,7 +1,9 @@
 package io.tapline.control.testbed;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
@@ -11,7 +13,10 @@ import java.util.stream.Collectors;
  * NAME-c0…      core switches           NAME-c0d3    port of core 0, down to pod 3
  * NAME-a01      aggregation, pod 0      NAME-a01u0   port, up; d: down
  * NAME-e01      edge                    NAME-e01h0   port, to its host 0
+ *                                       NAME-e01m0   port, copies for its host 0
  * NAME-h-0-1-0  namespace of a host     eth0         within, 10.0.1.2
+ *                                       mirror0      within, what is mirrored to it
+ * NAME-m010     this host's end of it   control0     within, to the control plane on this host
  * </pre>
  *
  * @param name before everything that it makes
@@ -26,8 +31,20 @@ public record FatTreePlan(String name, int k, int linkMbit) {
   /** A bridge. */
   public record Switch(String id, String bridge, long datapath, List<String> ports) {}
 
-  /** A host. */
-  public record Node(String id, String namespace, String switchPort, String mac, String address) {}
+  /**
+   * A host, with the ports of its edge switch that lead to it.
+   *
+   * @param control this host's end of the way on which a control plane here reaches it
+   */
+  public record Node(
+      String id,
+      String namespace,
+      String switchPort,
+      String mirrorPort,
+      String control,
+      String mac,
+      String address,
+      String controlAddress) {}
 
   /** A cable between two switches: its ends. */
   public record Cable(String a, String b) {}
@@ -56,7 +73,9 @@ public record FatTreePlan(String name, int k, int linkMbit) {
       for (int i = 0; i < half(); i++) {
         String edge = "e%d%d".formatted(pod, i);
         String above = "a%d%d".formatted(pod, i);
-        switches.add(made("edge-%d-%d", pod, i, edge, EDGE, ports(edge, 'h', half(), 'u')));
+        List<String> ports = ports(edge, 'h', half(), 'u');
+        ports.addAll(ports(edge, 'm', half(), (char) 0));
+        switches.add(made("edge-%d-%d", pod, i, edge, EDGE, ports));
         switches.add(
             made("aggregation-%d-%d", pod, i, above, AGGREGATION, ports(above, 'd', half(), 'u')));
       }
@@ -99,12 +118,25 @@ public record FatTreePlan(String name, int k, int linkMbit) {
                   id,
                   name + "-" + id,
                   device("e%d%dh%d".formatted(pod, i, h)),
+                  device("e%d%dm%d".formatted(pod, i, h)),
+                  device("m%d%d%d".formatted(pod, i, h)),
                   "02:00:00:%02x:%02x:%02x".formatted(pod, i, h),
-                  "10.%d.%d.%d".formatted(pod, i, h + 2)));
+                  "10.%d.%d.%d".formatted(pod, i, h + 2),
+                  control(hosts.size() + 2)));
         }
       }
     }
     return hosts;
+  }
+
+  /** Of the addresses that are set aside for measurements, others for each testbed's name. */
+  private String control(int number) {
+    return "198.19.%d.%d".formatted(Math.floorMod(name.hashCode(), 256), number);
+  }
+
+  /** Where hosts reach a control plane that runs on this host. */
+  public String controlAddress() {
+    return control(1);
   }
 
   public List<Cable> cables() {
@@ -128,7 +160,9 @@ public record FatTreePlan(String name, int k, int linkMbit) {
   public List<String> devices() {
     List<String> devices = new ArrayList<>();
     switches().forEach(each -> devices.add(each.bridge()));
-    hosts().forEach(host -> devices.add(host.switchPort()));
+    hosts()
+        .forEach(
+            host -> devices.addAll(List.of(host.switchPort(), host.mirrorPort(), host.control())));
     cables().forEach(cable -> devices.addAll(List.of(cable.a(), cable.b())));
     return devices;
   }
@@ -142,16 +176,27 @@ public record FatTreePlan(String name, int k, int linkMbit) {
     StringBuilder lines = new StringBuilder();
     for (Node host : hosts()) {
       lines.append("netns add %s\n".formatted(host.namespace()));
+      String space = host.namespace();
+      lines.append(cable(host.switchPort(), "eth0 address " + host.mac(), space));
+      lines.append(cable(host.mirrorPort(), "mirror0", space));
+      lines.append(cable(host.control(), "control0", space));
       lines.append(
-          "link add %s type veth peer name eth0 address %s netns %s\n"
-              .formatted(host.switchPort(), host.mac(), host.namespace()));
-      lines.append(up(host.switchPort()));
+          "addr add %s peer %s dev %s\n"
+              .formatted(controlAddress(), host.controlAddress(), host.control()));
     }
     for (Cable cable : cables()) {
       lines.append("link add %s type veth peer name %s\n".formatted(cable.a(), cable.b()));
-      lines.append(up(cable.a())).append(up(cable.b()));
+      for (String end : List.of(cable.a(), cable.b())) {
+        lines.append(linkMbit > 0 ? "link set %s txqueuelen %d\n".formatted(end, queue()) : "");
+        lines.append(up(end));
+      }
     }
     return lines.toString();
+  }
+
+  private static String cable(String device, String peer, String namespace) {
+    return "link add %s type veth peer name %s netns %s\n".formatted(device, peer, namespace)
+        + up(device);
   }
 
   /** Without addresses of its own: only what switches send goes over it. */
@@ -160,36 +205,44 @@ public record FatTreePlan(String name, int k, int linkMbit) {
   }
 
   /**
-   * What is done within a host's namespace. Checksums left to hardware that is not there stall TCP.
+   * What is done within a host's namespace. Checksums left to hardware that is not there stall TCP,
+   * and a mirror port that answered ARP would be taken for its host's place.
    */
   String hostCommands(Node host) {
     return """
         sysctl -qw net.ipv6.conf.all.disable_ipv6=1 2>/dev/null || true
         ethtool -K eth0 tx off >/dev/null
+        ip link set mirror0 arp off
         ip addr add %s/8 dev eth0
-        ip link set lo up
-        ip link set eth0 up
+        ip addr add %s peer %s dev control0
+        for device in lo eth0 mirror0 control0; do ip link set $device up; done
         """
-        .formatted(host.address());
+        .formatted(host.address(), host.controlAddress(), controlAddress());
   }
 
-  /** Lines for {@code tc -batch}: the rates of links between switches. */
-  String rateCommands() {
-    return linkMbit == 0
-        ? ""
-        : cables().stream()
-            .flatMap(cable -> List.of(cable.a(), cable.b()).stream())
-            .map(
-                device ->
-                    "qdisc add dev %s root tbf rate %dmbit burst 64kb latency 20ms\n"
-                        .formatted(device, linkMbit))
-            .collect(Collectors.joining());
+  /** Ports with a rate: Open vSwitch takes away every queue discipline that is not its own. */
+  private Set<String> limited() {
+    Set<String> ports = new HashSet<>();
+    if (linkMbit > 0) {
+      cables().forEach(cable -> ports.addAll(List.of(cable.a(), cable.b())));
+    }
+    return ports;
+  }
+
+  /** Packets that wait for a link of that rate: 20 ms of full ones. */
+  private int queue() {
+    return Math.max(10, linkMbit * 20_000 / (1500 * 8));
   }
 
   /** What ovs-vsctl does, in one transaction: bridges that only do what a controller says. */
   List<String> bridgeCommands(int openFlowPort) {
     List<String> words = new ArrayList<>();
     int number = 0;
+    Set<String> limited = limited();
+    if (!limited.isEmpty()) {
+      words.addAll(List.of("--", "--id=@rate", "create", "qos", "type=linux-htb"));
+      words.add("other-config:max-rate=" + linkMbit * 1_000_000L);
+    }
     for (Switch each : switches()) {
       String bridge = each.bridge();
       String controller = "@c" + number++;
@@ -206,6 +259,9 @@ public record FatTreePlan(String name, int k, int linkMbit) {
         String device = each.ports().get(port);
         words.addAll(List.of("--", "add-port", bridge, device));
         words.addAll(List.of("--", "set", "interface", device, "ofport_request=" + (port + 1)));
+        if (limited.contains(device)) {
+          words.addAll(List.of("--", "set", "port", device, "qos=@rate"));
+        }
       }
     }
     return words;
@@ -221,7 +277,21 @@ public record FatTreePlan(String name, int k, int linkMbit) {
         switches().stream()
             .map(each -> "      %s: 0x%x\n".formatted(each.id(), each.datapath()))
             .collect(Collectors.joining());
-    return "hosts:\n%snetwork:\n  fat_tree: %d\n  openflow:\n    datapaths:\n%s"
-        .formatted(hosts, k, datapaths);
+    return "hosts:\n%snetwork:\n  fat_tree: %d\n  openflow:\n    datapaths:\n%s    monitor_ports:\n%s"
+        .formatted(hosts, k, datapaths, monitorPorts());
+  }
+
+  /** Copies have a port of their own: what comes there is no host's own traffic. */
+  private String monitorPorts() {
+    StringBuilder lines = new StringBuilder();
+    for (Switch each : switches()) {
+      String ports =
+          hosts().stream()
+              .filter(host -> each.ports().contains(host.mirrorPort()))
+              .map(host -> host.id() + ": " + (each.ports().indexOf(host.mirrorPort()) + 1))
+              .collect(Collectors.joining(", "));
+      lines.append(ports.isEmpty() ? "" : "      %s: {%s}\n".formatted(each.id(), ports));
+    }
+    return lines.toString();
   }
 }

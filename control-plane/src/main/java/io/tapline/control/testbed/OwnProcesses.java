@@ -61,12 +61,14 @@ final class OwnProcesses {
   void start(String daemon, List<String> command) throws TestbedException {
     try {
       Path log = folder.resolve(daemon + ".log");
-      Process process =
+      ProcessBuilder builder =
           new ProcessBuilder(command)
               .redirectInput(Path.of("/dev/null").toFile())
               .redirectErrorStream(true)
-              .redirectOutput(log.toFile())
-              .start();
+              .redirectOutput(log.toFile());
+      builder.environment().put("OVS_RUNDIR", folder.toString());
+      builder.environment().merge("PATH", "/usr/sbin:/sbin", (path, more) -> path + ":" + more);
+      Process process = builder.start();
       Files.writeString(folder.resolve(daemon + ".pid"), process.pid() + "\n");
     } catch (IOException e) {
       throw new TestbedException("can't start " + daemon + ": " + e.getMessage(), e);

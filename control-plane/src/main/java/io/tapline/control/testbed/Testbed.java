@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -28,7 +29,10 @@ public final class Testbed {
   private static final String DATAPATH = "ovs-netdev";
 
   private static final long SETTLE_NS = 120_000_000_000L;
-  static final List<String> DAEMONS = List.of("controller", "ovs-vswitchd", "ovsdb-server");
+
+  /** In the order in which they end. */
+  static final List<String> DAEMONS =
+      List.of("controller", Supervisor.NAME, "ovs-vswitchd", "ovsdb-server");
 
   private final String name;
   private final Path home;
@@ -170,22 +174,24 @@ public final class Testbed {
 
   private void make(FatTreePlan plan, int openFlowPort) throws TestbedException {
     programs.run(plan.ipCommands(), List.of("ip", "-batch", "-"));
-    if (plan.linkMbit() > 0) {
-      programs.run(plan.rateCommands(), List.of("tc", "-batch", "-"));
-    }
     for (FatTreePlan.Node host : plan.hosts()) {
       programs.run(
           plan.hostCommands(host),
           List.of("ip", "netns", "exec", host.namespace(), "sh", "-e", "-s"));
     }
     String database = folder.resolve("conf.db").toString();
+    Map<String, List<String>> daemons = new LinkedHashMap<>();
+    Path socket = folder.resolve("db.sock");
+    daemons.put("ovsdb-server", daemon("ovsdb-server", database, "--remote=punix:" + socket));
+    daemons.put("ovs-vswitchd", daemon("ovs-vswitchd", "unix:" + socket));
     programs.run("ovsdb-tool", "create", database, SCHEMA);
-    programs.run(daemon("ovsdb-server", database, "--remote=punix:" + folder.resolve("db.sock")));
+    programs.run("", daemons.get("ovsdb-server"));
     programs.run("ovs-vsctl", database(), "--no-wait", "init");
-    programs.run(daemon("ovs-vswitchd", "unix:" + folder.resolve("db.sock")));
+    programs.run("", daemons.get("ovs-vswitchd"));
     List<String> bridges = new ArrayList<>(List.of("ovs-vsctl", database(), "--timeout=60"));
     bridges.addAll(plan.bridgeCommands(openFlowPort));
     programs.run("", bridges);
+    processes.start(Supervisor.NAME, Supervisor.command(folder, daemons));
     write("inventory.yaml", plan.inventory());
   }
 
@@ -193,14 +199,14 @@ public final class Testbed {
     return "--db=unix:" + folder.resolve("db.sock");
   }
 
-  private String[] daemon(String program, String... arguments) {
+  private List<String> daemon(String program, String... arguments) {
     List<String> command = new ArrayList<>(List.of(program));
     command.addAll(List.of(arguments));
     command.add("--pidfile=" + folder.resolve(program + ".pid"));
     command.add("--unixctl=" + folder.resolve(program + ".ctl"));
     command.add("--log-file=" + folder.resolve(program + ".log"));
     command.addAll(List.of("--detach", "--no-chdir", "-vconsole:off"));
-    return command.toArray(String[]::new);
+    return command;
   }
 
   private void write(String file, String text) throws TestbedException {

@@ -34,6 +34,11 @@ public record TestbedState(
     return new FatTreePlan(name, k, linkMbit);
   }
 
+  /** Where hosts reach a control plane on this host. */
+  public String controlAddress() {
+    return plan().controlAddress();
+  }
+
   TestbedState completed() {
     return new TestbedState(name, k, linkMbit, openFlowPort, ownController, true, devices, kernel);
   }

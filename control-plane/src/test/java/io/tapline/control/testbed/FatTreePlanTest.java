@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
 import io.tapline.sdn.controller.NetworkMap;
+import io.tapline.sdn.mirror.MirrorPort;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -20,11 +21,14 @@ class FatTreePlanTest {
     List<String> ports = new ArrayList<>();
     plan.switches().forEach(each -> ports.addAll(each.ports()));
     List<String> ends = new ArrayList<>();
-    plan.hosts().forEach(host -> ends.add(host.switchPort()));
+    plan.hosts().forEach(host -> ends.addAll(List.of(host.switchPort(), host.mirrorPort())));
     plan.cables().forEach(cable -> ends.addAll(List.of(cable.a(), cable.b())));
     assertThat(plan.switches()).hasSize(5 * k * k / 4);
     assertThat(plan.hosts()).hasSize(k * k * k / 4);
     assertThat(ports).doesNotHaveDuplicates().containsExactlyInAnyOrderElementsOf(ends);
+    assertThat(plan.hosts().stream().map(FatTreePlan.Node::controlAddress))
+        .doesNotHaveDuplicates()
+        .doesNotContain(plan.controlAddress());
     assertThat(plan.devices()).doesNotHaveDuplicates().allMatch(name -> name.length() <= 15);
   }
 
@@ -37,6 +41,18 @@ class FatTreePlanTest {
     assertThat(network.topology().hostCount()).isEqualTo(16);
     assertThat(map.datapaths()).hasSize(20).containsEntry("edge-3-1", 0x10301L);
     assertThat(map.switchOfAddress()).hasSize(16).containsEntry(0x0a030103, 0x10301L);
+  }
+
+  @Test
+  void copiesGoToAPortThatNoTrafficOfTheirHostUses() {
+    FatTreePlan plan = new FatTreePlan("tl", 4, 0);
+    String yaml = plan.inventory();
+    Network network = Network.fromYaml(yaml, Inventory.fromYaml(yaml)).orElseThrow();
+    NetworkMap map = NetworkMap.of(network, yaml);
+    assertThat(map.monitorPorts()).hasSize(8);
+    assertThat(map.monitorPorts().get("edge-2-1"))
+        .containsEntry("h-2-1-0", MirrorPort.direct(5))
+        .containsEntry("h-2-1-1", MirrorPort.direct(6));
   }
 
   @Test
