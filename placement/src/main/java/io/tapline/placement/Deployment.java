@@ -142,6 +142,20 @@ public final class Deployment {
     return new Deployment(topology, sizes, queries, closed, running);
   }
 
+  /**
+   * From now on only these hosts are used. Nothing moves: what runs elsewhere goes with its
+   * queries.
+   */
+  public Deployment using(Set<Integer> hosts) {
+    Set<Integer> closed = new HashSet<>();
+    for (int host = 0; host < topology.hostCount(); host++) {
+      if (!hosts.contains(host)) {
+        closed.add(host);
+      }
+    }
+    return new Deployment(topology, sizes, queries, Set.copyOf(closed), running);
+  }
+
   private static int[] affected(Part part, Set<Integer> monitors) {
     List<Integer> affected = new ArrayList<>();
     for (int flow = 0; !monitors.isEmpty() && flow < part.flows().size(); flow++) {

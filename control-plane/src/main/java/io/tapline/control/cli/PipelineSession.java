@@ -64,6 +64,7 @@ final class PipelineSession implements AutoCloseable {
             inventory,
             network,
             services.brokers(),
+            services.address(),
             services.redis(),
             services.flink(),
             services.checkpoints(),

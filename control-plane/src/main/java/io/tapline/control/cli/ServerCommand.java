@@ -14,6 +14,8 @@ import io.tapline.control.rest.RestServer;
 import io.tapline.sdn.controller.Controller;
 import io.tapline.sdn.controller.NetworkMap;
 import java.io.IOException;
+import java.net.Inet6Address;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -132,13 +134,15 @@ final class ServerCommand implements Callable<Integer> {
     }
     Inventory inventory = Installation.inventory(inventoryFile);
     Optional<Network> network = Installation.network(inventoryFile, inventory);
+    InetSocketAddress agents = agents();
+    openBroker(agents);
     CountDownLatch stop = new CountDownLatch(1);
     try (Controller controller = controller(network);
         DrillService drill = multilog.drill(inventory);
         PipelineSession session =
             PipelineSession.start(
                 console, plugins.installation(), inventory, network, services, List.of());
-        AgentRegistry registry = registry(session, new LeasedNodes(drill));
+        AgentRegistry registry = registry(agents, session, new LeasedNodes(drill));
         RestServer server =
             RestServer.start(
                 session.queries(),
@@ -163,21 +167,42 @@ final class ServerCommand implements Callable<Integer> {
   }
 
   /** Null if no agents are taken. */
-  private AgentRegistry registry(PipelineSession session, LeaseListener listener)
-      throws PipelineException {
+  private InetSocketAddress agents() {
     if (packets == null || packets.agents == null) {
       return null;
     }
     int colon = packets.agents.lastIndexOf(':');
     try {
-      InetSocketAddress address =
-          new InetSocketAddress(
-              packets.agents.substring(0, Math.max(0, colon)),
-              Integer.parseInt(packets.agents.substring(colon + 1)));
-      return AgentRegistry.start(
-          RegistryOptions.usual(address, session.queries().brokers()), listener);
+      return new InetSocketAddress(
+          packets.agents.substring(0, Math.max(0, colon)),
+          Integer.parseInt(packets.agents.substring(colon + 1)));
     } catch (IllegalArgumentException e) {
       throw new UsageException("--agents " + packets.agents + ": give HOST:PORT");
+    }
+  }
+
+  /** Agents' monitors come to the broker at the address at which agents come to us. */
+  private void openBroker(InetSocketAddress agents) {
+    InetAddress address = agents == null ? null : agents.getAddress();
+    if (address != null && !address.isLoopbackAddress() && !address.isAnyLocalAddress()) {
+      String text = address.getHostAddress();
+      services.reachedAt(address instanceof Inet6Address ? "[" + text + "]" : text);
+    } else if (address != null && address.isAnyLocalAddress() && services.brokers().isEmpty()) {
+      throw new UsageException(
+          "--agents %s: name the address that hosts reach, or give --brokers"
+              .formatted(packets.agents));
+    }
+  }
+
+  private AgentRegistry registry(
+      InetSocketAddress agents, PipelineSession session, LeaseListener listener)
+      throws PipelineException {
+    if (agents == null) {
+      return null;
+    }
+    try {
+      return AgentRegistry.start(
+          RegistryOptions.usual(agents, session.queries().hostBrokers()), listener);
     } catch (IOException e) {
       throw new PipelineException(
           PipelineException.Kind.USER,

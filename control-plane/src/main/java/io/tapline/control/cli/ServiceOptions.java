@@ -69,12 +69,23 @@ final class ServiceOptions {
     return checkpoints;
   }
 
+  private String address = "";
+
   TopicPolicy topics() {
     if (topicMb < 4) {
       throw new UsageException("--topic-mb " + topicMb + ": give at least 4");
     }
     Duration kept = Duration.ofNanos(Moment.duration("--keep-topic", keepTopic));
     return TopicPolicy.of(kept, (long) topicMb << 20);
+  }
+
+  /** At which of this host's addresses other hosts' monitors reach an embedded broker. */
+  void reachedAt(String hostAddress) {
+    address = hostAddress;
+  }
+
+  String address() {
+    return address;
   }
 
   String brokers() {

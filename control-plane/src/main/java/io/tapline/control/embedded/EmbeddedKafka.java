@@ -15,18 +15,24 @@ import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.storage.Formatter;
 import org.apache.kafka.server.common.MetadataVersion;
 
-/** A Kafka broker that is its own KRaft controller, within this process, on free loopback ports. */
+/**
+ * A Kafka broker that is its own KRaft controller, within this process, on free loopback ports; and
+ * on a port of another of this host's addresses, if other hosts shall reach it.
+ */
 public final class EmbeddedKafka implements AutoCloseable {
   private static final int NODE = 1;
   private static final int ATTEMPTS = 3;
 
   private final KafkaRaftServer server;
   private final int port;
+  private final String hostBrokers;
   private final Consumer<String> onFailure;
 
-  private EmbeddedKafka(KafkaRaftServer server, int port, Consumer<String> onFailure) {
+  private EmbeddedKafka(
+      KafkaRaftServer server, int port, String hostBrokers, Consumer<String> onFailure) {
     this.server = server;
     this.port = port;
+    this.hostBrokers = hostBrokers;
     this.onFailure = onFailure;
   }
 
@@ -34,13 +40,15 @@ public final class EmbeddedKafka implements AutoCloseable {
    * Formats a log folder below {@code folder} and starts the broker; returns when it accepts
    * clients. A port that somebody else took meanwhile is tried again with another.
    *
+   * @param address that other hosts reach it at; empty: none does
    * @param onFailure hears why the broker gave up, should it
    */
-  public static EmbeddedKafka start(Path folder, Consumer<String> onFailure) throws IOException {
+  public static EmbeddedKafka start(Path folder, String address, Consumer<String> onFailure)
+      throws IOException {
     BrokerExit.listen(onFailure);
     for (int attempt = 1; ; attempt++) {
       try {
-        return startOnce(folder.resolve("kafka-" + attempt), onFailure);
+        return startOnce(folder.resolve("kafka-" + attempt), address, onFailure);
       } catch (Exception e) {
         if (attempt == ATTEMPTS) {
           BrokerExit.forget(onFailure);
@@ -50,18 +58,20 @@ public final class EmbeddedKafka implements AutoCloseable {
     }
   }
 
-  private static EmbeddedKafka startOnce(Path logs, Consumer<String> onFailure) throws Exception {
-    int[] ports = Ports.free(2);
+  private static EmbeddedKafka startOnce(Path logs, String address, Consumer<String> onFailure)
+      throws Exception {
+    int[] ports = Ports.free(3);
     format(logs);
     KafkaRaftServer server =
-        new KafkaRaftServer(new KafkaConfig(settings(logs, ports), false), Time.SYSTEM);
+        new KafkaRaftServer(new KafkaConfig(settings(logs, ports, address), false), Time.SYSTEM);
     try {
       server.startup();
     } catch (Exception e) {
       server.shutdown();
       throw e;
     }
-    return new EmbeddedKafka(server, ports[0], onFailure);
+    String hostBrokers = address.isEmpty() ? "" : address + ":" + ports[2];
+    return new EmbeddedKafka(server, ports[0], hostBrokers, onFailure);
   }
 
   private static void format(Path logs) throws Exception {
@@ -77,16 +87,22 @@ public final class EmbeddedKafka implements AutoCloseable {
         .run();
   }
 
-  private static Map<String, String> settings(Path logs, int[] ports) {
+  private static Map<String, String> settings(Path logs, int[] ports, String address) {
     Map<String, String> settings = new HashMap<>();
     settings.put("process.roles", "broker,controller");
     settings.put("node.id", Integer.toString(NODE));
     settings.put("controller.quorum.voters", NODE + "@127.0.0.1:" + ports[1]);
     settings.put("controller.listener.names", "CONTROLLER");
-    settings.put("listener.security.protocol.map", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT");
     settings.put(
-        "listeners", "PLAINTEXT://127.0.0.1:" + ports[0] + ",CONTROLLER://127.0.0.1:" + ports[1]);
-    settings.put("advertised.listeners", "PLAINTEXT://127.0.0.1:" + ports[0]);
+        "listener.security.protocol.map",
+        "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,HOSTS:PLAINTEXT");
+    String clients = "PLAINTEXT://127.0.0.1:" + ports[0];
+    if (!address.isEmpty()) {
+      clients += ",HOSTS://" + address + ":" + ports[2];
+    }
+    settings.put("listeners", clients + ",CONTROLLER://127.0.0.1:" + ports[1]);
+    settings.put("advertised.listeners", clients);
+    settings.put("inter.broker.listener.name", "PLAINTEXT");
     settings.put("log.dirs", logs.toString());
     settings.put("auto.create.topics.enable", "false");
     settings.put("offsets.topic.num.partitions", "1");
@@ -106,6 +122,11 @@ public final class EmbeddedKafka implements AutoCloseable {
     settings.put("log.retention.check.interval.ms", "5000");
     settings.put("message.max.bytes", Integer.toString(4 << 20));
     return settings;
+  }
+
+  /** As other hosts reach it; empty if none does. */
+  public String hostBrokers() {
+    return hostBrokers;
   }
 
   public String brokers() {

@@ -18,6 +18,8 @@ import java.util.Optional;
  * @param network of the inventory, in which queries are placed
  * @param brokers Kafka to use instead of an embedded broker, {@code host:port}; empty for the
  *     embedded one
+ * @param address of this host at which the embedded broker listens for other hosts' monitors;
+ *     empty: for none
  * @param redis Redis to use instead of a redis-server of our own, {@code host:port}; empty for our
  *     own
  * @param flink session cluster to use instead of an embedded one, {@code http://host:port}; empty
@@ -32,6 +34,7 @@ public record EmbeddedOptions(
     Inventory inventory,
     Optional<Network> network,
     String brokers,
+    String address,
     String redis,
     String flink,
     String checkpoints,
@@ -43,6 +46,7 @@ public record EmbeddedOptions(
         catalogue,
         inventory,
         Optional.empty(),
+        "",
         "",
         "",
         "",

@@ -39,6 +39,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
   private final Thread hook = new Thread(this::closeAll, "pipeline-shutdown");
   private boolean closed;
   private volatile QueryService queries;
+  private volatile String hostBrokers = "";
 
   private EmbeddedPipeline() {}
 
@@ -68,7 +69,11 @@ public final class EmbeddedPipeline implements AutoCloseable {
     CompletableFuture<String> redis =
         starting(() -> options.redis().isEmpty() ? ownRedis(folder) : options.redis());
     CompletableFuture<String> brokers =
-        starting(() -> options.brokers().isEmpty() ? ownBroker(folder) : options.brokers());
+        starting(
+            () ->
+                options.brokers().isEmpty()
+                    ? ownBroker(folder, options.address())
+                    : options.brokers());
     CompletableFuture<JobCluster> flink = starting(() -> opened(cluster(options, folder)));
     // All three are awaited before anything is thrown, so that close() finds whatever came up.
     CompletableFuture.allOf(redis, brokers, flink).join();
@@ -76,6 +81,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
     Backend backend =
         new Backend(
             endpoints,
+            hostBrokers.isEmpty() ? endpoints.brokers() : hostBrokers,
             flink.join(),
             options.monitor(),
             options.plugins(),
@@ -106,8 +112,10 @@ public final class EmbeddedPipeline implements AutoCloseable {
     return "127.0.0.1:" + opened(EmbeddedRedis.start(folder, this::failQueries)).port();
   }
 
-  private String ownBroker(Path folder) throws IOException {
-    return opened(EmbeddedKafka.start(folder, this::brokerFailed)).brokers();
+  private String ownBroker(Path folder, String address) throws IOException {
+    EmbeddedKafka kafka = opened(EmbeddedKafka.start(folder, address, this::brokerFailed));
+    hostBrokers = kafka.hostBrokers();
+    return kafka.brokers();
   }
 
   private void failQueries(String reason) {

@@ -23,7 +23,7 @@ public final class EmbeddedServices implements AutoCloseable {
     System.setProperty("java.io.tmpdir", folder.path().toString());
     EmbeddedRedis redis = EmbeddedRedis.start(folder.path(), reason -> {});
     try {
-      EmbeddedKafka kafka = EmbeddedKafka.start(folder.path(), reason -> {});
+      EmbeddedKafka kafka = EmbeddedKafka.start(folder.path(), "", reason -> {});
       EmbeddedServices services = new EmbeddedServices(folder, kafka, redis);
       Runtime.getRuntime().addShutdownHook(services.hook);
       return services;

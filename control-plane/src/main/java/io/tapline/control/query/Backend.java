@@ -8,6 +8,7 @@ import java.util.List;
  * What queries run on.
  *
  * @param endpoints Kafka and Redis
+ * @param hostBrokers Kafka, as other hosts reach it
  * @param flink where jobs run
  * @param monitor the monitor program
  * @param plugins shared objects with parsers that it loads
@@ -16,6 +17,7 @@ import java.util.List;
  */
 public record Backend(
     Endpoints endpoints,
+    String hostBrokers,
     JobCluster flink,
     Path monitor,
     List<Path> plugins,

@@ -1,6 +1,7 @@
 package io.tapline.control.query;
 
 import io.tapline.control.ProgressListener;
+import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
 import java.util.HashMap;
@@ -26,14 +27,20 @@ final class Monitors implements AutoCloseable {
   /**
    * Sets a monitor to watch for a query whose topic is there.
    *
+   * @param parts by host of a plan on hosts, what its monitor counts; all where there is none
    * @param progress of files; an interface has no end, and what a shared monitor sees is not one
    *     query's
    * @param onReady called once, when it sees packets
    */
-  QueryMonitor start(Plan plan, Source source, ProgressListener progress, Runnable onReady)
+  QueryMonitor start(
+      Plan plan,
+      Map<String, Match> parts,
+      Source source,
+      ProgressListener progress,
+      Runnable onReady)
       throws IOException {
     if (source.hosts().isPresent()) {
-      return RemoteMonitors.start(source.hosts().get(), plan, onReady);
+      return RemoteMonitors.start(source.hosts().get(), plan, parts, onReady);
     }
     if (source.live()) {
       return sharedOn(source, plan.getMonitors(0).getId()).add(plan, onReady);

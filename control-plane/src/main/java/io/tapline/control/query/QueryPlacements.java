@@ -9,7 +9,12 @@ import io.tapline.schema.proto.Match;
 import io.tapline.sdn.mirror.MirrorState;
 import io.tapline.sdn.mirror.NetworkAdapter;
 import java.io.IOException;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,6 +24,11 @@ import org.slf4j.LoggerFactory;
  */
 final class QueryPlacements {
   private static final Logger LOG = LoggerFactory.getLogger(QueryPlacements.class);
+
+  /** How long a query waits for its switches. */
+  private static final long MOST_WAITING_NS = 5_000_000_000L;
+
+  private static final long POLL_MS = 20;
 
   private NetworkState state;
   private NetworkAdapter adapter;
@@ -41,17 +51,18 @@ final class QueryPlacements {
   /** What would come of a query beside those that run. */
   synchronized Outcome tried(String query, Match match) {
     NetworkState before = state;
-    Outcome outcome = add(query, match);
+    Outcome outcome = add(query, match, Optional.empty());
     state = before;
     return outcome;
   }
 
-  /** Makes room for a query, which stays until it is removed. */
-  synchronized Outcome add(String query, Match match) {
+  /** Makes room for a query, which stays until it is removed; on these hosts, if any are named. */
+  synchronized Outcome add(String query, Match match, Optional<Set<String>> hosts) {
     if (state == null) {
       return Outcome.NOTHING;
     }
     try {
+      state = hosts.map(state::using).orElse(state);
       state = state.add(query, match).after();
       return new Outcome(Optional.of(state.plan(query)), "");
     } catch (PlacementException | TooManyRules e) {
@@ -84,6 +95,47 @@ final class QueryPlacements {
     } catch (IOException | RuntimeException e) {
       LOG.error("the network can't be told what to mirror", e);
     }
+  }
+
+  /** Whether switches mirror what queries want: then its monitors are where the placement says. */
+  synchronized boolean mirrors() {
+    return adapter != null;
+  }
+
+  /**
+   * Tells the switches, and calls {@code then} once they mirror what a query wants: at once if
+   * nobody is to be told, at last after a while with what is there.
+   */
+  void mirror(String query, Runnable then) {
+    mirror();
+    awaitMirrored(query, then, System.nanoTime() + MOST_WAITING_NS);
+  }
+
+  private void awaitMirrored(String query, Runnable then, long untilNs) {
+    List<String> missing = missing(query);
+    if (missing.isEmpty() || System.nanoTime() > untilNs) {
+      missing.forEach(what -> LOG.warn("query {} misses packets: {}", query, what));
+      then.run();
+    } else {
+      CompletableFuture.delayedExecutor(POLL_MS, TimeUnit.MILLISECONDS)
+          .execute(() -> awaitMirrored(query, then, untilNs));
+    }
+  }
+
+  private synchronized List<String> missing(String query) {
+    if (adapter == null || !state.queries().contains(query)) {
+      return List.of();
+    }
+    Set<String> switches = new TreeSet<>();
+    state
+        .tables()
+        .forEach(
+            (id, table) -> {
+              if (table.rules().stream().anyMatch(rule -> rule.owners().contains(query))) {
+                switches.add(id);
+              }
+            });
+    return adapter.report().missing(switches);
   }
 
   /** A query that was added, beside all that run now. */

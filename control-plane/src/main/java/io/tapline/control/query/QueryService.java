@@ -10,9 +10,12 @@ import io.tapline.compiler.network.Network;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
+import io.tapline.control.registry.AgentRegistry;
 import io.tapline.schema.Plans;
+import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Plan;
 import io.tapline.sdn.mirror.NetworkAdapter;
+import java.io.IOException;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
@@ -34,7 +37,7 @@ public final class QueryService implements AutoCloseable {
    * Queries that run at a time: each takes a slot of Flink's, and a monitor process if it reads
    * files.
    */
-  public static final int MOST_RUNNING = 8;
+  public static final int MOST_RUNNING = 12;
 
   /** Ended queries whose results are kept. */
   public static final int MOST_KEPT = 100;
@@ -146,8 +149,13 @@ public final class QueryService implements AutoCloseable {
     if (compiled.plan().isEmpty()) {
       throw new QueryRejected(text, compiled.errors());
     }
-    Plan plan = RemoteMonitors.placed(compiled.plan().get(), source);
-    QueryPlacements.Outcome outcome = placements.add(plan.getQuery(), plan.getMatch());
+    Plan local = compiled.plan().get();
+    // Mirrored packets come to agents' monitors: only where there are agents.
+    Optional<AgentRegistry> mirrored = source.hosts().filter(hosts -> placements.mirrors());
+    QueryPlacements.Outcome outcome =
+        placements.add(local.getQuery(), local.getMatch(), mirrored.map(RemoteMonitors::up));
+    Optional<NetworkPlan> place = outcome.plan().filter(found -> mirrored.isPresent());
+    Plan plan = planned(local, source, place);
     QueryInfo query =
         new QueryInfo(
             plan.getQuery(),
@@ -161,10 +169,17 @@ public final class QueryService implements AutoCloseable {
     LiveQuery live = new LiveQuery(query, Plans.toJson(plan), store);
     QueryRun.Hooks hooks =
         new QueryRun.Hooks(
-            () -> live.enter(QueryState.RUNNING, ""),
+            () -> placements.mirror(live.id(), () -> live.enter(QueryState.RUNNING, "")),
             () -> store.progress(query.id()),
             () -> store.taken(query.id()));
-    QueryRun.Launcher launcher = onReady -> monitors.start(plan, source, progress, onReady);
+    QueryRun.Launcher launcher =
+        onReady -> {
+          if (mirrored.isPresent() && place.isEmpty()) {
+            throw new IOException(outcome.refusal());
+          }
+          Map<String, Match> parts = place.map(NetworkPlan::parts).orElse(Map.of());
+          return monitors.start(plan, parts, source, progress, onReady);
+        };
     live.runs(new QueryRun(plan, backend, topicKeeper, source.live(), launcher, progress, hooks));
     reserve(live);
     start(live);
@@ -181,13 +196,19 @@ public final class QueryService implements AutoCloseable {
     return notes.stream().map(Note::message).toList();
   }
 
+  private static Plan planned(Plan local, Source source, Optional<NetworkPlan> place) {
+    return place
+        .map(network -> RemoteMonitors.placed(local, network))
+        .or(() -> source.hosts().map(hosts -> RemoteMonitors.everywhere(local, hosts)))
+        .orElse(local);
+  }
+
   private synchronized void reserve(LiveQuery live) throws TooManyQueries {
     if (closed || running.size() >= MOST_RUNNING) {
       placements.remove(live.id());
       throw new TooManyQueries(MOST_RUNNING);
     }
     running.put(live.id(), live);
-    placements.mirror();
   }
 
   private void start(LiveQuery live) {
@@ -207,16 +228,22 @@ public final class QueryService implements AutoCloseable {
   private void run(LiveQuery live) {
     try {
       live.enter(QueryState.STARTING, "");
-      live.enter(live.run().run(), "");
+      ended(live, live.run().run(), "");
     } catch (PipelineException e) {
       LOG.info("query {} failed", live.id(), e);
-      live.enter(QueryState.FAILED, e.getMessage());
+      ended(live, QueryState.FAILED, e.getMessage());
     } catch (RuntimeException e) {
       LOG.error("query {} failed", live.id(), e);
-      live.enter(QueryState.FAILED, "internal error: " + e);
+      ended(live, QueryState.FAILED, "internal error: " + e);
     } finally {
       end(live);
     }
+  }
+
+  /** Who sees that it has ended sees no rules of it. */
+  private void ended(LiveQuery live, QueryState state, String error) {
+    placements.remove(live.id());
+    live.enter(state, error);
   }
 
   /** The store is used no more once the end is complete: {@link #close} may be waiting for it. */
@@ -324,9 +351,9 @@ public final class QueryService implements AutoCloseable {
     return store.totals(id);
   }
 
-  /** Of Kafka: where monitors send tuples. */
-  public String brokers() {
-    return backend.endpoints().brokers();
+  /** Of Kafka: where monitors on hosts send tuples. */
+  public String hostBrokers() {
+    return backend.hostBrokers();
   }
 
   /** Queries under way. */

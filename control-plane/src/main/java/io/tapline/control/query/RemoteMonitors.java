@@ -1,17 +1,21 @@
 package io.tapline.control.query;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.AgentState;
 import io.tapline.control.registry.AssignmentEvents;
 import io.tapline.schema.Plans;
+import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,33 +45,54 @@ final class RemoteMonitors implements QueryMonitor {
     running.addAll(waiting);
   }
 
-  /** The plan with a monitor for each host that has an agent now; of another source as it is. */
-  static Plan placed(Plan plan, Source source) {
-    if (source.hosts().isEmpty()) {
-      return plan;
-    }
+  /** The plan with a monitor for each host that has an agent now: each sees what its host does. */
+  static Plan everywhere(Plan plan, AgentRegistry registry) {
     Plan.Builder placed = plan.toBuilder().clearMonitors();
-    for (AgentState agent : source.hosts().get().states()) {
-      if (agent.up()) {
-        placed.addMonitors(
-            Monitor.newBuilder()
-                .setId(agent.name())
-                .setHost(agent.name())
-                .setPartition(placed.getMonitorsCount()));
-      }
-    }
+    up(registry).forEach(host -> placed.addMonitors(part(host, placed.getMonitorsCount())));
     return placed.build();
   }
 
-  /** Assigns each of the plan's monitors to the agent of its host. */
-  static RemoteMonitors start(AgentRegistry registry, Plan plan, Runnable onReady) {
+  /** The plan with a monitor for each host that packets are mirrored to. */
+  static Plan placed(Plan plan, NetworkPlan network) {
+    Plan.Builder placed = plan.toBuilder().clearMonitors();
+    placed.clearRules().addAllRules(network.placed().rules());
+    network
+        .parts()
+        .keySet()
+        .forEach(host -> placed.addMonitors(part(host, placed.getMonitorsCount())));
+    return placed.build();
+  }
+
+  private static Monitor part(String host, int partition) {
+    return Monitor.newBuilder().setId(host).setHost(host).setPartition(partition).build();
+  }
+
+  /** The hosts whose agents hold a lease. */
+  static Set<String> up(AgentRegistry registry) {
+    Set<String> hosts = new TreeSet<>();
+    registry.states().stream().filter(AgentState::up).forEach(agent -> hosts.add(agent.name()));
+    return hosts;
+  }
+
+  /**
+   * Assigns each of the plan's monitors to the agent of its host.
+   *
+   * @param parts by host, what its monitor counts; all of the match where there is none
+   */
+  static RemoteMonitors start(
+      AgentRegistry registry, Plan plan, Map<String, Match> parts, Runnable onReady) {
     RemoteMonitors monitors = new RemoteMonitors(registry, plan, onReady);
     if (plan.getMonitorsCount() == 0) {
       monitors.end.completeExceptionally(
           new PipelineException(Kind.RESOURCES, "no host had an agent when it was submitted"));
     }
     for (Monitor part : plan.getMonitorsList()) {
-      Plan own = plan.toBuilder().clearMonitors().addMonitors(part).build();
+      Plan own =
+          plan.toBuilder()
+              .clearMonitors()
+              .addMonitors(part)
+              .setMatch(parts.getOrDefault(part.getHost(), plan.getMatch()))
+              .build();
       registry.assign(
           part.getHost(),
           plan.getQuery(),

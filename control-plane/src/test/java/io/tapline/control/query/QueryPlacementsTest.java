@@ -33,7 +33,7 @@ class QueryPlacementsTest {
     QueryPlacements placements = new QueryPlacements(NETWORK);
     assertThat(placements.tried("q", to("10.0.1.1/32")).plan()).isPresent();
     assertThat(placements.find("q")).isEmpty();
-    assertThat(placements.add("q", to("10.0.1.1/32")).plan()).isPresent();
+    assertThat(placements.add("q", to("10.0.1.1/32"), Optional.empty()).plan()).isPresent();
     assertThat(placements.find("q").orElseThrow().tables()).containsOnlyKeys("leaf1");
     assertThat(placements.tried("p", to("10.0.2.1/32")).plan().orElseThrow().tables())
         .containsOnlyKeys("leaf1", "leaf2");
@@ -47,7 +47,7 @@ class QueryPlacementsTest {
   @Test
   void whatHasNoPlaceIsRefusedInWords() {
     QueryPlacements placements = new QueryPlacements(NETWORK);
-    assertThat(placements.add("q", to("192.0.2.1/32")).refusal())
+    assertThat(placements.add("q", to("192.0.2.1/32"), Optional.empty()).refusal())
         .isEqualTo(
             "not placed in the inventory's network: no address of the query is one of a host in the inventory's network");
     assertThat(placements.find("q")).isEmpty();
@@ -56,7 +56,8 @@ class QueryPlacementsTest {
   @Test
   void withoutANetworkThereIsNothingToSay() {
     QueryPlacements placements = new QueryPlacements(Optional.empty());
-    assertThat(placements.add("q", to("10.0.1.1/32"))).isEqualTo(QueryPlacements.Outcome.NOTHING);
+    assertThat(placements.add("q", to("10.0.1.1/32"), Optional.empty()))
+        .isEqualTo(QueryPlacements.Outcome.NOTHING);
     placements.remove("q");
   }
 
@@ -84,10 +85,10 @@ class QueryPlacementsTest {
       switches.connect();
       placements.mirrorThrough(controller);
       await(() -> switches.flows(0) == 3 && switches.flows(1) == 3);
-      placements.add("q", to("10.0.1.1/32"));
+      placements.add("q", to("10.0.1.1/32"), Optional.empty());
       placements.mirror();
       await(() -> controller.report().complete() && switches.flows(0) == 5);
-      placements.add("p", to("10.0.1.0/24"));
+      placements.add("p", to("10.0.1.0/24"), Optional.empty());
       placements.mirror();
       await(() -> controller.report().complete());
       assertThat(controller.report().rules()).containsOnlyKeys("leaf1");

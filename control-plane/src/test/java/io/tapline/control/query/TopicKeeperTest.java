@@ -30,7 +30,7 @@ class TopicKeeperTest {
 
   @BeforeAll
   static void start() throws Exception {
-    kafka = EmbeddedKafka.start(directory, reason -> {});
+    kafka = EmbeddedKafka.start(directory, "", reason -> {});
     topics = new Topics(kafka.brokers());
   }
 

@@ -50,7 +50,7 @@ final class StoredQueries implements AutoCloseable {
     Endpoints endpoints = Endpoints.of("127.0.0.1:" + TestRedis.freePort(), redis.address());
     Backend backend =
         new Backend(
-            endpoints, null, Path.of("no-monitor"), List.of(), folder, TopicPolicy.defaults());
+            endpoints, "", null, Path.of("no-monitor"), List.of(), folder, TopicPolicy.defaults());
     Inventory hosts = inventory.isEmpty() ? Inventory.empty() : Inventory.fromYaml(inventory);
     queries =
         new QueryService(

@@ -17,6 +17,7 @@ import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Rule;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +35,7 @@ import java.util.SplittableRandom;
  * @param side whose edge switches mirror
  * @param hosts of that side
  * @param monitorIds of all monitors of the layout, in its order
- * @param ownMonitors those that the query's packets go to
+ * @param monitorOfHost by position in {@code hosts}, the monitor that its packets go to
  * @param tables by switch
  */
 public record NetworkPlan(
@@ -47,7 +48,7 @@ public record NetworkPlan(
     Layout layout,
     Cost cost,
     List<String> monitorIds,
-    Set<String> ownMonitors,
+    List<String> monitorOfHost,
     Map<String, RuleTable> tables) {
   /** Rules that a switch is taken to have room for in its mirror table. */
   public static final int TABLE_CAPACITY = 2000;
@@ -137,7 +138,7 @@ public record NetworkPlan(
         layout,
         Cost.of(problem, layout),
         List.copyOf(edges.keySet()),
-        edges.keySet(),
+        List.of(monitors),
         tables(network, parts(network, query, match, side, hosts, monitors, edges)));
   }
 
@@ -176,19 +177,47 @@ public record NetworkPlan(
     List<MirrorPlanner.Query> parts = new ArrayList<>();
     own.forEach(
         (id, addresses) -> {
-          Match.Builder part = match.toBuilder();
-          part =
-              side == MirrorPlanner.Side.TO
-                  ? part.clearTo().addAllTo(addresses)
-                  : part.clearFrom().addAllFrom(addresses);
+          Match part = narrowed(match, side, addresses);
           String edge = network.topology().edgeName(edges.get(id));
-          parts.add(new MirrorPlanner.Query(query, part.build(), side, Map.of(edge, id)));
+          parts.add(new MirrorPlanner.Query(query, part, side, Map.of(edge, id)));
         });
     return parts;
   }
 
   private static List<Address> sideOf(Match match, MirrorPlanner.Side side) {
     return side == MirrorPlanner.Side.TO ? match.getToList() : match.getFromList();
+  }
+
+  /** The monitors that the query's packets go to. */
+  public Set<String> ownMonitors() {
+    return Set.copyOf(monitorOfHost);
+  }
+
+  /**
+   * By name of a host that a monitor of the query is on, what it counts: the connections of those
+   * hosts which are mirrored to it. What other queries have mirrored there is no matter of this
+   * one.
+   */
+  public Map<String, Match> parts() {
+    Map<String, String> places = new HashMap<>();
+    for (int m = 0; m < layout.monitors().size(); m++) {
+      places.put(monitorIds.get(m), hostName(layout.monitors().get(m)));
+    }
+    Map<String, List<Address>> own = new LinkedHashMap<>();
+    for (int i = 0; i < hosts.length; i++) {
+      own.computeIfAbsent(places.get(monitorOfHost.get(i)), unused -> new ArrayList<>())
+          .addAll(addresses(network.addresses().get(hosts[i]), sideOf(match, side)));
+    }
+    Map<String, Match> parts = new LinkedHashMap<>();
+    own.forEach((host, addresses) -> parts.put(host, narrowed(match, side, addresses)));
+    return parts;
+  }
+
+  private static Match narrowed(Match match, MirrorPlanner.Side side, List<Address> addresses) {
+    Match.Builder part = match.toBuilder();
+    return side == MirrorPlanner.Side.TO
+        ? part.clearTo().addAllTo(addresses).build()
+        : part.clearFrom().addAllFrom(addresses).build();
   }
 
   /** What the query wants of a host. */
@@ -225,7 +254,7 @@ public record NetworkPlan(
   public Placement.Placed placed() {
     List<Monitor> monitors = new ArrayList<>();
     for (int m = 0; m < layout.monitors().size(); m++) {
-      if (ownMonitors.contains(monitorIds.get(m))) {
+      if (monitorOfHost.contains(monitorIds.get(m))) {
         monitors.add(
             Monitor.newBuilder()
                 .setId(monitorIds.get(m))

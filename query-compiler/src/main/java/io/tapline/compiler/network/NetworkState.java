@@ -12,12 +12,12 @@ import io.tapline.placement.Problem;
 import io.tapline.placement.Sizes;
 import io.tapline.schema.proto.Match;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
 
 /**
  * What a network does for all queries at once, as an immutable value: which processes run where,
@@ -60,6 +60,20 @@ public final class NetworkState {
         network, Deployment.empty(network.topology(), Sizes.PAPER), Map.of(), Map.of());
   }
 
+  /**
+   * The same, which from now on uses these hosts only; what runs elsewhere stays until its queries
+   * end.
+   */
+  public NetworkState using(Set<String> hosts) {
+    Set<Integer> numbers = new HashSet<>();
+    for (int host = 0; host < network.topology().hostCount(); host++) {
+      if (hosts.contains(network.topology().host(host).name())) {
+        numbers.add(host);
+      }
+    }
+    return new NetworkState(network, deployment.using(numbers), queries, tables);
+  }
+
   public Set<String> queries() {
     return queries.keySet();
   }
@@ -91,23 +105,33 @@ public final class NetworkState {
   public Change add(String query, Match match) {
     Change best = null;
     NetworkPlan bestPlan = null;
+    RuntimeException refusal = NetworkPlan.noHost();
     for (MirrorPlanner.Side side : NetworkPlan.sides(match)) {
       int[] hosts = NetworkPlan.hosts(network, match, side);
-      if (hosts.length > 0) {
-        Map<String, Part> with = new LinkedHashMap<>(queries);
-        with.put(query, new Part(match, side, hosts));
-        Change change = change(deployment.add(query, network.flows(hosts)), with);
+      if (hosts.length == 0) {
+        continue;
+      }
+      try {
+        Change change = add(query, new Part(match, side, hosts));
         NetworkPlan plan = change.after().plan(query);
         if (best == null || plan.isCheaper(bestPlan)) {
           best = change;
           bestPlan = plan;
         }
+      } catch (PlacementException | TooManyRules e) {
+        refusal = e;
       }
     }
     if (best == null) {
-      throw NetworkPlan.noHost();
+      throw refusal;
     }
     return best;
+  }
+
+  private Change add(String query, Part part) {
+    Map<String, Part> with = new LinkedHashMap<>(queries);
+    with.put(query, part);
+    return change(deployment.add(query, network.flows(part.hosts())), with);
   }
 
   /** Ends a query: processes and rules that nothing needs any more go. */
@@ -183,7 +207,7 @@ public final class NetworkState {
         layout,
         Cost.of(problem, layout),
         deployment.monitorNumbers().stream().map(NetworkPlan::id).toList(),
-        Arrays.stream(monitors(deployment, query)).collect(Collectors.toSet()),
+        List.of(monitors(deployment, query)),
         tables);
   }
 }

@@ -1,10 +1,12 @@
 package io.tapline.compiler.network;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.rules.RuleTable;
 import io.tapline.compiler.rules.Transition;
+import io.tapline.placement.PlacementException;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Monitor;
@@ -13,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -53,6 +56,43 @@ class NetworkStateTest {
       }
     }
     return match.build();
+  }
+
+  private static Match between(String from, String to) {
+    return Match.newBuilder()
+        .addFrom(Address.newBuilder().setPrefix(from))
+        .addTo(Address.newBuilder().setPrefix(to))
+        .build();
+  }
+
+  @Test
+  void onlyHostsInUseGetMonitorsAndTheSideThatHasSomeMirrors() {
+    NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-1"));
+    state = state.add("q", between("10.1.0.0/32", "10.0.0.0/8")).after();
+    assertThat(state.monitorHosts().values()).containsExactly("h-1-0-1");
+    assertThat(state.tables().keySet()).containsExactly("edge-1-0");
+    NetworkState without = state;
+    assertThatThrownBy(() -> without.add("p", between("10.2.0.0/32", "10.3.0.0/32")))
+        .isInstanceOf(PlacementException.class);
+  }
+
+  /** What a monitor counts for a query is what the query's rules mirror to it. */
+  @Test
+  void partsAreOfTheHostsUnderEachMonitorsSwitch() {
+    NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-1", "h-2-0-0"));
+    Match wanted =
+        Match.newBuilder()
+            .addTo(Address.newBuilder().setPrefix("10.1.0.0/24").setPort(80))
+            .addTo(Address.newBuilder().setPrefix("10.2.0.1/32").setPort(81))
+            .build();
+    Map<String, Match> parts = state.add("q", wanted).after().plan("q").parts();
+    assertThat(parts.keySet()).containsExactlyInAnyOrder("h-1-0-1", "h-2-0-0");
+    assertThat(parts.get("h-1-0-1").getToList())
+        .extracting(address -> address.getPrefix() + ":" + address.getPort())
+        .containsExactlyInAnyOrder("10.1.0.0/32:80", "10.1.0.1/32:80");
+    assertThat(parts.get("h-2-0-0").getToList())
+        .extracting(address -> address.getPrefix() + ":" + address.getPort())
+        .containsExactly("10.2.0.1/32:81");
   }
 
   /** The steps of each change, one after the other, are what a switch would have been told. */

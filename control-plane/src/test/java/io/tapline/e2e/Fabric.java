@@ -1,0 +1,205 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Stream;
+
+/**
+ * A testbed of its own name, without a controller. It goes with {@link #close}, and also if this
+ * process is killed: a guard of its own session sees to that.
+ */
+final class Fabric implements AutoCloseable {
+  private static final long AWAIT_NS = 120_000_000_000L;
+  private static final String MIRROR = "cookie=0x7a91020000000000/0xffffff0000000000";
+  private static final Path FOLDER = Path.of("/run/tapline-testbed");
+
+  final String name = "t" + Integer.toString(ThreadLocalRandom.current().nextInt(9999), 36);
+  final int openFlowPort;
+  private final TreeSet<String> before;
+  private final Path guarded = Files.createTempFile("tapline-test-", ".pids");
+  private final Cli.Running guard;
+
+  private Fabric() throws IOException {
+    openFlowPort = Server.freePort();
+    before = ours();
+    guard = guard();
+  }
+
+  /** Skips the test, and says why, where there can be no testbed. */
+  static void require() {
+    assumeTrue("root".equals(System.getProperty("user.name")), "SKIPPED: a testbed needs root");
+    assumeTrue(
+        Files.exists(Path.of("/usr/sbin/ovs-vswitchd")), "SKIPPED: openvswitch-switch is missing");
+    String[] probe = {"unshare", "--net", "ip", "link", "add", "v0", "type", "veth"};
+    assumeTrue(run(List.of(probe)).exitCode() == 0, "SKIPPED: no network namespaces or veths here");
+  }
+
+  /** A name and what guards it; nothing is up. */
+  static Fabric named() throws IOException {
+    require();
+    return new Fabric();
+  }
+
+  static Fabric up(String... options) throws IOException {
+    Fabric fabric = named();
+    try {
+      fabric.testbed("up", options).expectSuccess();
+    } catch (AssertionError e) {
+      fabric.close();
+      throw e;
+    }
+    return fabric;
+  }
+
+  Cli.Result testbed(String action, String... options) {
+    List<String> words = new ArrayList<>(List.of("testbed", action, "--name", name));
+    if (action.equals("up")) {
+      words.addAll(List.of("--openflow-port", Integer.toString(openFlowPort)));
+    }
+    words.addAll(List.of(options));
+    return Cli.run(words.toArray(String[]::new));
+  }
+
+  /** Has the guard end a process of this host, too. */
+  void guards(Process process) throws IOException {
+    Files.writeString(guarded, process.pid() + "\n", StandardOpenOption.APPEND);
+  }
+
+  private Cli.Running guard() {
+    String down = String.join(" ", Cli.tapline("testbed", "down", "--name", name));
+    String wait = "while [ -d /proc/%d ]; do sleep 1; done; kill -9 $(cat %s); rm %s; exec %s";
+    String script = wait.formatted(ProcessHandle.current().pid(), guarded, guarded, down);
+    return Cli.startCommand(Map.of(), List.of("setsid", "sh", "-c", script));
+  }
+
+  Path folder() {
+    return FOLDER.resolve(name);
+  }
+
+  String inventory() {
+    return folder().resolve("inventory.yaml").toString();
+  }
+
+  JsonNode status() {
+    return testbed("status", "--json").json().get(0);
+  }
+
+  /** Devices, namespaces, processes and files with the testbed's name. */
+  TreeSet<String> ours() throws IOException {
+    TreeSet<String> all = new TreeSet<>();
+    for (Path place : List.of(Path.of("/sys/class/net"), Path.of("/run/netns"), FOLDER)) {
+      if (Files.isDirectory(place)) {
+        try (Stream<Path> files = Files.list(place)) {
+          files.map(Path::toString).filter(file -> named(file, name)).forEach(all::add);
+        }
+      }
+    }
+    ProcessHandle.allProcesses()
+        .map(process -> process.info().commandLine().orElse(""))
+        .filter(line -> line.contains(folder() + "/"))
+        .forEach(all::add);
+    return all;
+  }
+
+  private static boolean named(String file, String name) {
+    String last = file.substring(file.lastIndexOf('/') + 1);
+    return last.equals(name) || last.startsWith(name + "-") || last.startsWith(name + ".");
+  }
+
+  static Cli.Result run(List<String> words) {
+    try (Cli.Running running = Cli.startCommand(Map.of(), words)) {
+      return running.await(120);
+    }
+  }
+
+  /** A command in a host's namespace. */
+  List<String> in(String host, String... words) {
+    List<String> all = new ArrayList<>(List.of("ip", "netns", "exec", name + "-" + host));
+    all.addAll(List.of(words));
+    return all;
+  }
+
+  Cli.Running start(String host, String... words) {
+    return Cli.startCommand(Map.of(), in(host, words));
+  }
+
+  /**
+   * All that switches hold, by bridge: flows with their cookies, groups, meters. Nothing of one
+   * that does not answer.
+   */
+  Map<String, String> switches() throws IOException {
+    Map<String, String> all = new TreeMap<>();
+    try (Stream<Path> files = Files.list(folder())) {
+      for (Path each : files.filter(file -> file.toString().endsWith(".mgmt")).sorted().toList()) {
+        String target = "unix:" + each;
+        String script =
+            "for d in flows groups meters; do ovs-ofctl -O OpenFlow14 dump-$d $0; done | sed -e 's/"
+                + " duration=[0-9.]*s,//; s/ n_packets=[0-9]*, n_bytes=[0-9]*,//; s/ (xid=[^)]*)//'"
+                + " -e 's/ *\\(idle\\|hard\\)_age=[0-9]*,//' | sort";
+        Cli.Result dumped = run(List.of("sh", "-c", script, target));
+        String bridge = each.getFileName().toString().replaceFirst("\\.mgmt$", "");
+        all.put(bridge.substring(name.length() + 1), dumped.stdout());
+      }
+    }
+    return all;
+  }
+
+  /** Bridges with a mirror rule of ours, and the packets that each has copied. */
+  Map<String, Long> mirroring() throws IOException {
+    Map<String, Long> all = new TreeMap<>();
+    for (String bridge : switches().keySet()) {
+      String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
+      List<String> dump = List.of("ovs-ofctl", "-O", "OpenFlow14", "dump-flows", target, MIRROR);
+      List<String> lines =
+          run(dump).expectSuccess().stdout().lines().filter(l -> l.contains("cookie=")).toList();
+      if (!lines.isEmpty()) {
+        all.put(bridge, lines.stream().mapToLong(Fabric::packets).sum());
+      }
+    }
+    return all;
+  }
+
+  private static long packets(String flow) {
+    return Long.parseLong(flow.replaceFirst(".*n_packets=(\\d+),.*", "$1"));
+  }
+
+  /** Waits until every switch forwards to every host. */
+  void awaitForwarding() throws Exception {
+    await(
+        "20 switches forward to 16 hosts",
+        () ->
+            switches().values().stream()
+                .allMatch(
+                    flows -> flows.lines().filter(line -> line.contains("dl_dst=")).count() == 16));
+  }
+
+  static void await(String what, Callable<Boolean> holds) throws Exception {
+    long deadline = System.nanoTime() + AWAIT_NS;
+    while (!holds.call()) {
+      assertThat(System.nanoTime()).as(what).isLessThan(deadline);
+      Thread.sleep(200);
+    }
+  }
+
+  /** Takes it down; fails if anything of it is left. */
+  @Override
+  public void close() throws IOException {
+    testbed("down");
+    guard.close();
+    Files.deleteIfExists(guarded);
+    assertThat(ours()).isEqualTo(before);
+  }
+}

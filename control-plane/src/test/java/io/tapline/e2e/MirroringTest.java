@@ -1,0 +1,135 @@
+package io.tapline.e2e;
+
+import static io.tapline.e2e.MirroredNetwork.H1;
+import static io.tapline.e2e.MirroredNetwork.H1_ADDRESS;
+import static io.tapline.e2e.MirroredNetwork.H2_ADDRESS;
+import static io.tapline.e2e.MirroredNetwork.H3_ADDRESS;
+import static io.tapline.e2e.MirroredNetwork.WATCHERS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/**
+ * Queries over real switches: a server that is the controller of a testbed, agents in hosts, web
+ * servers and clients. Skipped, with the reason, where there can be no testbed.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class MirroringTest {
+  private static final String COUNT =
+      "PARSE http_get FROM %s TO %s LIMIT 1h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)";
+  private static final int EACH = 40;
+
+  private MirroredNetwork network;
+
+  @BeforeAll
+  void start() throws Exception {
+    network = MirroredNetwork.up();
+  }
+
+  @AfterAll
+  void stop() throws Exception {
+    if (network != null) {
+      network.close();
+    }
+  }
+
+  @AfterEach
+  void stopQueries() throws Exception {
+    for (JsonNode each : network.get("/queries").path("queries")) {
+      if (Set.of("submitted", "starting", "running").contains(each.path("state").asText())) {
+        network.stop(each.path("id").asText());
+      }
+    }
+  }
+
+  @Test
+  void aQueryMirrorsWhereItShouldCountsWhatWasSentAndLeavesNothing() throws Exception {
+    Map<String, String> before = network.fabric.switches();
+    Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "steady", Requests.MANY);
+    String both = "%s:80, %s:8080".formatted(H1_ADDRESS, H2_ADDRESS);
+    String query = network.submit(COUNT.formatted("*", both));
+    network.server().awaitState(query, "running");
+
+    assertThat(network.fabric.mirroring().keySet()).containsExactly("e00", "e10");
+    Set<String> placed = new TreeSet<>();
+    JsonNode monitors = network.get("/queries/" + query).path("plan").path("monitors");
+    monitors.forEach(monitor -> placed.add(monitor.path("host").asText()));
+    assertThat(placed).hasSize(2).isSubsetOf(WATCHERS);
+    assertThat(network.agentsWith("queries", query)).isEqualTo(placed);
+    Fabric.await("monitors nowhere else", () -> network.hostsWithMonitors().equals(placed));
+
+    long firstWindowMs = awaitFirstWindow(query);
+    Set<String> sent = sendFromEverywhere();
+    Fabric.await("all are counted", () -> network.counted(query).keySet().containsAll(sent));
+    steady.close();
+    network.stop(query);
+
+    Map<String, Long> counts = network.counted(query);
+    assertThat(counts.values()).as("requests, each counted once").containsOnly(1L);
+    assertThat(counts.keySet())
+        .containsAll(sent)
+        .allMatch(url -> url.startsWith("/steady/") || sent.contains(url));
+    Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
+    assertThat(network.agentsWith("queries", query)).isEmpty();
+    report(firstRequestMs(query, steady, counts.keySet()), firstWindowMs);
+  }
+
+  /** How long after a window's end it was there, to a fifth of a second. */
+  private long awaitFirstWindow(String query) throws Exception {
+    Fabric.await("a window", () -> !rows(query).isEmpty());
+    return (Requests.nowNs() - rows(query).get(0).path("window_end_ns").asLong()) / 1_000_000;
+  }
+
+  private JsonNode rows(String query) throws Exception {
+    return network.get("/queries/" + query + "/results").path("rows");
+  }
+
+  /** What the query wants, and beside it what it does not; the URLs that it wants. */
+  private Set<String> sendFromEverywhere() {
+    List<Requests> wanted =
+        List.of(
+            network.requests("h-0-0-1", H1_ADDRESS, 80, "same-switch", EACH),
+            network.requests("h-3-1-1", H1_ADDRESS, 80, "other-pod", EACH),
+            network.requests(H1, H2_ADDRESS, 8080, "one-to-the-other", EACH));
+    List<Requests> others =
+        List.of(
+            network.requests("h-2-1-0", H1_ADDRESS, 81, "other-port", EACH),
+            network.requests("h-2-1-1", H3_ADDRESS, 80, "other-host", EACH));
+    Set<String> sent = new TreeSet<>();
+    wanted.forEach(each -> each.await().forEach(request -> sent.add(request.url())));
+    others.forEach(Requests::await);
+    assertThat(sent).hasSize(3 * EACH);
+    return sent;
+  }
+
+  private long firstRequestMs(String query, Requests steady, Set<String> counted) throws Exception {
+    long submittedNs = state(query).path("submitted_ns").asLong();
+    return steady.done().stream()
+        .filter(request -> counted.contains(request.url()))
+        .mapToLong(request -> (request.beganNs() - submittedNs) / 1_000_000)
+        .min()
+        .orElseThrow();
+  }
+
+  private static void report(long firstRequestMs, long firstWindowMs) {
+    System.out.printf(
+        "Mirroring: first counted request %d ms after submission, first window %d ms after its"
+            + " end%n",
+        firstRequestMs, firstWindowMs);
+    assertThat(firstRequestMs).isLessThan(60_000);
+    assertThat(firstWindowMs).isLessThan(60_000);
+  }
+
+  private JsonNode state(String query) throws Exception {
+    return network.get("/queries/" + query);
+  }
+}
