@@ -136,6 +136,11 @@ final class Fabric implements AutoCloseable {
     return Cli.startCommand(Map.of(), in(host, words));
   }
 
+  /** The process of one of its daemons. */
+  long pid(String daemon) throws IOException {
+    return Long.parseLong(Files.readString(folder().resolve(daemon + ".pid")).strip());
+  }
+
   /**
    * All that switches hold, by bridge: flows with their cookies, groups, meters. Nothing of one
    * that does not answer.
@@ -146,8 +151,8 @@ final class Fabric implements AutoCloseable {
       for (Path each : files.filter(file -> file.toString().endsWith(".mgmt")).sorted().toList()) {
         String target = "unix:" + each;
         String script =
-            "for d in flows groups meters; do ovs-ofctl -O OpenFlow14 dump-$d $0; done | sed -e 's/"
-                + " duration=[0-9.]*s,//; s/ n_packets=[0-9]*, n_bytes=[0-9]*,//; s/ (xid=[^)]*)//'"
+            "for d in flows groups meters; do ovs-ofctl -O OpenFlow14 dump-$d $0; done"
+                + " | sed -e 's/ duration=[0-9.]*s,//; s/ n_packets=[0-9]*, n_bytes=[0-9]*,//; s/ (xid=[^)]*)//'"
                 + " -e 's/ *\\(idle\\|hard\\)_age=[0-9]*,//' | sort";
         Cli.Result dumped = run(List.of("sh", "-c", script, target));
         String bridge = each.getFileName().toString().replaceFirst("\\.mgmt$", "");

@@ -6,6 +6,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -36,6 +37,7 @@ final class MirroredNetwork implements AutoCloseable {
   final Fabric fabric;
   private final List<AutoCloseable> open = new ArrayList<>();
   private final HttpClient http = HttpClient.newHttpClient();
+  private final Map<String, Cli.Running> running = new HashMap<>();
   private String agents;
   private Server server;
 
@@ -101,6 +103,11 @@ final class MirroredNetwork implements AutoCloseable {
             "--max-connections",
             "16384");
     open.add(agent);
+    running.put(host, agent);
+  }
+
+  void killAgent(String host) throws InterruptedException {
+    running.get(host).process().destroyForcibly().waitFor();
   }
 
   /** A client that goes when the network does. */
@@ -185,6 +192,16 @@ final class MirroredNetwork implements AutoCloseable {
       }
       after = "?after=" + page.path("last_entry").asText();
     }
+  }
+
+  /** TCP connections of any host that ended with a reset, and resets sent. */
+  long resets() {
+    String script =
+        "for n in $(ip netns list | cut -d' ' -f1 | grep ^$0-h-); do"
+            + " ip netns exec $n grep ^Tcp: /proc/net/snmp | tail -n 1; done"
+            + " | awk '{ sum += $9 + $15 } END { print sum }'";
+    return Long.parseLong(
+        Fabric.run(List.of("sh", "-c", script, fabric.name)).expectSuccess().stdout().strip());
   }
 
   @Override

@@ -24,8 +24,6 @@ import org.junit.jupiter.api.TestInstance;
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class MirroringTest {
-  private static final String COUNT =
-      "PARSE http_get FROM %s TO %s LIMIT 1h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)";
   private static final int EACH = 40;
 
   private MirroredNetwork network;
@@ -56,7 +54,7 @@ class MirroringTest {
     Map<String, String> before = network.fabric.switches();
     Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "steady", Requests.MANY);
     String both = "%s:80, %s:8080".formatted(H1_ADDRESS, H2_ADDRESS);
-    String query = network.submit(COUNT.formatted("*", both));
+    String query = network.submit(OverlappingQueries.COUNT.formatted("*", both));
     network.server().awaitState(query, "running");
 
     assertThat(network.fabric.mirroring().keySet()).containsExactly("e00", "e10");
@@ -122,11 +120,15 @@ class MirroringTest {
 
   private static void report(long firstRequestMs, long firstWindowMs) {
     System.out.printf(
-        "Mirroring: first counted request %d ms after submission, first window %d ms after its"
-            + " end%n",
+        "Mirroring: first counted request %d ms after submission, first window %d ms after its end%n",
         firstRequestMs, firstWindowMs);
     assertThat(firstRequestMs).isLessThan(60_000);
     assertThat(firstWindowMs).isLessThan(60_000);
+  }
+
+  @Test
+  void tenOverlappingQueriesEachGetTheirPacketsAndForwardingNeverChanges() throws Exception {
+    new OverlappingQueries(network, 5).run(5);
   }
 
   private JsonNode state(String query) throws Exception {

@@ -106,6 +106,15 @@ final class Requests implements AutoCloseable {
     return new Request(words[0], Long.parseLong(words[1]), Long.parseLong(words[2]));
   }
 
+  boolean isAlive() {
+    return running.process().isAlive();
+  }
+
+  /** Its last words. */
+  String said() {
+    return client + ": " + running.stderr();
+  }
+
   /** As clients count time. */
   static long nowNs() {
     Instant now = Instant.now();

@@ -1,7 +1,6 @@
 package io.tapline.e2e;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
@@ -10,8 +9,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeSet;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -24,62 +21,54 @@ class TestbedTest {
       "for p in 0 1 2 3; do for e in 0 1; do for h in 2 3; do"
           + " ping -q -c 1 -W 20 10.$p.$e.$h >/dev/null || echo 10.$p.$e.$h; done; done; done";
 
-  private final String name = "t" + Integer.toString(ThreadLocalRandom.current().nextInt(9999), 36);
-  private final String port = Integer.toString(ThreadLocalRandom.current().nextInt(20_000, 30_000));
-  private TreeSet<String> before;
+  private static final int LINK_MBIT = 30;
+
+  /** Says how much came in a second, from the first byte to the last. */
+  private static final String RECEIVE =
+      """
+      import socket, time
+      taken, _ = socket.create_server(("10.0.0.2", 5001)).accept()
+      total, began = 0, None
+      while data := taken.recv(65536):
+          began = began or time.monotonic()
+          total += len(data)
+      print(total * 8 / 1e6 / (time.monotonic() - began))
+      """;
+
+  private static final String SEND =
+      """
+      import socket, time
+      for attempt in range(600):
+          try:
+              connection = socket.create_connection(("10.0.0.2", 5001), 60)
+              break
+          except ConnectionRefusedError:
+              time.sleep(0.1)
+      end = time.monotonic() + 3
+      while time.monotonic() < end:
+          connection.sendall(bytes(16384))
+      """;
+
+  private Fabric fabric;
 
   @BeforeEach
   void requireTestbed() throws IOException {
-    assumeTrue("root".equals(System.getProperty("user.name")), "a testbed needs root");
-    assumeTrue(Files.exists(Path.of("/usr/sbin/ovs-vswitchd")), "no openvswitch-switch");
-    assumeTrue(
-        command("unshare", "--net", "ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1")
-                .exitCode()
-            == 0,
-        "no network namespaces or veth devices here");
-    before = ours();
+    fabric = Fabric.named();
   }
 
   @AfterEach
   void nothingIsLeft() throws IOException {
-    if (before != null) {
-      Cli.run("testbed", "down", "--name", name);
-      assertThat(ours()).isEqualTo(before);
+    if (fabric != null) {
+      fabric.close();
     }
-  }
-
-  /** Devices, namespaces, processes and files with the testbed's name. */
-  private TreeSet<String> ours() throws IOException {
-    TreeSet<String> all = new TreeSet<>();
-    for (String folder : List.of("/sys/class/net", "/run/netns", "/run/tapline-testbed")) {
-      if (Files.isDirectory(Path.of(folder))) {
-        try (Stream<Path> files = Files.list(Path.of(folder))) {
-          files.map(Path::toString).filter(file -> file.contains(name)).forEach(all::add);
-        }
-      }
-    }
-    ProcessHandle.allProcesses()
-        .map(process -> process.info().commandLine().orElse(""))
-        .filter(line -> line.contains("/run/tapline-testbed/" + name + "/"))
-        .forEach(all::add);
-    return all;
-  }
-
-  private static Cli.Result command(String... words) {
-    try (Cli.Running running = Cli.startCommand(Map.of(), List.of(words))) {
-      return running.await(120);
-    }
-  }
-
-  private Cli.Result up() {
-    return Cli.run("testbed", "up", "--name", name, "--openflow-port", port);
   }
 
   /** Which pairs do not reach each other. */
   private String unreachable() throws IOException {
     List<Cli.Running> pings = new ArrayList<>();
     try (Stream<Path> namespaces = Files.list(Path.of("/run/netns"))) {
-      for (Path each : namespaces.filter(path -> path.toString().contains(name + "-h")).toList()) {
+      for (Path each :
+          namespaces.filter(path -> path.toString().contains(fabric.name + "-h")).toList()) {
         List<String> words =
             List.of("ip", "netns", "exec", each.getFileName().toString(), "sh", "-c", PING_ALL);
         pings.add(Cli.startCommand(Map.of(), words));
@@ -92,14 +81,24 @@ class TestbedTest {
     return lost;
   }
 
+  private double megabitsBetweenPods() {
+    try (Cli.Running receiver = fabric.start("h-0-0-0", "python3", "-c", RECEIVE);
+        Cli.Running sender = fabric.start("h-2-1-0", "python3", "-c", SEND)) {
+      assertThat(sender.await(120).exitCode()).as(sender.stderr()).isZero();
+      return Double.parseDouble(receiver.await(120).expectSuccess().stdout().strip());
+    }
+  }
+
   @Test
   void allHostsReachEachOtherAlsoWithoutTheControllerAndNothingIsLeftBehind() throws IOException {
-    assertThat(up().expectSuccess().stdout()).startsWith("up: fat tree, k=4, 20 switches");
+    String[] limit = {"--link-mbit", Integer.toString(LINK_MBIT)};
+    assertThat(fabric.testbed("up", limit).expectSuccess().stdout())
+        .startsWith("up: fat tree, k=4, 20 switches");
     assertThat(unreachable()).isEmpty();
-    assertThat(up().expectSuccess().stdout()).startsWith("already up");
+    assertThat(fabric.testbed("up", limit).expectSuccess().stdout()).startsWith("already up");
+    assertThat(megabitsBetweenPods()).isBetween(0.1, 1.2 * LINK_MBIT);
 
-    JsonNode status =
-        Cli.run("testbed", "status", "--name", name, "--json").expectSuccess().json().get(0);
+    JsonNode status = fabric.testbed("status", "--json").expectSuccess().json().get(0);
     JsonNode controller = status.path("controller");
     assertThat(controller.path("links").asInt()).isEqualTo(32);
     assertThat(controller.path("switches")).hasSize(20);
@@ -108,32 +107,31 @@ class TestbedTest {
     assertThat(controller.path("switches").get(0).path("version").asText()).isEqualTo("1.4");
     assertThat(controller.path("counters").path("malformed_messages").asInt()).isZero();
 
-    Path pid = Path.of("/run/tapline-testbed", name, "controller.pid");
+    Path pid = fabric.folder().resolve("controller.pid");
     ProcessHandle.of(Long.parseLong(Files.readString(pid).strip()))
         .ifPresent(ProcessHandle::destroyForcibly);
     assertThat(unreachable()).isEmpty();
-    assertThat(up().exitCode()).isEqualTo(1);
+    assertThat(fabric.testbed("up", limit).exitCode()).isEqualTo(1);
 
-    assertThat(Cli.run("testbed", "down", "--name", name).expectSuccess().stdout())
-        .startsWith("down");
-    assertThat(ours()).isEqualTo(before);
-    assertThat(Cli.run("testbed", "down", "--name", name).expectSuccess().stdout())
-        .startsWith("there is none");
-    assertThat(Cli.run("testbed", "status", "--name", name).exitCode()).isEqualTo(1);
+    assertThat(fabric.testbed("down").expectSuccess().stdout()).startsWith("down");
+    assertThat(fabric.ours()).isEmpty();
+    assertThat(fabric.testbed("down").expectSuccess().stdout()).startsWith("there is none");
+    assertThat(fabric.testbed("status").exitCode()).isEqualTo(1);
   }
 
   @Test
   void whatItDidNotMakeIsInItsWayAndStays() {
-    String device = name + "-c0";
-    assertThat(command("ip", "link", "add", device, "type", "veth").exitCode()).isZero();
+    String device = fabric.name + "-c0";
+    assertThat(Fabric.run(List.of("ip", "link", "add", device, "type", "veth")).exitCode())
+        .isZero();
     try {
-      Cli.Result refused = up();
+      Cli.Result refused = fabric.testbed("up");
       assertThat(refused.exitCode()).isEqualTo(1);
-      assertThat(refused.stderr()).contains("not made by testbed " + name).contains(device);
-      Cli.run("testbed", "down", "--name", name).expectSuccess();
+      assertThat(refused.stderr()).contains("not made by testbed " + fabric.name).contains(device);
+      fabric.testbed("down").expectSuccess();
       assertThat(Path.of("/sys/class/net", device)).exists();
     } finally {
-      command("ip", "link", "del", device);
+      Fabric.run(List.of("ip", "link", "del", device));
     }
   }
 }

@@ -1,0 +1,83 @@
+package io.tapline.e2e;
+
+import static io.tapline.e2e.MirroredNetwork.H1_ADDRESS;
+import static io.tapline.e2e.MirroredNetwork.WATCHERS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ThreadLocalRandom;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Queries over real switches for longer, and while what they run on is killed. */
+class MirroringSoak {
+  private static final int EACH = 40;
+
+  private MirroredNetwork network;
+
+  @BeforeEach
+  void start() throws Exception {
+    network = MirroredNetwork.up();
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    if (network != null) {
+      network.close();
+    }
+  }
+
+  /** For as many rounds as MIRRORING_ROUNDS says. */
+  @Test
+  void queriesGetTheirPacketsHoweverOftenTheyComeAndGo() throws Exception {
+    int rounds = Integer.parseInt(System.getenv().getOrDefault("MIRRORING_ROUNDS", "200"));
+    long seed = ThreadLocalRandom.current().nextLong();
+    System.out.printf("Mirroring: %d rounds, seed %d%n", rounds, seed);
+    new OverlappingQueries(network, seed).run(rounds);
+  }
+
+  @Test
+  void whatIsKilledComesBackOrIsNamedAndNothingIsLeftOver() throws Exception {
+    Map<String, String> before = network.fabric.switches();
+    String query = network.submit(OverlappingQueries.COUNT.formatted("*", H1_ADDRESS + ":80"));
+    network.server().awaitState(query, "running");
+    Map<String, String> mirroring = network.fabric.switches();
+    assertThat(mirroring).isNotEqualTo(before);
+
+    long switches = network.fabric.pid("ovs-vswitchd");
+    ProcessHandle.of(switches).orElseThrow().destroyForcibly();
+    Fabric.await("other switches", () -> network.fabric.pid("ovs-vswitchd") != switches);
+    Fabric.await("their flows are back", () -> network.fabric.switches().equals(mirroring));
+    requireCounted(query, "after-the-switches");
+
+    network.server().process().destroyForcibly().waitFor();
+    network.startServer();
+    Fabric.await("nothing is mirrored", () -> network.fabric.switches().equals(before));
+    Fabric.await("agents are back", () -> network.agentsWith("state", "up").equals(WATCHERS));
+    String next = network.submit(OverlappingQueries.COUNT.formatted("*", H1_ADDRESS + ":80"));
+    network.server().awaitState(next, "running");
+    requireCounted(next, "after-the-server");
+
+    String watcher = network.agentsWith("queries", next).iterator().next();
+    network.killAgent(watcher);
+    network.startAgent(watcher);
+    Fabric.await("it fails", () -> state(next).path("state").asText().equals("failed"));
+    assertThat(state(next).path("error").asText()).contains(watcher);
+    Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
+  }
+
+  private JsonNode state(String query) throws Exception {
+    return network.get("/queries/" + query);
+  }
+
+  private void requireCounted(String query, String name) throws Exception {
+    Set<String> sent = new TreeSet<>();
+    Requests some = network.requests("h-3-1-1", H1_ADDRESS, 80, name, EACH);
+    some.await().forEach(request -> sent.add(request.url()));
+    Fabric.await(name, () -> network.counted(query).keySet().containsAll(sent));
+  }
+}

@@ -1,0 +1,166 @@
+package io.tapline.e2e;
+
+import static io.tapline.e2e.MirroredNetwork.H1_ADDRESS;
+import static io.tapline.e2e.MirroredNetwork.H2_ADDRESS;
+import static io.tapline.e2e.MirroredNetwork.H3_ADDRESS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
+
+/**
+ * Ten queries that want some of the same packets, added and removed in a random order while clients
+ * ask and hosts ping: each gets its own requests, and nobody else notices.
+ */
+final class OverlappingQueries {
+  static final String COUNT =
+      "PARSE http_get FROM %s TO %s LIMIT 1h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)";
+
+  /** A query, and whose requests are its own. */
+  private record Wanted(String from, String to, Set<String> names) {}
+
+  /** By name, the client and the server of what goes on all the time. */
+  private static final Map<String, List<String>> TRAFFIC =
+      new TreeMap<>(
+          Map.of(
+              "a", List.of("h-2-0-0", H1_ADDRESS, "80"),
+              "b", List.of("h-2-1-1", H1_ADDRESS, "81"),
+              "c", List.of("h-3-1-1", H1_ADDRESS, "80"),
+              "d", List.of("h-3-1-1", H2_ADDRESS, "8080"),
+              "e", List.of("h-0-0-1", H2_ADDRESS, "8080"),
+              "f", List.of("h-2-0-1", H3_ADDRESS, "80")));
+
+  private static final List<Wanted> TEN =
+      List.of(
+          new Wanted("*", H1_ADDRESS + ":80", Set.of("a", "c")),
+          new Wanted("*", H1_ADDRESS, Set.of("a", "b", "c")),
+          new Wanted("*", "10.0.0.0/24:80", Set.of("a", "c", "f")),
+          new Wanted("*", H2_ADDRESS + ":8080", Set.of("d", "e")),
+          new Wanted("*", "10.0.0.2:80, 10.1.0.2:8080", Set.of("a", "c", "d", "e")),
+          new Wanted("10.2.0.0/16", "10.0.0.0/24:80-90", Set.of("a", "b", "f")),
+          new Wanted("10.3.1.3", "*", Set.of("c", "d")),
+          new Wanted("10.3.1.3", H1_ADDRESS + ":80", Set.of("c")),
+          new Wanted("h-0-0-1, h-3-1-1", "10.0.0.0/8:8080", Set.of("d", "e")),
+          new Wanted("*", "10.0.0.2:80-81, 10.1.0.0/24:8080", Set.of("a", "b", "c", "d", "e")));
+
+  /** A query that ran. */
+  private record Ran(Wanted wanted, String id, long submittedNs, long runningNs, long stoppingNs) {}
+
+  private final MirroredNetwork network;
+  private final Random random;
+  private final Map<Wanted, String> running = new LinkedHashMap<>();
+  private final Map<String, Long> submittedNs = new TreeMap<>();
+
+  OverlappingQueries(MirroredNetwork network, long seed) {
+    this.network = network;
+    this.random = new Random(seed);
+  }
+
+  /** All ten at once; then one goes and comes again, so many times; then all go. */
+  void run(int rounds) throws Exception {
+    Map<String, String> before = network.fabric.switches();
+    long resets = network.resets();
+    List<Cli.Running> pings =
+        List.of(
+            network.fabric.start("h-2-1-0", "ping", "-i", "0.1", H1_ADDRESS),
+            network.fabric.start("h-0-1-0", "ping", "-i", "0.1", H2_ADDRESS));
+    Map<String, Requests> traffic = new TreeMap<>();
+    TRAFFIC.forEach(
+        (name, way) -> {
+          int port = Integer.parseInt(way.get(2));
+          traffic.put(name, network.requests(way.get(0), way.get(1), port, name, Requests.MANY));
+        });
+    addAndRemove(rounds, traffic);
+    assertThat(network.resets()).as("TCP resets").isEqualTo(resets);
+    pings.forEach(OverlappingQueries::requireAllAnswered);
+    traffic.values().forEach(each -> assertThat(each.isAlive()).as(each.said()).isTrue());
+    traffic.values().forEach(Requests::close);
+    Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
+  }
+
+  private void addAndRemove(int rounds, Map<String, Requests> traffic) throws Exception {
+    List<Wanted> order = new ArrayList<>(TEN);
+    Collections.shuffle(order, random);
+    for (Wanted each : order) {
+      add(each);
+    }
+    for (int round = 0; round < rounds; round++) {
+      Wanted any = TEN.get(random.nextInt(TEN.size()));
+      requireExactly(remove(any, traffic), traffic);
+      add(any);
+    }
+    Collections.shuffle(order, random);
+    for (Wanted each : order) {
+      requireExactly(remove(each, traffic), traffic);
+    }
+  }
+
+  private void add(Wanted wanted) throws Exception {
+    long nowNs = Requests.nowNs();
+    String id = network.submit(COUNT.formatted(wanted.from(), wanted.to()));
+    submittedNs.put(id, nowNs);
+    running.put(wanted, id);
+  }
+
+  /** Once each of its clients has had a few answers. */
+  private Ran remove(Wanted wanted, Map<String, Requests> traffic) throws Exception {
+    String id = running.remove(wanted);
+    network.server().awaitState(id, "running");
+    long runningNs = network.get("/queries/" + id).path("started_ns").asLong();
+    for (String name : wanted.names()) {
+      Fabric.await(
+          "answers to " + name,
+          () ->
+              traffic.get(name).done().stream().filter(each -> each.beganNs() > runningNs).count()
+                  >= 5);
+    }
+    long stoppingNs = Requests.nowNs();
+    network.stop(id);
+    return new Ran(wanted, id, submittedNs.remove(id), runningNs, stoppingNs);
+  }
+
+  /** What was asked and answered while it ran is counted once, and nothing that is not its own. */
+  private void requireExactly(Ran ran, Map<String, Requests> traffic) throws Exception {
+    Map<String, Long> counts = network.counted(ran.id());
+    Map<String, Long> wrong = new TreeMap<>(counts);
+    wrong.values().removeIf(count -> count == 1);
+    assertThat(wrong).as("counted more than once: %s", ran).isEmpty();
+    Set<String> names = new TreeSet<>();
+    counts.keySet().forEach(url -> names.add(url.split("/")[1]));
+    assertThat(ran.wanted().names()).as("%s", ran).containsAll(names);
+    for (String name : ran.wanted().names()) {
+      for (Requests.Request each : traffic.get(name).done()) {
+        boolean within = each.beganNs() > ran.runningNs() && each.endedNs() < ran.stoppingNs();
+        boolean before = each.endedNs() < ran.submittedNs();
+        assertThat(within && !counts.containsKey(each.url()))
+            .as("%s misses %s", ran, each)
+            .isFalse();
+        assertThat(before && counts.containsKey(each.url())).as("%s has %s", ran, each).isFalse();
+      }
+    }
+  }
+
+  /** Ends a ping; fails if one before the last answered was lost, or any came twice. */
+  static void requireAllAnswered(Cli.Running ping) {
+    Fabric.run(List.of("kill", "-INT", Long.toString(ping.process().pid())));
+    List<Integer> answered =
+        ping.await(30)
+            .stdout()
+            .lines()
+            .filter(line -> line.contains("icmp_seq=") && line.contains("bytes from"))
+            .map(line -> Integer.parseInt(line.replaceFirst(".*icmp_seq=(\\d+).*", "$1")))
+            .sorted()
+            .toList();
+    assertThat(answered).hasSizeGreaterThan(20);
+    int last = answered.get(answered.size() - 1);
+    assertThat(answered).isEqualTo(IntStream.rangeClosed(1, last).boxed().toList());
+  }
+}
