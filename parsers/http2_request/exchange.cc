@@ -288,7 +288,7 @@ void Exchange::take_fragment(Side side, const FrameHead& head, std::string_view 
   block.whole = block.whole && !cut && block.bytes <= kMaxBlockBytes;
   if (!head.has(kEndHeaders)) return;
   finish_block(side, block.text, end);
-  if (block.text.capacity() > kKeptTextBytes) block.text = std::string();
+  if (block.text.capacity() > kKeptTextBytes) std::string().swap(block.text);
 }
 
 void Exchange::finish_block(Side side, std::string_view text, uint64_t end) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "parsers/http_get/dialogues.h"
+#include "parsers/http_get/message_reader.h"
 
 namespace tapline::http_test {
 namespace {
@@ -396,6 +397,31 @@ TEST(HttpGet, EndingOneQueryTellsItAloneOfWhatIsPending) {
   ASSERT_EQ(run.tuples().size(), 2u);
   EXPECT_EQ(run.tuples()[1].header.queries, 0b10u);
   EXPECT_EQ(run.tuples()[1]["partial"], "");
+}
+
+class NobodyListens final : public http::MessageHandler {
+  http::Framing on_head(Side, const http::Head&, const Segment&, bool) override { return {}; }
+  void on_message_end(Side, uint64_t, int64_t, bool) override {}
+  void on_hidden(Side, uint64_t) override {}
+  void on_head_too_long(Side) override {}
+  bool on_headless(Side, const Segment&) override { return false; }
+};
+
+// A million connections would each keep room for the one head of theirs that came in pieces.
+TEST(HttpGet, KeepsNoRoomForAHeadThatCameInPieces) {
+  NobodyListens handler;
+  http::MessageReader reader(0);
+  const size_t fresh = reader.buffer_bytes();
+  const std::string head = "GET /a HTTP/1.1\r\nCookie: " + std::string(1000, 'c') + "\r\n\r\n";
+  const auto read = [&](std::string_view piece) {
+    const Segment segment{0, reader.offset(), 0, false};
+    return reader.read({reinterpret_cast<const uint8_t*>(piece.data()), piece.size()}, segment, handler);
+  };
+  EXPECT_EQ(read(std::string_view(head).substr(0, 900)), http::MessageReader::Verdict::kFine);
+  EXPECT_GT(reader.buffer_bytes(), 800u);
+  EXPECT_EQ(read(std::string_view(head).substr(900)), http::MessageReader::Verdict::kFine);
+  EXPECT_TRUE(reader.recognised());
+  EXPECT_EQ(reader.buffer_bytes(), fresh);
 }
 
 }  // namespace

@@ -59,7 +59,10 @@ class MessageReader {
       finish_simple_request(handler);
   }
   // As after construction.
-  void recycle() { *this = MessageReader(side_); }
+  void recycle() {
+    drop_head();
+    *this = MessageReader(side_);
+  }
 
   // Of the next byte.
   uint64_t offset() const { return offset_; }
@@ -102,7 +105,7 @@ class MessageReader {
   // A head in several pieces is rare, and sooner or later each of a million connections would keep room for one.
   void drop_head() {
     if (!head_.empty()) [[unlikely]]
-      head_ = std::string();
+      std::string().swap(head_);  // an empty string that is assigned keeps its memory
   }
   bool in_body() const { return mode_ >= Mode::kLength && mode_ <= Mode::kUntilClose; }
 
