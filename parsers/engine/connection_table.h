@@ -47,7 +47,6 @@ class ConnectionTable {
     Connection* connection = &at(bucket.index);
     __builtin_prefetch(connection);
     __builtin_prefetch(reinterpret_cast<const std::byte*>(connection) + 64, 1);
-    __builtin_prefetch(reinterpret_cast<const std::byte*>(connection) + sizeof(Connection));
     return connection;
   }
   Connection* find(const PlainSegment& segment, uint64_t hash, Connection* likely, Side* side) const {

@@ -110,7 +110,10 @@ void Engine::Impl::look_ahead(std::span<const Packet> burst) {
   }
   expected_.clear();
   for (const uint64_t hash : hashes_) {
-    if (const Connection* connection = table_->likely(hash)) expected_.push_back(connection);
+    const Connection* connection = table_->likely(hash);
+    if (connection == nullptr) continue;
+    __builtin_prefetch(connection + 1);  // the parsers' state
+    expected_.push_back(connection);
   }
   for (int step = 0; step < kLookAheadSteps; ++step) {
     for (const Connection* connection : expected_) {

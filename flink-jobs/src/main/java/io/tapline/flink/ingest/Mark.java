@@ -10,7 +10,7 @@ import java.io.IOException;
  *
  * @param monitor its index
  * @param ns no later tuple of it is earlier; {@link Long#MIN_VALUE} before it was heard
- * @param silent whether windows shall not wait for it for now
+ * @param silent whether windows shall not wait for it until it is heard again
  */
 public record Mark(int monitor, long ns, boolean ended, boolean silent) {
   private static final int ENDED = 1;
