@@ -73,7 +73,7 @@ final class Dominating implements Strategy {
     /** Tries the front of these monitors; gives them with flows steered for the next round. */
     MonitorPlacer.Monitors round(MonitorPlacer.Monitors monitors, HostUse use) {
       Front front = Front.of(problem, Cost.Objective.WITH_PROCESSORS, use, monitors);
-      Layout found = firstThatDominates(front, front.points(point -> isNear(point, 1)));
+      Layout found = firstThatDominates(front, front.points(point -> isNear(point, 1)), TRIES);
       if (found == null) {
         lookAtAsMany(front);
         List<Front.Point> hopeful = order(front.points(point -> isNear(point, HOPE)));
@@ -87,9 +87,9 @@ final class Dominating implements Strategy {
       return Steering.steer(problem, found);
     }
 
-    private Layout firstThatDominates(Front front, List<Front.Point> byProcesses) {
+    private Layout firstThatDominates(Front front, List<Front.Point> byProcesses, int tries) {
       List<Front.Point> points = order(byProcesses);
-      for (Front.Point point : points.subList(0, Math.min(TRIES, points.size()))) {
+      for (Front.Point point : points.subList(0, Math.min(tries, points.size()))) {
         Layout layout = front.layout(point);
         if (Cost.of(problem, layout).dominates(bound)) {
           return layout;
@@ -105,7 +105,8 @@ final class Dominating implements Strategy {
             firstThatDominates(
                 front,
                 front.points(
-                    point -> point.processes() == bound.processes() && hasTraffic(point, 1)));
+                    point -> point.processes() == bound.processes() && hasTraffic(point, 1)),
+                1);
       }
     }
 
