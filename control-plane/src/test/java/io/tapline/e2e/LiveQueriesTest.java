@@ -139,6 +139,10 @@ class LiveQueriesTest {
     for (int request = watch.before; request < link.done(); request++) {
       possible.add(key(watch, request));
     }
+    // A connection joined between its request and its response is a half that lacks the URL.
+    if (counts.getOrDefault("", 0) == 1) {
+      possible.add("");
+    }
     assertThat(possible).containsAll(counts.keySet());
     assertThat(query(watch.id).get("totals").get("dropped")).as("losses").isEmpty();
   }
