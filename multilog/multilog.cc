@@ -133,6 +133,7 @@ MultiLog::Statistics MultiLog::statistics() const {
   statistics.late_wakeups = late_wakeups_.load(std::memory_order_relaxed);
   statistics.trigger_cpu_ns = trigger_cpu_ns_.load(std::memory_order_relaxed);
   statistics.freezes = freezes_.load(std::memory_order_relaxed);
+  statistics.frozen_ns = frozen_ns_.load(std::memory_order_relaxed);
   statistics.frozen = IsFrozen();
   const std::lock_guard lock(control_);
   statistics.aggregate_bytes = aggregate_bytes_;

@@ -196,6 +196,7 @@ class MultiLog {
     uint64_t late_wakeups = 0, wakeups = 0;  // of the trigger thread: more than 100 us after its time
     uint64_t trigger_cpu_ns = 0;
     uint64_t freezes = 0;
+    uint64_t frozen_ns = 0;  // of the freezes that are over
     bool frozen = false;
   };
   Statistics statistics() const;
@@ -208,7 +209,7 @@ class MultiLog {
   friend class Writer;
   struct FreezeRecord {
     uint64_t id = 0;
-    int64_t expires_ns = 0;
+    int64_t begin_ns = 0, expires_ns = 0;
     std::atomic<const std::vector<uint64_t>*> tails{nullptr};
     ~FreezeRecord() { delete tails.load(std::memory_order_relaxed); }
   };
@@ -232,6 +233,7 @@ class MultiLog {
   std::vector<uint64_t> ReadTails() const;
   bool IsFrozen() const;
   const std::vector<uint64_t>* FrozenTails(FreezeRecord* record) const;
+  bool EndFreeze(FreezeRecord* record, int64_t now_ns) const;
   bool ReadCached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low, uint64_t high,
                   std::vector<uint64_t>* state, std::vector<std::pair<uint64_t, uint64_t>>* rest,
                   const Snapshot::View& view) const;
@@ -261,6 +263,7 @@ class MultiLog {
   std::atomic<uint32_t> writer_count_{0};
   mutable std::atomic<FreezeRecord*> freeze_{nullptr};
   std::atomic<uint64_t> freezes_{0};
+  mutable std::atomic<uint64_t> frozen_ns_{0};
 
   // What is defined; changes are made one at a time.
   mutable std::mutex control_;

@@ -19,6 +19,16 @@ const std::vector<uint64_t>* MultiLog::FrozenTails(FreezeRecord* record) const {
   return tails;
 }
 
+// Whoever notices first that it is over ends it: false for all others.
+bool MultiLog::EndFreeze(FreezeRecord* record, int64_t now_ns) const {
+  FreezeRecord* expected = record;
+  if (!freeze_.compare_exchange_strong(expected, nullptr, std::memory_order_seq_cst)) return false;
+  frozen_ns_.fetch_add(static_cast<uint64_t>(std::min(now_ns, record->expires_ns) - record->begin_ns),
+                       std::memory_order_relaxed);
+  epochs_.Retire([record] { delete record; });
+  return true;
+}
+
 // Order: a reader that found no freeze, read the tails, and still finds none read them before any freeze was announced,
 // hence tails no greater than the frozen ones; one that finds a freeze uses its tails. Nobody waits for the freezer.
 Snapshot MultiLog::TakeSnapshot() const {
@@ -26,12 +36,12 @@ Snapshot MultiLog::TakeSnapshot() const {
   snapshot.pin_ = epochs_.Enter();
   while (true) {
     FreezeRecord* record = freeze_.load(std::memory_order_seq_cst);
-    if (record != nullptr && ClockNs(CLOCK_MONOTONIC) >= record->expires_ns) {
-      // Expired: whoever notices ends it, and Unfreeze will find it gone.
-      FreezeRecord* expected = record;
-      if (freeze_.compare_exchange_strong(expected, nullptr, std::memory_order_seq_cst))
-        epochs_.Retire([record] { delete record; });
-      continue;
+    if (record != nullptr) {
+      const int64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+      if (now_ns >= record->expires_ns) {
+        (void)EndFreeze(record, now_ns);
+        continue;
+      }
     }
     // Before the tails, so that no row is taken for kept that was removed.
     snapshot.views_.clear();
@@ -59,16 +69,15 @@ Result<FreezeToken> MultiLog::Freeze(uint64_t expiry_ns) {
   const auto pin = epochs_.Enter();
   auto record = std::make_unique<FreezeRecord>();
   record->id = freezes_.fetch_add(1) + 1;
+  record->begin_ns = ClockNs(CLOCK_MONOTONIC);
   record->expires_ns =
-      ClockNs(CLOCK_MONOTONIC) + static_cast<int64_t>(std::min<uint64_t>(expiry_ns, uint64_t{3600} * 1000000000));
+      record->begin_ns + static_cast<int64_t>(std::min<uint64_t>(expiry_ns, uint64_t{3600} * 1000000000));
   FreezeRecord* present = nullptr;
   while (!freeze_.compare_exchange_strong(present, record.get(), std::memory_order_seq_cst)) {
     if (present == nullptr) continue;
-    const int64_t rest = present->expires_ns - ClockNs(CLOCK_MONOTONIC);
+    const int64_t now_ns = ClockNs(CLOCK_MONOTONIC), rest = present->expires_ns - now_ns;
     if (rest > 0) return Status(Code::kFrozen, "frozen by another for " + std::to_string(rest) + " ns more");
-    FreezeRecord* expired = present;
-    if (freeze_.compare_exchange_strong(present, nullptr, std::memory_order_seq_cst))
-      epochs_.Retire([expired] { delete expired; });
+    (void)EndFreeze(present, now_ns);
     present = nullptr;
   }
   FreezeRecord* mine = record.release();
@@ -80,11 +89,8 @@ Result<bool> MultiLog::Unfreeze(uint64_t token) {
   if (token == 0 || token > freezes_.load()) return Status(Code::kNotFound, "no such freeze");
   FreezeRecord* present = freeze_.load(std::memory_order_seq_cst);
   if (present == nullptr || present->id != token) return false;
-  const bool in_time = ClockNs(CLOCK_MONOTONIC) < present->expires_ns;
-  FreezeRecord* record = present;
-  if (!freeze_.compare_exchange_strong(present, nullptr, std::memory_order_seq_cst)) return false;
-  epochs_.Retire([record] { delete record; });
-  return in_time;
+  const int64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  return EndFreeze(present, now_ns) && now_ns < present->expires_ns;
 }
 
 }  // namespace tapline::multilog

@@ -3,7 +3,7 @@
 //
 // Each writer makes a chain of marks: the next one, on another log, only after the one before has become visible, as a
 // packet is sent on only after another has been received. A snapshot is right if, of each chain, it holds just the
-// marks up to some one. Messages are delayed and nodes pause at random. TAPLINE_SNAPSHOTS: how many (10,000); a million
+// marks up to some one. Messages are delayed and nodes pause at random. TAPLINE_SNAPSHOTS: how many (2,000); a million
 // in `make soak`.
 #include <gtest/gtest.h>
 

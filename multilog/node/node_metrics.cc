@@ -14,10 +14,10 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-ClientMetric Metric(uint64_t value, std::vector<ClientMetric::Label> labels = {}) {
+ClientMetric Metric(double value, std::vector<ClientMetric::Label> labels = {}) {
   ClientMetric metric;
   metric.label = std::move(labels);
-  metric.counter.value = metric.gauge.value = static_cast<double>(value);
+  metric.counter.value = metric.gauge.value = value;
   return metric;
 }
 
@@ -47,6 +47,7 @@ class Collector final : public prometheus::Collectable {
         {Metric(log.segment_bytes + log.heap_bytes + log.aggregate_bytes)});
     add("freezes_total", "Times a coordinator asked to freeze what readers see", MetricType::Counter,
         {Metric(log.freezes)});
+    add("frozen_seconds_total", "How long it was frozen", MetricType::Counter, {Metric(static_cast<double>(log.frozen_ns) / 1e9)});
     add("frozen", "1 while what readers see is frozen", MetricType::Gauge, {Metric(log.frozen ? 1 : 0)});
     add("trigger_evaluations_total", "Times a trigger was looked at", MetricType::Counter,
         {Metric(triggers.evaluations)});

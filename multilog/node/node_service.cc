@@ -75,6 +75,8 @@ void NodeService::FillCounters(v1::NodeCounters* counters) {
   counters->set_removed(log.removed);
   counters->set_memory_bytes(log.segment_bytes + log.heap_bytes + log.aggregate_bytes);
   counters->set_lost_alerts(lost_alerts_);
+  counters->set_freezes(log.freezes);
+  counters->set_frozen_ns(log.frozen_ns);
 }
 
 void NodeService::FillDescription(v1::NodeDescription* description) {

@@ -196,6 +196,10 @@ TEST_F(NodeServiceTest, ASnapshotStaysWhatItWas) {
   const v1::FreezeReply short_one = Freeze(1'000'000, &status);
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_FALSE(Unfreeze(short_one.id())) << "nobody unfroze in time";
+  const v1::NodeCounters counters = Describe().counters();
+  EXPECT_EQ(counters.freezes(), 3u) << "asked for, one refused";
+  EXPECT_GT(counters.frozen_ns(), 1'000'000u) << "the short one lasted until it expired, the first one longer than nothing";
+  EXPECT_LT(counters.frozen_ns(), 10'000'000'000u + 1'000'000u);
 }
 
 TEST_F(NodeServiceTest, AlertsComeToWhoIsAttached) {

@@ -112,7 +112,8 @@ final class BenchDrillCommand implements Callable<Integer> {
               number(row.p99()),
               number(row.most()),
               number(row.nodeCpuMicros()),
-              number(row.ownCpuMicros())));
+              number(row.ownCpuMicros()),
+              number(row.frozenMicros())));
     }
     if (!json) {
       console.print(table.render(""));
@@ -207,7 +208,8 @@ final class BenchDrillCommand implements Callable<Integer> {
             new Column("p99 µs", Kind.NUMBER),
             new Column("most µs", Kind.NUMBER),
             new Column("CPU µs per node", Kind.NUMBER),
-            new Column("CPU µs here", Kind.NUMBER)),
+            new Column("CPU µs here", Kind.NUMBER),
+            new Column("frozen µs", Kind.NUMBER)),
         columns);
   }
 

@@ -1,5 +1,6 @@
 package io.tapline.control.drill;
 
+import io.tapline.schema.rpc.NodeCounters;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -11,6 +12,7 @@ import java.util.List;
  */
 public final class DrillBenchmark implements AutoCloseable {
   private static final int WARM_UP = 200;
+  private static final int IDLE_SECONDS = 3;
 
   private final NodeProcesses nodes;
   private final DrillService drill;
@@ -33,8 +35,9 @@ public final class DrillBenchmark implements AutoCloseable {
   /**
    * Latencies in microseconds, and what they cost.
    *
-   * @param nodeCpuMicros CPU time of one node for one of them
+   * @param nodeCpuMicros CPU time of one node for one of them, beyond what an idle one uses
    * @param ownCpuMicros CPU time of this process for one of them
+   * @param frozenMicros how long a freeze lasted on a node, the mean of all
    */
   public record Latencies(
       String what,
@@ -44,7 +47,8 @@ public final class DrillBenchmark implements AutoCloseable {
       double p99,
       double most,
       double nodeCpuMicros,
-      double ownCpuMicros) {}
+      double ownCpuMicros,
+      double frozenMicros) {}
 
   /** What is measured. */
   private interface Step {
@@ -52,20 +56,32 @@ public final class DrillBenchmark implements AutoCloseable {
   }
 
   /** A round trip to one node, a snapshot of all, a query of a flow on a snapshot of all. */
-  public List<Latencies> measure(int times, String filter) throws DrillException, IOException {
+  public List<Latencies> measure(int times, String filter)
+      throws DrillException, IOException, InterruptedException {
     DrillRequest request = new DrillRequest(filter, 0, 0, 1000, List.of());
     DrillRequest ofOne = new DrillRequest(filter, 0, 0, 1000, List.of("h0"));
+    double idle = idleSeconds();
     return List.of(
-        measure("snapshot of one node", times, () -> drill.snapshotOf(ofOne)),
-        measure("snapshot", times, () -> drill.snapshotOf(request)),
-        measure("query", times, () -> drill.headers(request)));
+        measure("snapshot of one node", times, idle, () -> drill.snapshotOf(ofOne)),
+        measure("snapshot", times, idle, () -> drill.snapshotOf(request)),
+        measure("query", times, idle, () -> drill.headers(request)));
   }
 
-  private Latencies measure(String what, int times, Step step) throws DrillException, IOException {
+  /** CPU time of all nodes in a second in which nobody asks them anything. */
+  private double idleSeconds() throws IOException, InterruptedException {
+    double before = nodes.cpuSeconds();
+    Thread.sleep(IDLE_SECONDS * 1000L);
+    return (nodes.cpuSeconds() - before) / IDLE_SECONDS;
+  }
+
+  private Latencies measure(String what, int times, double idleSeconds, Step step)
+      throws DrillException, IOException {
     for (int i = 0; i < WARM_UP; i++) {
       step.run();
     }
     double nodesBefore = nodes.cpuSeconds();
+    Freezes before = freezes();
+    long began = System.nanoTime();
     double ownBefore = NodeProcesses.cpuSeconds(Path.of("/proc/self"));
     double[] micros = new double[times];
     for (int i = 0; i < times; i++) {
@@ -73,8 +89,10 @@ public final class DrillBenchmark implements AutoCloseable {
       step.run();
       micros[i] = (System.nanoTime() - begin) / 1e3;
     }
-    double nodeMicros = (nodes.cpuSeconds() - nodesBefore) * 1e6 / times / nodes.size();
+    double idle = idleSeconds * (System.nanoTime() - began) / 1e9;
+    double nodeMicros = (nodes.cpuSeconds() - nodesBefore - idle) * 1e6 / times / nodes.size();
     double ownMicros = (NodeProcesses.cpuSeconds(Path.of("/proc/self")) - ownBefore) * 1e6 / times;
+    Freezes after = freezes();
     Arrays.sort(micros);
     return new Latencies(
         what,
@@ -84,7 +102,22 @@ public final class DrillBenchmark implements AutoCloseable {
         micros[times * 99 / 100],
         micros[times - 1],
         nodeMicros,
-        ownMicros);
+        ownMicros,
+        (after.nanos - before.nanos) / 1e3 / (after.count - before.count));
+  }
+
+  /** Of all nodes since they started. */
+  private record Freezes(long count, long nanos) {}
+
+  private Freezes freezes() {
+    long count = 0;
+    long nanos = 0;
+    for (DrillService.NodeState state : drill.states()) {
+      NodeCounters counters = state.description().getCounters();
+      count += counters.getFreezes();
+      nanos += counters.getFrozenNs();
+    }
+    return new Freezes(count, nanos);
   }
 
   @Override
