@@ -47,7 +47,7 @@ demo: build ## Run a query over a real capture through the whole pipeline
 	@bin/tapline demo
 
 .PHONY: test
-test: build test-native test-sanitized test-threads test-java ## Run every test but the long ones
+test: build test-native test-sanitized test-threads test-java test-cluster ## Run every test but the long ones
 
 .PHONY: test-native
 test-native: build
@@ -71,6 +71,24 @@ test-threads: deps
 .PHONY: test-java
 test-java: build
 	@mvn -B verify
+
+.PHONY: test-cluster
+test-cluster: build
+	@deploy/cluster check
+
+SIZE ?= full
+.PHONY: cluster-ready
+cluster-ready:
+	@deploy/cluster ready
+
+.PHONY: cluster
+cluster: cluster-ready build ## Bring the cluster up in Docker and run a query over traffic between its containers (SIZE=small for a laptop)
+	@deploy/cluster up $(SIZE)
+	@deploy/cluster show
+
+.PHONY: cluster-down
+cluster-down: ## Take that cluster down; nothing of it is left
+	@deploy/cluster down
 
 .PHONY: bench
 bench: build ## Compare with baselines: needs an idle machine

@@ -62,7 +62,7 @@ final class BenchEndToEndCommand implements Callable<Integer> {
       command.add("--json");
     }
     ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
-    builder.environment().put("TAPLINE_MONITOR", installation.monitor().toString());
+    builder.environment().put("TAPLINE_MONITOR", installation.requireMonitor().toString());
     Process process = builder.start();
     Thread end = new Thread(process::destroy, "end-to-end-shutdown");
     Runtime.getRuntime().addShutdownHook(end);

@@ -29,8 +29,17 @@ record Installation(Path home, List<Path> plugins) {
         Path.of(System.getProperty("tapline.home", "")).toAbsolutePath(), plugins);
   }
 
-  /** The native monitor. */
+  /** The native monitor, which a server whose packets are watched for elsewhere can do without. */
   Path monitor() {
+    return home.resolve("build/bin/tapline-monitor");
+  }
+
+  /**
+   * The native monitor.
+   *
+   * @throws CommandException if it is not built
+   */
+  Path requireMonitor() {
     return built("build/bin/tapline-monitor");
   }
 
@@ -49,7 +58,7 @@ record Installation(Path home, List<Path> plugins) {
    */
   String catalogueJson() {
     if (!plugins.isEmpty()) {
-      return PluginCatalogue.read(monitor(), plugins);
+      return PluginCatalogue.read(requireMonitor(), plugins);
     }
     Path file = catalogueFile();
     try {

@@ -46,7 +46,7 @@ final class ParseCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     Installation installation = plugins.installation();
-    Path monitor = installation.monitor();
+    Path monitor = installation.requireMonitor();
     List<ParserInfo> chosen = chosen(installation.catalogue());
     Process process =
         ChildProcesses.start(

@@ -16,7 +16,6 @@ import io.tapline.control.query.QueryState;
 import io.tapline.control.query.Source;
 import io.tapline.control.query.TooManyQueries;
 import io.tapline.control.query.WindowResult;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -50,15 +49,28 @@ final class PipelineSession implements AutoCloseable {
       ServiceOptions services,
       List<String> queries)
       throws PipelineException, QueryRejected {
-    Path monitor = installation.monitor();
+    installation.requireMonitor();
     Catalogue catalogue = installation.catalogue();
     Installation.requireTexts(inventory, catalogue);
     for (String query : queries) {
       checkQuery(query, catalogue, inventory);
     }
+    return serve(console, installation, inventory, network, services);
+  }
+
+  /** Starts the pipeline for queries that are still to come. */
+  static PipelineSession serve(
+      Console console,
+      Installation installation,
+      Inventory inventory,
+      Optional<Network> network,
+      ServiceOptions services)
+      throws PipelineException {
+    Catalogue catalogue = installation.catalogue();
+    Installation.requireTexts(inventory, catalogue);
     EmbeddedOptions options =
         new EmbeddedOptions(
-            monitor,
+            installation.monitor(),
             installation.plugins(),
             catalogue,
             inventory,

@@ -136,12 +136,14 @@ final class ServerCommand implements Callable<Integer> {
     Optional<Network> network = Installation.network(inventoryFile, inventory);
     InetSocketAddress agents = agents();
     openBroker(agents);
+    if (agents == null) {
+      plugins.installation().requireMonitor();
+    }
     CountDownLatch stop = new CountDownLatch(1);
     try (Controller controller = controller(network);
         DrillService drill = multilog.drill(inventory);
         PipelineSession session =
-            PipelineSession.start(
-                console, plugins.installation(), inventory, network, services, List.of());
+            PipelineSession.serve(console, plugins.installation(), inventory, network, services);
         AgentRegistry registry = registry(agents, session, new LeasedNodes(drill));
         RestServer server =
             RestServer.start(

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
@@ -78,7 +79,9 @@ final class Topics implements AutoCloseable {
     settings.put("segment.bytes", Long.toString(policy.segmentBytes(live)));
     settings.put("retention.ms", "-1");
     settings.put("retention.bytes", live ? Long.toString(policy.liveBytes()) : "-1");
-    NewTopic wanted = new NewTopic(topic, partitions, (short) 1).configs(settings);
+    // As many replicas as the brokers' default says.
+    NewTopic wanted =
+        new NewTopic(topic, Optional.of(partitions), Optional.empty()).configs(settings);
     await(admin.createTopics(List.of(wanted)).all(), "create topic " + topic);
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_SECONDS);
     while (!isThere(topic, partitions)) {
