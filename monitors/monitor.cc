@@ -183,6 +183,7 @@ std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queri
   options.heartbeat_after_ns = config.heartbeat_ms * kNsPerMs;
   options.wait_for_room = !live;
   options.ledger = ledger;
+  options.abandoned = &queries.abandoned;
   options.hash_key = *HashKey::parse(config.hash_key);
   return std::make_unique<BatchOutput>(options, queries.specs, schemas, accounts,
                                        MakeSink(config, queries.specs, live));

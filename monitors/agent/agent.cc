@@ -78,7 +78,7 @@ void Agent::KeepLease(Time now) {
   if (lease_ == nullptr && now >= grace_until_) {
     reporter_->Warning("no control plane within the grace period: all queries end");
     grace_until_ = Time::max();
-    assignments_.EndAll();
+    assignments_.EndAll(true);
   }
 }
 

@@ -34,7 +34,7 @@ bool Assignments::Obey(const v1::AgentCommand& command) {
   term_ = command.term();
   if (command.has_assign()) Assign(command.assign());
   if (command.has_limit()) Limit(command.limit());
-  if (command.has_end()) End(command.end().query());
+  if (command.has_end()) End(command.end());
   return true;
 }
 
@@ -48,7 +48,7 @@ void Assignments::Assign(const v1::AssignCommand& command) {
   } else if (command.epoch() > place.epoch) {
     place.next_plan = command.plan();
     place.next_epoch = command.epoch();
-    AskToEnd(command.query(), &place);
+    AskToEnd(command.query(), &place, true);
   } else if (place.state == State::kRunning) {
     // Said before, but perhaps to a control plane that is no more.
     Tell(AddedLine(command.query()), place.epoch);
@@ -63,7 +63,8 @@ void Assignments::Limit(const v1::LimitCommand& command) {
   outbox_.monitor.push_back(json{{"limit", {{"query", command.query()}, {"rate", command.rate()}}}}.dump());
 }
 
-void Assignments::End(const std::string& query) {
+void Assignments::End(const v1::EndCommand& command) {
+  const std::string& query = command.query();
   const auto place = places_.find(query);
   if (place == places_.end()) return Tell(LostLine(query), 0);
   if (place->second.state == State::kEnded) {
@@ -71,7 +72,7 @@ void Assignments::End(const std::string& query) {
     return;
   }
   place->second.next_plan.clear();
-  AskToEnd(query, &place->second);
+  AskToEnd(query, &place->second, command.abandon());
 }
 
 void Assignments::Give(Place* place) {
@@ -80,11 +81,12 @@ void Assignments::Give(Place* place) {
   place->state = State::kStarting;
 }
 
-void Assignments::AskToEnd(const std::string& query, Place* place) {
+void Assignments::AskToEnd(const std::string& query, Place* place, bool abandon) {
   if (place->state == State::kWaiting) return Ended(query, place, LostLine(query));
   if (place->state == State::kEnding) return;
-  outbox_.monitor.push_back(json{{"end", query}}.dump());
+  outbox_.monitor.push_back(json{{abandon ? "abandon" : "end", query}}.dump());
   place->state = State::kEnding;
+  place->abandoned = abandon;
 }
 
 void Assignments::Ended(const std::string& query, Place* place, const std::string& line) {
@@ -130,18 +132,18 @@ void Assignments::MonitorSaid(const std::string& line) {
   if (event == "progress" || event == "ready") return;
   if (found == places_.end()) return Tell(line, 0);
   Place* place = &found->second;
-  if (event == "query_ended") return Ended(query, place, line);
+  if (event == "query_ended") return Ended(query, place, place->abandoned ? LostLine(query) : line);
   if (event == "query_refused" && place->state == State::kEnding) return Ended(query, place, LostLine(query));
   Tell(line, place->epoch);
   if (event == "query_added" && place->state == State::kStarting) place->state = State::kRunning;
   if (event == "query_refused" && place->state == State::kStarting) places_.erase(found);
 }
 
-void Assignments::EndAll() {
+void Assignments::EndAll(bool abandon) {
   for (const std::string& query : In([](State state) { return state != State::kEnded; })) {
     Place* place = &places_.at(query);
     place->next_plan.clear();
-    AskToEnd(query, place);
+    AskToEnd(query, place, abandon);
   }
 }
 

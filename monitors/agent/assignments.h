@@ -39,8 +39,8 @@ class Assignments {
   // A line of its status.
   void MonitorSaid(const std::string& line);
 
-  // Nobody renewed the lease within the grace period: all end.
-  void EndAll();
+  // All end: in order, or abandoned where nobody renewed the lease within the grace period.
+  void EndAll(bool abandon = false);
 
   // Whether there is anything that needs a monitor.
   bool needs_monitor() const;
@@ -54,6 +54,8 @@ class Assignments {
     uint32_t epoch = 0;
     std::string plan{};
     State state = State::kWaiting;
+    // Ends without saying so downstream.
+    bool abandoned = false;
     std::string end{};  // the line that told of it
     // Of a higher epoch, waiting for this one's end.
     std::string next_plan{};
@@ -65,9 +67,9 @@ class Assignments {
   std::vector<std::string> In(Predicate wanted) const;
   void Assign(const v1::AssignCommand& command);
   void Limit(const v1::LimitCommand& command);
-  void End(const std::string& query);
+  void End(const v1::EndCommand& command);
   void Give(Place* place);
-  void AskToEnd(const std::string& query, Place* place);
+  void AskToEnd(const std::string& query, Place* place, bool abandon);
   void Ended(const std::string& query, Place* place, const std::string& line);
   void Tell(const std::string& line, uint32_t epoch);
   void ForgetEnded();

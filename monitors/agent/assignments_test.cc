@@ -102,7 +102,7 @@ TEST_F(AssignmentsTest, ALowerTermIsNotObeyed) {
 TEST_F(AssignmentsTest, AHigherEpochReplacesALowerOneOnceThatHasEnded) {
   Running("q", 1);
   assignments.Obey(Assign("q", 2));
-  EXPECT_EQ(ToMonitor(), Lines{"{\"end\":\"q\"}"});
+  EXPECT_EQ(ToMonitor(), Lines{"{\"abandon\":\"q\"}"}) << "its stream goes on";
   assignments.Obey(Assign("q", 2));
   EXPECT_EQ(ToMonitor(), Lines{}) << "it is asked to end once";
   assignments.MonitorSaid(EndedLine("q"));
@@ -140,6 +140,21 @@ TEST_F(AssignmentsTest, WhatIsEndedBeforeAMonitorIsThereWasNeverThere) {
   EXPECT_FALSE(assignments.needs_monitor());
   assignments.Obey(End("unknown"));
   EXPECT_EQ(Told(), Lines{Lost("unknown")});
+}
+
+TEST_F(AssignmentsTest, WhatIsAbandonedCountsAsLostHoweverWellItEnds) {
+  Running("q");
+  Running("r");
+  v1::AgentCommand command = End("q");
+  command.mutable_end()->set_abandon(true);
+  assignments.Obey(command);
+  EXPECT_EQ(ToMonitor(), Lines{"{\"abandon\":\"q\"}"});
+  assignments.MonitorSaid(EndedLine("q"));
+  EXPECT_EQ(Told(), Lines{Lost("q")});
+  assignments.EndAll(true);
+  EXPECT_EQ(ToMonitor(), Lines{"{\"abandon\":\"r\"}"});
+  assignments.MonitorSaid(EndedLine("r"));
+  EXPECT_EQ(Told(), Lines{Lost("r")});
 }
 
 TEST_F(AssignmentsTest, ARefusedQueryIsGone) {
@@ -187,6 +202,7 @@ TEST_F(AssignmentsTest, NeverContradictsTheMonitor) {
     Assignments tried;
     std::set<std::string> held;
     bool alive = false;
+    v1::AgentCommand command;
     for (int step = 0; step < 200; step++) {
       const std::string query(1, static_cast<char>('a' + random() % 3));
       switch (random() % 8) {
@@ -195,7 +211,9 @@ TEST_F(AssignmentsTest, NeverContradictsTheMonitor) {
           tried.Obey(Assign(query, 1 + random() % 4));
           break;
         case 2:
-          tried.Obey(End(query));
+          command = End(query);
+          command.mutable_end()->set_abandon(random() % 2 == 0);
+          tried.Obey(command);
           break;
         case 3:
           if (!alive) tried.MonitorReady();

@@ -37,6 +37,7 @@ void ControlChannel::Run() {
     const int ready = poll(&input, 1, kLookEveryMs);
     control_->Look();
     if (ready > 0 && !ReadMore()) {
+      control_->AbandonAll();
       stop_->store(true);
       input.fd = -1;
     }
@@ -64,7 +65,8 @@ void ControlChannel::Obey(std::string_view line) {
   const json command = json::parse(line, nullptr, false);
   std::string name;
   Status status = Status::User(
-      "a command is {\"add\":PLAN}, {\"end\":\"QUERY\"} or {\"limit\":{\"query\":\"QUERY\",\"rate\":RATE}}");
+      "a command is {\"add\":PLAN}, {\"end\":\"QUERY\"}, {\"abandon\":\"QUERY\"} or "
+      "{\"limit\":{\"query\":\"QUERY\",\"rate\":RATE}}");
   if (command.is_object() && command.contains("add")) {
     name = NameIn(command["add"]);
     status = control_->AddQuery(command["add"].dump(), &name);
@@ -72,6 +74,9 @@ void ControlChannel::Obey(std::string_view line) {
   } else if (command.is_object() && command.contains("end") && command["end"].is_string()) {
     name = command["end"];
     status = control_->EndQuery(name);
+  } else if (command.is_object() && command.contains("abandon") && command["abandon"].is_string()) {
+    name = command["abandon"];
+    status = control_->AbandonQuery(name);
   } else if (command.is_object() && command.contains("limit")) {
     const json& limit = command["limit"];
     name = NameIn(limit);

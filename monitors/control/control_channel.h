@@ -3,10 +3,11 @@
 //   {"add":{…a plan…}}    →  {"event":"query_added","query":"q"}         each lane now takes packets for it
 //                         or {"event":"query_refused","query":"q","message":…,"kind":…}
 //   {"end":"q"}           →  {"event":"query_ended","query":"q","accounting":{…}}     when all of it is out
+//   {"abandon":"q"}       →  the same, but its stream does not say that it has ended: another monitor goes on with it
 //   {"limit":{"query":"q","rate":0.25}}   (no answer)                    of SAMPLE auto: holds from the next second on
 //
 // A query that ends by itself (LIMIT) is told of in the same way. Other queries notice nothing. The end of the input is
-// the end of the monitor.
+// the end of the monitor: whoever gave the commands is gone, and the queries that run are abandoned.
 #pragma once
 
 #include <atomic>
@@ -26,6 +27,10 @@ class QueryControl {
   // Takes a plan's JSON. Sets the query's name if that is a plan.
   virtual Status AddQuery(std::string_view plan, std::string* name) = 0;
   virtual Status EndQuery(const std::string& name) = 0;
+  // Ends its work here; its stream goes on elsewhere.
+  virtual Status AbandonQuery(const std::string& name) = 0;
+  // All that run, before the monitor ends.
+  virtual void AbandonAll() = 0;
   // The pipeline can take this share of the query's flows, above 0 to 1. One that is not there is no error: it may just
   // have ended.
   virtual Status LimitQuery(const std::string& name, double rate) = 0;

@@ -50,6 +50,7 @@ Status LiveQueries::Check(const QuerySpec& spec) const {
 Status LiveQueries::Prepare(uint32_t place) {
   QuerySpec& spec = queries_->specs[place];
   spec.lanes = 0;
+  queries_->abandoned &= ~(uint64_t{1} << place);
   for (const auto& unit : units_) spec.lanes += unit->Serves(place);
   credits_->Reset(place, spec.limit_packets.value_or(0));
   for (const auto& unit : units_) {
@@ -96,6 +97,11 @@ Status LiveQueries::EndQuery(const std::string& name) {
   if (place < 0) return Status::User("no query '" + name + "' is running");
   Tell(LaneCommand::Kind::kEnd, static_cast<uint32_t>(place));
   return {};
+}
+
+Status LiveQueries::AbandonQuery(const std::string& name) {
+  if (const int place = Find(name); place >= 0) queries_->abandoned |= uint64_t{1} << place;
+  return EndQuery(name);
 }
 
 Status LiveQueries::LimitQuery(const std::string& name, double rate) {

@@ -27,6 +27,8 @@ class LiveQueries final : public QueryControl {
 
   Status AddQuery(std::string_view plan, std::string* name) override;
   Status EndQuery(const std::string& name) override;
+  Status AbandonQuery(const std::string& name) override;
+  void AbandonAll() override { queries_->abandoned |= queries_->taken; }
   Status LimitQuery(const std::string& name, double rate) override;
   void Look() override;
 

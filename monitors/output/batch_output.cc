@@ -146,7 +146,7 @@ bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t water
   if (options_.ledger != nullptr) options_.ledger->streams[stream.index].waiting_rows -= rows;
   Accounting delta = account - stream.reported;
   BatchHeader header{.query = stream.spec->name,
-                     .monitor = options_.monitor_id,
+                     .monitor = MonitorOf(stream),
                      .incarnation = options_.incarnation,
                      .epoch = stream.spec->epoch,
                      .lane = options_.lane,
@@ -184,6 +184,10 @@ bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t water
   account.dropped[IndexOf(sent == BatchSink::Sent::kFull ? Drop::kQueueFull : Drop::kDeliveryFailed)] += rows;
   Note(stream);
   return false;
+}
+
+const std::string& BatchOutput::MonitorOf(const Stream& stream) const {
+  return stream.spec->monitor.empty() ? options_.monitor_id : stream.spec->monitor;
 }
 
 BatchSink::Sent BatchOutput::Send(uint32_t query, const std::string& batch, uint64_t ticket) {
@@ -239,7 +243,7 @@ void BatchOutput::PayDebts(Stream& stream) {
   for (uint32_t ticket : DebtsOf(stream.index, *options_.ledger)) {
     const BatchLedger::Debt& debt = options_.ledger->debts[ticket];
     BatchHeader header{.query = stream.spec->name,
-                       .monitor = options_.monitor_id,
+                       .monitor = MonitorOf(stream),
                        .incarnation = debt.incarnation,
                        .epoch = stream.spec->epoch,
                        .lane = options_.lane,
@@ -288,7 +292,8 @@ void BatchOutput::ForgetEnded() {
 }
 
 void BatchOutput::TryEnd(Stream& stream) {
-  stream.ended = SendBatch(stream, *stream.heartbeat_builder, stream.sent_watermark_ns, true);
+  const bool goes_on = options_.abandoned != nullptr && (options_.abandoned->load() >> stream.index & 1) != 0;
+  stream.ended = SendBatch(stream, *stream.heartbeat_builder, stream.sent_watermark_ns, !goes_on);
   stream.ending = !stream.ended;
 }
 

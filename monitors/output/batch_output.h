@@ -11,6 +11,7 @@
 // accounted for, its tuples now as dropped. Not thread-safe.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
@@ -38,6 +39,8 @@ struct BatchOutputOptions {
   // Where to keep what is owed, beyond the end of this process; null: nowhere. What is in there already a dead process
   // owed: queries that it knew go on with their accounts, and its debts are paid first.
   BatchLedger* ledger = nullptr;
+  // Bits of queries whose streams don't end with their work here; null: all do.
+  const std::atomic<uint64_t>* abandoned = nullptr;
   // Of texts that queries want hashed.
   HashKey hash_key = {};
 };
@@ -105,6 +108,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   bool SendBatch(Stream& stream, BatchBuilder& builder, int64_t watermark_ns, bool end_of_stream);
   BatchSink::Sent Send(uint32_t query, const std::string& batch, uint64_t ticket);
   void TryEnd(Stream& stream);
+  const std::string& MonitorOf(const Stream& stream) const;
   bool HasRoom() const;
   uint64_t NewTicket(InFlight batch);
   void Close(uint64_t ticket);

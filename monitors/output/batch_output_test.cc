@@ -304,6 +304,26 @@ TEST_F(BatchOutputTest, SequencesAreGaplessPerQueryAndTheLastBatchEndsIt) {
   }
 }
 
+// Another process goes on with q0: its stream has not ended, and all that was seen of it here is out.
+TEST_F(BatchOutputTest, AnAbandonedQueryIsDoneWithoutSayingThatItHasEnded) {
+  const std::atomic<uint64_t> abandoned = 1;
+  queries_[0].monitor = "part";
+  Open({.abandoned = &abandoned});
+  EmitNumber(5, 3);
+  output_->EndQuery(0, 7);
+  output_->EndQuery(1, 7);
+  for (size_t i = 0; i < sent_.size(); ++i) sink_->Tell(i, true);
+  EXPECT_TRUE(output_->done(0));
+  EXPECT_TRUE(output_->done(1));
+  EXPECT_EQ(Rows(0), 1u);
+  for (const SentBatch& sent : sent_) {
+    EXPECT_EQ(sent.batch.monitor(), sent.query == 0 ? "part" : "m");
+    EXPECT_FALSE(sent.query == 0 && sent.batch.end_of_stream());
+  }
+  EXPECT_TRUE(sent_.back().batch.end_of_stream());
+  EXPECT_EQ(sent_.back().query, 1u);
+}
+
 TEST_F(BatchOutputTest, AnIdleQuerySendsHeartbeatsAsTimePasses) {
   Open();
   output_->Tick(1000 * kMs, 50);

@@ -10,7 +10,7 @@
 namespace tapline {
 
 // `where` names the source in messages. Fails if the text is no plan, names a parser that there is not, or does not
-// place the query on `monitor_id`.
+// place the query on `monitor_id`, by a monitor's ID or its host.
 Status ParsePlan(std::string_view json, const std::string& where, const std::string& monitor_id, QuerySpec* spec);
 // The text of a plan file.
 Status ReadPlan(const std::string& path, std::string* plan);

@@ -39,6 +39,15 @@ TEST(PlanTest, EveryFieldTakesEffect) {
   EXPECT_FALSE(spec.match.Ask(packet).wanted);
 }
 
+TEST(PlanTest, APartThatWasPlacedAnewKeepsItsName) {
+  QuerySpec spec;
+  const std::string plan =
+      R"({"format":1,"query":"q1","epoch":2,"parsers":["http_get"],"monitors":[{"id":"other","host":"local-0","partition":3}]})";
+  ASSERT_TRUE(Parse(plan, &spec).ok());
+  EXPECT_EQ(spec.monitor, "other");
+  EXPECT_EQ(spec.partition, 3u);
+}
+
 TEST(PlanTest, SamplingModes) {
   for (const char* sampling : {"", R"(,"sampling":{"mode":"OFF","rate":0.5})", R"(,"sampling":{"mode":"AUTO"})"}) {
     QuerySpec spec;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -14,6 +15,8 @@ struct Queries {
   std::array<QuerySpec, kMostQueries> specs = {};
   // Bits of the places that are taken.
   uint64_t taken = 0;
+  // Bits of those whose streams another monitor goes on with: they end here without saying that they have ended.
+  std::atomic<uint64_t> abandoned = 0;
   // Held by whoever changes `taken` or a place while others may ask which queries there are. Never by a lane.
   std::mutex mutex;
 };

@@ -17,6 +17,8 @@ inline constexpr size_t kMostQueries = 64;
 
 struct QuerySpec {
   std::string name = {};
+  // What the plan calls this monitor's part, whichever process has it; empty: the process's own name.
+  std::string monitor = {};
   uint32_t epoch = 0;
   std::string topic = {};
   uint32_t partition = 0;
