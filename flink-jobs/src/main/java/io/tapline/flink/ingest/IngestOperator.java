@@ -28,6 +28,10 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   /** Groups that are combined before they are sent on at the latest. */
   private static final int MOST_GROUPS = 1 << 17;
 
+  private static final long SECOND_NS = 1_000_000_000L;
+
+  private static final long MOST_GAP_SECONDS = 3_600;
+
   private final QuerySpec query;
 
   private transient Map<Integer, PartitionState> partitions;
@@ -86,12 +90,25 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
         Accounts accounts = ledger.at(partition.lanes.reportedNs());
         accounts.drop("missing_batch", partition.lanes.takeMissing());
         accounts.add(batch.getAccounting());
+        tellOf(partition.lanes.takeGap());
         if (partition.lanes.steppedBack()) {
           accounts.addClockStep();
         }
         addRows(partition, batch, accounts);
         partition.advance(combiners, accounts);
       }
+    }
+  }
+
+  /** Of packets that nobody saw only the time is known: each second of it counts. */
+  private void tellOf(PartitionLanes.Gap gap) {
+    if (gap == null) {
+      return;
+    }
+    long first = gap.fromNs() / SECOND_NS;
+    long last = Math.min(gap.toNs() / SECOND_NS, first + MOST_GAP_SECONDS);
+    for (long second = first; second <= last; second++) {
+      ledger.at(Math.max(gap.fromNs(), second * SECOND_NS)).drop("monitor_replaced", 1);
     }
   }
 

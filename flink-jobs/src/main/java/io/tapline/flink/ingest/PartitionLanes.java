@@ -14,11 +14,12 @@ import java.util.TreeMap;
 import java.util.function.IntPredicate;
 
 /**
- * What is known of the streams of batches in one partition: per monitor, incarnation and lane the
- * next sequence number, the watermark and whether it ended, and the newest epoch.
+ * What is known of the streams of batches in one partition: per monitor the newest epoch, and of
+ * that per incarnation and lane the next sequence number, the watermark and whether it ended.
  *
  * <p>Watermark and end of a monitor are those of its newest incarnation's lanes, once each of the
- * lanes that its batches speak of was heard. Not thread-safe.
+ * lanes that its batches speak of was heard. A higher epoch is another process's, perhaps on a host
+ * whose monitor was started earlier: it begins anew. Not thread-safe.
  */
 public final class PartitionLanes {
   /** What to do with a batch. */
@@ -65,15 +66,24 @@ public final class PartitionLanes {
   }
 
   private static final class MonitorLives {
+    private int epoch;
     private final NavigableMap<Long, Life> lives = new TreeMap<>(Long::compareUnsigned);
     private long markNs = Long.MIN_VALUE;
     private boolean ended;
   }
 
+  /**
+   * Packet time between two epochs of a monitor.
+   *
+   * @param fromNs up to which the earlier one had come
+   * @param toNs from which the later one tells
+   */
+  record Gap(long fromNs, long toNs) {}
+
   private final QuerySpec query;
   private final Map<Integer, MonitorLives> monitors = new HashMap<>();
-  private int epoch;
   private long missing;
+  private Gap gap;
   private long reportedNs = Ledger.UNDATED;
   private long laneNs = Long.MIN_VALUE;
   private boolean steppedBack;
@@ -88,13 +98,19 @@ public final class PartitionLanes {
     if (monitor < 0 || !batch.getQuery().equals(query.query())) {
       return Verdict.FOREIGN;
     }
-    if (Integer.compareUnsigned(batch.getEpoch(), epoch) < 0) {
-      return Verdict.SUPERSEDED;
-    }
     if (batch.getWatermarkNs() > Rows.LATEST_NS) {
       return Verdict.ABSURD;
     }
     MonitorLives lives = monitors.computeIfAbsent(monitor, id -> new MonitorLives());
+    int order = Integer.compareUnsigned(batch.getEpoch(), lives.epoch);
+    if (order < 0) {
+      return Verdict.SUPERSEDED;
+    }
+    if (order > 0 && Long.compareUnsigned(batch.getSequence(), MOST_MISSING) > 0) {
+      return Verdict.ABSURD;
+    } else if (order > 0) {
+      begin(lives, batch);
+    }
     Lane lane = lane(lives, batch);
     if (lane == null) {
       return Verdict.SUPERSEDED;
@@ -102,8 +118,15 @@ public final class PartitionLanes {
     if (Long.compareUnsigned(batch.getSequence(), lane.nextSequence + MOST_MISSING) > 0) {
       return Verdict.ABSURD;
     }
-    epoch = batch.getEpoch();
     return admit(lives, lane, batch);
+  }
+
+  private void begin(MonitorLives monitor, TupleBatch batch) {
+    monitor.epoch = batch.getEpoch();
+    monitor.lives.clear();
+    if (monitor.markNs > 0 && batch.getWatermarkNs() > monitor.markNs) {
+      gap = new Gap(monitor.markNs, batch.getWatermarkNs());
+    }
   }
 
   private static Lane lane(MonitorLives monitor, TupleBatch batch) {
@@ -199,6 +222,13 @@ public final class PartitionLanes {
     return taken;
   }
 
+  /** What nobody saw before the last accepted batch, once; null if there is nothing to tell. */
+  Gap takeGap() {
+    Gap taken = gap;
+    gap = null;
+    return taken;
+  }
+
   /** No later tuple of this monitor is earlier; {@link Long#MIN_VALUE} before it is heard. */
   public long markNs(int monitor) {
     MonitorLives lives = monitors.get(monitor);
@@ -242,7 +272,6 @@ public final class PartitionLanes {
   }
 
   public void write(DataOutput out) throws IOException {
-    out.writeInt(epoch);
     out.writeLong(reportedNs);
     Wire.writeUnsigned(out, missing);
     Wire.writeUnsigned(out, monitors.size());
@@ -253,6 +282,7 @@ public final class PartitionLanes {
   }
 
   private static void writeMonitor(DataOutput out, MonitorLives monitor) throws IOException {
+    out.writeInt(monitor.epoch);
     out.writeLong(monitor.markNs);
     out.writeBoolean(monitor.ended);
     Wire.writeUnsigned(out, monitor.lives.size());
@@ -271,7 +301,6 @@ public final class PartitionLanes {
 
   /** Monitors that the plan no longer names are left out. */
   public void read(DataInput in) throws IOException {
-    epoch = in.readInt();
     reportedNs = in.readLong();
     missing = Wire.readUnsigned(in);
     for (long i = Wire.readUnsigned(in); i > 0; i--) {
@@ -285,6 +314,7 @@ public final class PartitionLanes {
 
   private static MonitorLives readMonitor(DataInput in) throws IOException {
     MonitorLives monitor = new MonitorLives();
+    monitor.epoch = in.readInt();
     monitor.markNs = in.readLong();
     monitor.ended = in.readBoolean();
     for (long lives = Wire.readUnsigned(in); lives > 0; lives--) {

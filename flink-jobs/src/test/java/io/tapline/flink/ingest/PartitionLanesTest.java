@@ -51,6 +51,48 @@ class PartitionLanesTest {
     }
   }
 
+  private static TupleBatch of(int epoch, long incarnation, long sequence, long watermarkNs) {
+    return batch(0, 1, sequence, watermarkNs, false).toBuilder()
+        .setEpoch(epoch)
+        .setIncarnation(incarnation)
+        .build();
+  }
+
+  /** The host that goes on may have started its monitor long before the one that died. */
+  @Test
+  void aHigherEpochBeginsAnewWhateverItsIncarnationAndFencesTheLowerOne() throws IOException {
+    lanes.admit(of(1, 9, 0, 100));
+    lanes.admit(of(1, 9, 1, 200));
+    assertThat(lanes.takeGap()).isNull();
+    assertThat(lanes.admit(of(2, 4, 0, 500))).isEqualTo(PartitionLanes.Verdict.ACCEPTED);
+    assertThat(lanes.takeGap()).isEqualTo(new PartitionLanes.Gap(200, 500));
+    assertThat(lanes.takeGap()).isNull();
+    assertThat(lanes.takeMissing()).isZero();
+    PartitionLanes restored = new PartitionLanes(QUERY);
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    lanes.write(new DataOutputStream(bytes));
+    restored.read(new DataInputStream(new ByteArrayInputStream(bytes.toByteArray())));
+    for (PartitionLanes each : new PartitionLanes[] {lanes, restored}) {
+      assertThat(each.markNs(0)).isEqualTo(500);
+      TupleBatch late = of(1, 9, 2, 900).toBuilder().setEndOfStream(true).build();
+      assertThat(each.admit(late)).isEqualTo(PartitionLanes.Verdict.SUPERSEDED);
+      assertThat(each.ended(0)).isFalse();
+      assertThat(each.markNs(0)).isEqualTo(500);
+    }
+  }
+
+  /** Parts of a query are placed anew one by one. */
+  @Test
+  void anEpochFencesItsOwnMonitorOnly() {
+    QuerySpec two =
+        new QuerySpec(
+            "q", "t", List.of("http_get"), List.of("m", "n"), List.of(0, 0), List.of(), List.of());
+    PartitionLanes both = new PartitionLanes(two);
+    both.admit(of(1, 1, 0, 100));
+    both.admit(of(2, 1, 0, 100).toBuilder().setMonitor("n").build());
+    assertThat(both.admit(of(1, 1, 1, 200))).isEqualTo(PartitionLanes.Verdict.ACCEPTED);
+  }
+
   @Test
   void aBatchThatSaysNothingOfLanesIsOfTheOnlyOne() {
     lanes.admit(batch(0, 0, 0, 100, true));
