@@ -50,9 +50,7 @@ final class OpenApi {
       route.body().forEach(body -> add(content, body));
     }
     ObjectNode responses = operation.putObject("responses");
-    route
-        .answers()
-        .forEach(answer -> responses.set(Integer.toString(answer.status()), answer(answer)));
+    route.answers().forEach(answer -> add(responses, answer));
     return operation;
   }
 
@@ -67,12 +65,14 @@ final class OpenApi {
     return json;
   }
 
-  private static ObjectNode answer(Answer answer) {
-    ObjectNode json = Json.object().put("description", answer.description());
+  /** Answers of one status are one, with several contents. */
+  private static void add(ObjectNode responses, Answer answer) {
+    ObjectNode json = responses.withObjectProperty(Integer.toString(answer.status()));
+    String before = json.path("description").asText();
+    json.put("description", (before + " " + answer.description()).strip());
     if (answer.content() != null) {
-      add(json.putObject("content"), answer.content());
+      add(json.withObjectProperty("content"), answer.content());
     }
-    return json;
   }
 
   private static void add(ObjectNode contents, Content content) {
