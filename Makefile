@@ -30,7 +30,20 @@ $(BUILD)/build.ninja: CMakeLists.txt
 native: deps $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -j $(JOBS)
 
-$(BUILD)/java/.built: pom.xml $(JAVA_SOURCES)
+# The dashboard: npm fetches anew only where the lock file changed.
+NPM := npm --prefix dashboard --loglevel=error
+DASHBOARD_SOURCES = $(shell find dashboard/src -type f) $(wildcard dashboard/*.json dashboard/*.ts dashboard/*.html dashboard/.npmrc)
+
+dashboard/node_modules/.package-lock.json: dashboard/package-lock.json dashboard/package.json
+	@echo "Fetching what the dashboard is made with…"
+	@$(NPM) ci >/dev/null
+	@touch $@
+
+$(BUILD)/dashboard/index.html: $(DASHBOARD_SOURCES) dashboard/node_modules/.package-lock.json
+	@echo "Building the dashboard…"
+	@$(NPM) run --silent build -- --logLevel warn
+
+$(BUILD)/java/.built: pom.xml $(JAVA_SOURCES) $(BUILD)/dashboard/index.html
 	@echo "Building the Java modules…"
 	@$(MVN) -DskipTests package
 	@mkdir -p $(@D) && touch $@
@@ -47,7 +60,7 @@ demo: build ## Run a query over a real capture through the whole pipeline
 	@bin/tapline demo
 
 .PHONY: test
-test: build test-native test-sanitized test-threads test-java test-cluster ## Run every test but the long ones
+test: build test-native test-sanitized test-threads test-java test-dashboard test-cluster ## Run every test but the long ones
 
 .PHONY: test-native
 test-native: build
@@ -71,6 +84,11 @@ test-threads: deps
 .PHONY: test-java
 test-java: build
 	@mvn -B verify
+
+.PHONY: test-dashboard
+test-dashboard: build
+	@$(NPM) test
+	@$(NPM) run test:browser
 
 .PHONY: test-cluster
 test-cluster: build

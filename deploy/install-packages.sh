@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of packages.txt that are missing; does nothing, in a few milliseconds, where none is.
+# Installs the Debian packages of packages.txt that are missing; does nothing, in a few milliseconds, where none is. "package unless
+# program" is not wanted where the program is there: it may be of another source.
 set -euo pipefail
 
 list=$(dirname "$0")/packages.txt
 mapfile -t wanted < <(grep -v '^#' "$list")
 
 missing=()
-for package in "${wanted[@]}"; do
+for line in "${wanted[@]}"; do
+  read -r package unless program <<<"$line"
+  if [ "$unless" = unless ] && command -v "$program" >/dev/null; then
+    continue
+  fi
   status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$status" = installed ] || missing+=("$package")
 done

@@ -31,7 +31,8 @@ import picocli.CommandLine.Option;
 /** {@code tapline server}: the control plane, with an embedded data path. */
 @Command(
     name = "server",
-    description = "Serves the REST interface on loopback and runs the queries that are submitted.",
+    description =
+        "Serves the dashboard and the REST interface on loopback, and runs the queries that are submitted.",
     footer = {
       "",
       "Each query reads the capture from its beginning, or the interface or hosts from now on. Without,",

@@ -41,6 +41,7 @@ public final class RestServer implements AutoCloseable {
     routes.addAll(new NodeRoutes(drill, () -> agents(source)).routes());
     routes.addAll(new WatchRoutes(drill.watches()).routes());
     routes.addAll(new DiagnosisRoutes(new DiagnosisService(drill)).routes());
+    routes.addAll(new DashboardRoutes().routes());
     routes.addAll(new SystemRoutes(queries, metrics, this::document).routes());
     javalin = Javalin.create(this::configure);
   }

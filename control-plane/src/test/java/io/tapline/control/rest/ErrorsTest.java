@@ -88,8 +88,8 @@ class ErrorsTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "/",
         "/nothing",
+        "/assets/nothing.js",
         "/api/v1/queries/no-such",
         "/api/v1/queries/q-1:totals",
         "/api/v1/queries/Q/results"

@@ -93,6 +93,9 @@ class OpenApiTest {
         "listWatches | - | - | 200",
         "removeWatch | watch_1 | - | 404",
         "listAlerts | - | - | 200",
+        "getDashboard | - | - | 200",
+        "getDashboardFile | index-1a_B.js | - | 200",
+        "getDashboardFile | index-2.js | - | 404",
         "getOpenApi | - | - | 200",
         "getHealth | - | - | 200",
         "getReadiness | - | - | 503",
@@ -128,7 +131,7 @@ class OpenApiTest {
 
   private static HttpResponse<String> call(Operation operation, String query, String body)
       throws Exception {
-    String path = operation.path().replace("{id}", String.valueOf(query));
+    String path = operation.path().replaceAll("\\{(id|file)}", String.valueOf(query));
     var request =
         stored
             .rest

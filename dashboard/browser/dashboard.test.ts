@@ -1,0 +1,233 @@
+/** The dashboard in real Chromium, on a real server that watches a real link. The tests go on from one another. */
+import axe from "axe-core";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CHROMIUM, ROOT, run, until } from "./programs";
+import { openBrowser, openTab, Tapline } from "./tapline";
+import { obstacle, tokenGate } from "./web-link";
+
+/** TAPLINE_SCREENSHOTS=docs/how-to/dashboard makes those of the docs. */
+const SCREENSHOTS = join(ROOT, process.env.TAPLINE_SCREENSHOTS ?? "build/dashboard-screenshots");
+const WANTED: Record<string, number> = { "/page/start": 12, "/page/search?q=<b>shoes</b>": 7, "/page/basket": 3 };
+
+const why = existsSync(CHROMIUM) ? obstacle() : `no ${CHROMIUM}`;
+if (why !== "") console.warn(`SKIPPED: the dashboard's browser tests: ${why}`);
+
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const found = await page.evaluate(() => (window as any).axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
+  return found.violations.map((each: any) => `${each.id}: ${each.nodes.map((node: any) => `${node.html} ${node.failureSummary}`).join("; ")}`);
+}
+
+describe.skipIf(why !== "")("dashboard", () => {
+  const tapline = new Tapline();
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  let errors: string[];
+  let id = "";
+
+  beforeAll(async () => {
+    mkdirSync(SCREENSHOTS, { recursive: true });
+    [browser] = await Promise.all([openBrowser(), tapline.open()]);
+    context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "light", acceptDownloads: true });
+    ({ page, errors } = await openTab(context));
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await tapline.close();
+  });
+
+  async function screenshot(name: string, full = false): Promise<void> {
+    await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: full, animations: "disabled" });
+  }
+
+  function query(parser: string): string {
+    return (
+      `PARSE ${parser}\nFROM * TO ${tapline.link.place}\nLIMIT 1h SAMPLE *\n` +
+      "PROCESS (top-k: k=5, w=1h, s=1s), (diff-group: group=url, w=1h, s=1s)"
+    );
+  }
+
+  test("a wrong query shows where it is wrong, is mended, and its plan shows before it runs", async () => {
+    await page.goto(tapline.url);
+    await page.getByLabel("Query", { exact: true }).fill(query("htp_get"));
+    const errorList = page.locator(".errors li");
+    await until("the error shows", async () => (await errorList.first().textContent())?.includes("unknown parser 'htp_get'"));
+    expect(await errorList.first().textContent()).toContain("1:7");
+    expect(await page.locator(".cm-lintRange-error").allTextContents()).toEqual(["htp_get"]);
+    await screenshot("error");
+    await page.getByRole("button", { name: "Use http_get" }).click();
+    await errorList.first().waitFor({ state: "detached" });
+    await page.locator(".plan-card:not(.stale) .tree", { hasText: tapline.link.address }).waitFor();
+    const tree = await page.locator(".tree").textContent();
+    for (const part of ["packets", "monitor", "http_get", "top-k", "diff-group", "windows of 1 h 00 min every 1 s"]) expect(tree).toContain(part);
+    expect(await violations(page)).toEqual([]);
+    await screenshot("editor");
+  });
+
+  test("the editor completes what the server knows", async () => {
+    const editor = page.getByLabel("Query", { exact: true });
+    await editor.fill("PARSE ");
+    const offers = page.locator(".cm-tooltip-autocomplete .cm-completionLabel");
+    await until("parsers are offered", async () => {
+      await editor.press("Control+Space");
+      return (await offers.getByText("mysql_query").count()) > 0;
+    });
+    const { parsers } = await tapline.json("/api/v1/parsers");
+    const offered = await offers.allTextContents();
+    expect([...offered].sort()).toEqual(parsers.map(({ name }: { name: string }) => name).sort());
+    await editor.press("Escape");
+    await editor.fill(query("http_get"));
+  });
+
+  test("a live ranking equals what the web server logged, and the server's result", async () => {
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.waitForURL(/#\/queries\/q-/);
+    id = page.url().split("/").at(-1)!;
+    await page.locator("[data-state=running]").waitFor();
+    await tapline.link.askTimes(WANTED);
+    const expected = Object.entries(WANTED).map(([path, count]) => [path, String(count)]);
+    expect([...tapline.link.logged("/page/")].map(([path, count]) => [path, String(count)])).toEqual(expected);
+    await until("the page shows all requests", async () => JSON.stringify(await ranking()) === JSON.stringify(expected));
+    const result = await tapline.json(`/api/v1/queries/${id}/results?processor=0&limit=3`);
+    expect(result.rows.map((row: any) => [row.key.url, String(row.value)])).toEqual(expected);
+    expect(await page.locator("[data-processor='0'] .completeness").textContent()).toMatch(/^Complete/);
+    const before = await page.locator("[data-processor='0']").getAttribute("data-end");
+    await until("further windows come", async () => (await page.locator("[data-processor='0']").getAttribute("data-end")) !== before);
+  });
+
+  async function ranking(): Promise<(string | null)[][]> {
+    const rows = page.locator("[data-processor='0'] tbody tr");
+    return rows.evaluateAll((all) => all.map((row) => [row.querySelector(".key")!.textContent, row.querySelector(".value")!.textContent]));
+  }
+
+  test("distributions have a histogram and a distribution function; pages have no accessibility violation", async () => {
+    const card = page.locator("[data-processor='1']");
+    await card.locator("figure canvas").nth(1).waitFor();
+    await page.locator("[data-processor='0'] .chart canvas").waitFor();
+    await expect(card.locator(".chart").nth(0).getAttribute("aria-label")).resolves.toMatch(/^Histogram of \/page\/.*: \d+ values/);
+    expect(await violations(page)).toEqual([]);
+    await screenshot("query", true);
+    await page.getByRole("button", { name: "Use dark colours" }).click();
+    expect(await violations(page)).toEqual([]);
+    await screenshot("query-dark", true);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await until("nothing is wider than a phone", () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    await screenshot("phone", true);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.getByRole("button", { name: "Use light colours" }).click();
+  });
+
+  test("a row leads to its packets on the hosts, and to a file of them", async () => {
+    const row = page.locator("[data-processor='0']").getByRole("button", { name: "/page/basket" });
+    await row.focus();
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog");
+    const headers = dialog.locator(".headers tbody tr");
+    await headers.first().waitFor();
+    const cells = await headers.evaluateAll((rows) => rows.map((each) => [...each.querySelectorAll("td")].map((cell) => cell.textContent)));
+    expect(cells[0][4]).toBe("tcp");
+    expect(cells[0][6]).toBe("S");
+    expect(Number(cells[1][8]), "the SYN is acknowledged").toBe((Number(cells[0][7]) + 1) % 2 ** 32);
+    for (const [, node, source, destination] of cells) {
+      expect(node).toBe("web");
+      expect([source, destination]).toContain(tapline.link.place);
+    }
+    expect(await violations(page)).toEqual([]);
+    await screenshot("drill");
+    const [download] = await Promise.all([page.waitForEvent("download"), dialog.getByRole("button", { name: "Download pcapng" }).click()]);
+    const file = join(tapline.folder.path, "row.pcapng");
+    await download.saveAs(file);
+    expect(readFileSync(file).readUInt32LE(0)).toBe(0x0a0d0d0a);
+    expect(run("tshark", "-r", file).trim().split("\n")).toHaveLength(cells.length);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "hidden" });
+    await until("the row has the focus again", () => row.evaluate((button) => button === document.activeElement));
+  });
+
+  test("a stopped query says so and keeps its last result", async () => {
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.locator("[data-state=stopped]").waitFor();
+    const { rows } = await tapline.json(`/api/v1/queries/${id}/results?processor=0&limit=3`);
+    const last = String(Number(rows[0].window_end_ns));
+    await until("the last window shows", async () => (await page.locator("[data-processor='0']").getAttribute("data-end")) === last);
+    expect(await ranking()).toEqual(rows.map((row: any) => [row.key.url, String(row.value)]));
+    expect(await page.getByRole("button", { name: "Stop" }).isVisible()).toBe(false);
+    await page.getByRole("link", { name: "Queries", exact: true }).click();
+    await page.locator(".queries tr", { has: page.locator(`a[title="${id}"]`) }).locator("[data-state=stopped]").waitFor();
+  });
+
+  test("hosts watch and alert; nodes show what they keep", async () => {
+    await page.getByRole("link", { name: "Watches" }).click();
+    await page.getByLabel("Filter").fill("dst_port == 8080");
+    await page.getByLabel("Alert when").fill("COUNT > 10");
+    await page.getByRole("button", { name: "Watch", exact: true }).click();
+    await page.getByRole("button", { name: /^Remove/ }).waitFor();
+    const alert = page.getByRole("region", { name: "List of alerts" }).locator("tbody tr").first();
+    await until("an alert", async () => {
+      await tapline.link.askTimes({ "/watched": 5 });
+      return (await alert.count()) > 0;
+    });
+    expect(await alert.textContent()).toContain(tapline.link.address.replace(/\.2$/, ".1"));
+    expect(await violations(page)).toEqual([]);
+    await screenshot("watches");
+    await page.getByRole("link", { name: "Nodes" }).click();
+    const node = page.getByRole("region", { name: "MultiLog nodes" }).locator("tbody tr");
+    await node.waitFor();
+    const [state, packets, kept, lost] = await node.locator("td").allTextContents();
+    const count = (text: string) => [...text.replaceAll(",", "").matchAll(/\d+/g)].reduce((sum, [digits]) => sum + Number(digits), 0);
+    expect(state).toBe("up");
+    expect(count(packets)).toBeGreaterThan(0);
+    expect(count(packets), "packets are kept or counted as lost").toBe(count(kept) + count(lost));
+    expect(await violations(page)).toEqual([]);
+    await screenshot("nodes");
+  });
+
+  test("a token is asked for where the server wants one, and again once it has expired", async () => {
+    const gate = await tokenGate(tapline.url);
+    const tab = await openTab(context);
+    try {
+      gate.accept("first");
+      await tab.page.goto(gate.url);
+      const bar = tab.page.locator(".link-bar");
+      await bar.getByText("The server wants a token.").waitFor();
+      await bar.getByLabel("Token").fill("first");
+      await bar.getByRole("button", { name: "Use it" }).click();
+      await tab.page.locator(".queries [data-state=stopped]").first().waitFor();
+      await tab.page.locator(`.queries a[title="${id}"]`).click();
+      await tab.page.locator("[data-processor='0'] .completeness").waitFor();
+      await tab.page.goto(`${gate.url}/#/queries`);
+      gate.accept("second");
+      await bar.getByText("Your token has expired").waitFor();
+      expect(await violations(tab.page)).toEqual([]);
+      await bar.getByLabel("Token").fill("second");
+      await bar.getByRole("button", { name: "Use it" }).click();
+      await bar.getByLabel("Token").waitFor({ state: "detached" });
+      expect(tab.errors).toEqual([]);
+    } finally {
+      await tab.page.close();
+      gate.close();
+    }
+  });
+
+  test("a server that dies is told of, and found again when it is back", async () => {
+    await page.goto(`${tapline.url}/#/queries`);
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.waitForURL(/#\/queries\/q-/);
+    await page.locator("[data-state=running]").waitFor();
+    await tapline.killServer();
+    await page.getByText("The server doesn't answer.").waitFor();
+    expect(await violations(page)).toEqual([]);
+    await screenshot("gone");
+    await tapline.startServer();
+    await page.getByText("The server doesn't answer.").waitFor({ state: "detached" });
+    await page.getByText("The server doesn't know this query (any more)").waitFor();
+    await page.getByRole("link", { name: "All queries" }).click();
+    await page.getByText("No query yet").waitFor();
+    expect(errors, "errors of the page and breaks of its content policy").toEqual([]);
+  });
+});

@@ -1,0 +1,111 @@
+/** Asks the server, and tells the rest of the page how the server is. */
+import type { Problem } from "./types";
+
+export type Link = "connecting" | "up" | "gone" | "unauthorized";
+
+/** An answer that is an error: the server's problem document (RFC 9457), or what takes its place. */
+export class ProblemError extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.detail || problem.title);
+  }
+}
+
+/** The server gave no answer at all. */
+export class NoAnswer extends Error {
+  constructor() {
+    super("The server doesn't answer.");
+  }
+}
+
+const TOKEN = "tapline.token";
+
+/** The token is kept for as long as the tab is open, and sent in a header: never in an address. */
+export class Api {
+  link: Link = "connecting";
+  private readonly listeners = new Set<(link: Link) => void>();
+
+  onLink(listener: (link: Link) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  report(link: Link): void {
+    if (link === this.link) return;
+    this.link = link;
+    for (const listener of [...this.listeners]) listener(link);
+  }
+
+  get token(): string {
+    return sessionStorage.getItem(TOKEN) ?? "";
+  }
+
+  set token(token: string) {
+    if (token === "") sessionStorage.removeItem(TOKEN);
+    else sessionStorage.setItem(TOKEN, token);
+  }
+
+  get<T>(path: string): Promise<T> {
+    return this.json<T>("GET", path);
+  }
+
+  post<T>(path: string, body: object, signal?: AbortSignal): Promise<T> {
+    return this.json<T>("POST", path, body, signal);
+  }
+
+  delete(path: string): Promise<unknown> {
+    return this.json("DELETE", path);
+  }
+
+  /** The answer's times as text, whose digits numbers would lose: every member that ends in _ns and is that long. */
+  async exact<T>(path: string, body: object): Promise<T> {
+    const text = await (await this.request("POST", path, body)).text();
+    return JSON.parse(withTimesAsText(text)) as T;
+  }
+
+  async file(path: string, body: object, mediaType: string): Promise<Blob> {
+    return (await this.request("POST", path, body, undefined, mediaType)).blob();
+  }
+
+  private async json<T>(method: string, path: string, body?: object, signal?: AbortSignal): Promise<T> {
+    const answer = await this.request(method, path, body, signal);
+    return (answer.status === 204 ? undefined : await answer.json()) as T;
+  }
+
+  private async request(
+    method: string,
+    path: string,
+    body?: object,
+    signal?: AbortSignal,
+    accept = "application/json",
+  ): Promise<Response> {
+    const headers: Record<string, string> = { Accept: accept };
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    if (this.token !== "") headers.Authorization = `Bearer ${this.token}`;
+    let answer: Response;
+    try {
+      answer = await fetch(path, { method, headers, body: body && JSON.stringify(body), signal, cache: "no-store" });
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      this.report("gone");
+      throw new NoAnswer();
+    }
+    this.report(answer.status === 401 ? "unauthorized" : "up");
+    if (!answer.ok) throw new ProblemError(await problemOf(answer));
+    return answer;
+  }
+}
+
+async function problemOf(answer: Response): Promise<Problem> {
+  try {
+    const problem = (await answer.json()) as Problem;
+    if (typeof problem.title === "string") return problem;
+  } catch {
+    // No problem document: a proxy's answer, perhaps.
+  }
+  return { type: "about:blank", title: answer.statusText, status: answer.status, detail: `The server answered ${answer.status}.` };
+}
+
+/** Quotes within a JSON text are escaped, so what looks like a member here is one. */
+export function withTimesAsText(json: string): string {
+  return json.replace(/("[a-z_]*_ns":)(\d{16,})/g, '$1"$2"');
+}

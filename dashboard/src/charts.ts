@@ -1,0 +1,170 @@
+/** Charts of uPlot in the page's colours. What they show stands in a table beside them, too. */
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { number, quantity } from "./format";
+import type { Distribution } from "./types";
+import type { Series } from "./windows";
+
+export const LINE_COLOURS = ["--series-1", "--series-2", "--series-3", "--series-4", "--series-5", "--series-6"];
+
+function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function axis(more: uPlot.Axis): uPlot.Axis {
+  const font = `11px ${colour("--sans") || "sans-serif"}`;
+  return { stroke: () => colour("--muted"), grid: { stroke: () => colour("--line"), width: 1 }, ticks: { show: false }, font, ...more };
+}
+
+/** A chart that is as wide as its place, and is drawn anew when colours or names change. */
+abstract class Chart<T> {
+  readonly element = document.createElement("div");
+  private plot: uPlot | null = null;
+  private shape = "";
+  private data: T | null = null;
+  private readonly observer = new ResizeObserver(() => this.resize());
+
+  constructor(label: string, private readonly height: number) {
+    this.element.className = "chart";
+    this.element.setAttribute("role", "img");
+    this.element.setAttribute("aria-label", label);
+    this.observer.observe(this.element);
+  }
+
+  protected abstract options(data: T): { shape: string; options: Omit<uPlot.Options, "width" | "height"> };
+  protected abstract columns(data: T): uPlot.AlignedData;
+
+  show(data: T, label: string): void {
+    this.data = data;
+    this.element.setAttribute("aria-label", label);
+    this.draw();
+  }
+
+  /** After a change of colours. */
+  redraw(): void {
+    this.shape = "";
+    this.draw();
+  }
+
+  private draw(): void {
+    if (this.data === null || this.element.clientWidth === 0) return;
+    const { shape, options } = this.options(this.data);
+    if (this.plot === null || shape !== this.shape) {
+      this.plot?.destroy();
+      this.shape = shape;
+      this.plot = new uPlot({ ...options, width: this.element.clientWidth, height: this.height }, this.columns(this.data), this.element);
+    } else {
+      this.plot.setData(this.columns(this.data));
+    }
+  }
+
+  private resize(): void {
+    if (this.plot === null) this.draw();
+    else if (this.element.clientWidth > 0) this.plot.setSize({ width: this.element.clientWidth, height: this.height });
+  }
+
+  destroy(): void {
+    this.observer.disconnect();
+    this.plot?.destroy();
+  }
+}
+
+/** Steps of time between ticks, where windows are a second apart or more. */
+const SECONDS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400];
+
+const UTC = (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC");
+
+/** Values of the leading groups, window by window. */
+export class SeriesChart extends Chart<Series> {
+  constructor(private readonly unit: string) {
+    super("values by window", 200);
+  }
+
+  protected options({ names, times }: Series) {
+    const fine = times.some((time, at) => at > 0 && time - times[at - 1] < 0.9);
+    const options: Omit<uPlot.Options, "width" | "height"> = {
+      tzDate: UTC,
+      legend: { show: false },
+      cursor: { points: { size: 6 }, drag: { setScale: false } },
+      scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] } },
+      axes: [
+        axis({ size: 28, incrs: fine ? undefined : SECONDS, values: [[60, "{HH}:{mm}"], [1, "{HH}:{mm}:{ss}"], [0.001, ":{ss}.{fff}"]] }),
+        axis({ size: 74, values: (_, ticks) => ticks.map((tick) => quantity(tick, this.unit)) }),
+      ],
+      series: [
+        {},
+        ...names.map((label, at) => ({
+          label,
+          stroke: colour(LINE_COLOURS[at % LINE_COLOURS.length]),
+          width: 2,
+          points: { show: names.length < 3, size: 5 },
+        })),
+      ],
+    };
+    return { shape: [fine, ...names].join("\n"), options };
+  }
+
+  protected columns({ times, values }: Series): uPlot.AlignedData {
+    return [times, ...values];
+  }
+}
+
+/**
+ * How a group's values are spread: exact counts between two bounds, or the share of values not above each. Bounds are two an octave,
+ * and stand equally far apart: the axis is a logarithmic one.
+ */
+export class DistributionChart extends Chart<Distribution> {
+  constructor(private readonly unit: string, private readonly cumulative: boolean) {
+    super("distribution", 170);
+  }
+
+  protected options({ histogram }: Distribution) {
+    const bounds = allBounds(histogram);
+    const bound = (at: number) => (bounds[at] === undefined ? "" : quantity(bounds[at], this.unit));
+    const options: Omit<uPlot.Options, "width" | "height"> = {
+      legend: { show: false },
+      cursor: { drag: { setScale: false } },
+      scales: { x: { time: false, range: [this.cumulative ? -0.1 : -1, Math.max(1, bounds.length - 1) + 0.1] }, y: { range: (_, __, most) => [0, this.cumulative ? 1 : Math.max(1, most * 1.08)] } },
+      axes: [
+        axis({ size: 28, space: 74, incrs: [1, 2, 4, 8, 16, 32], values: (_, ticks) => ticks.map(bound) }),
+        axis({ size: 60, incrs: this.cumulative ? [0.25, 0.5] : WHOLE, values: (_, ticks) => ticks.map((tick) => (this.cumulative ? `${Math.round(tick * 100)} %` : number(tick))) }),
+      ],
+      series: [{}, this.line()],
+    };
+    return { shape: bounds.join(), options };
+  }
+
+  private line(): uPlot.Series {
+    if (this.cumulative) return { stroke: colour("--series-1"), width: 2, points: { show: false } };
+    const paths = uPlot.paths.bars!({ size: [1, Infinity], align: -1, gap: 1 });
+    return { stroke: colour("--series-1"), fill: colour("--series-1-fill"), width: 1, paths, points: { show: false } };
+  }
+
+  protected columns({ histogram }: Distribution): uPlot.AlignedData {
+    const counts = new Map(histogram.map(({ le, count }) => [le, count]));
+    const all = allBounds(histogram).map((bound) => counts.get(bound) ?? 0);
+    return [all.map((_, at) => at), this.cumulative ? shares(all) : all];
+  }
+}
+
+const WHOLE = [1, 2, 5].flatMap((digit) => [...Array(12).keys()].map((power) => digit * 10 ** power)).sort((a, b) => a - b);
+
+/** The bounds from the one below the least to the greatest, those that the histogram leaves out as empty too: 0, 1, 2, 3, 4, 6, 8, 12… */
+export function allBounds(histogram: Distribution["histogram"]): number[] {
+  const [zero, ...others] = histogram.map(({ le }) => le);
+  // On a logarithmic axis zero stands beside whatever comes next.
+  if (zero === 0) return others.length === 0 ? [0] : [0, ...allBounds(histogram.slice(1)).filter((bound) => bound > 0)];
+  const least = zero ?? 0;
+  const most = histogram.at(-1)?.le ?? 0;
+  const bounds = [0, 1];
+  for (let power = 2; bounds[bounds.length - 1] < most; power *= 2) bounds.push(power, power * 1.5);
+  const first = Math.max(0, bounds.indexOf(least) - 1);
+  return bounds.slice(first).filter((bound) => bound <= most);
+}
+
+/** Of counts, the share up to each. */
+export function shares(counts: number[]): number[] {
+  const all = counts.reduce((sum, count) => sum + count, 0);
+  let below = 0;
+  return counts.map((count) => (below += count) / all);
+}

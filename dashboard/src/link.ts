@@ -1,0 +1,65 @@
+/** The bar that says how the server is: gone, back, or in want of a token. */
+import type { Api, Link } from "./api";
+import { fill, h } from "./dom";
+
+const PROBE_MS = 2_000;
+
+export class LinkBar {
+  readonly element = h("div", { class: "link-bar", role: "status" });
+  private wasGone = false;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** `recovered` is called when requests are answered again. */
+  constructor(private readonly api: Api, private readonly recovered: () => void) {
+    api.onLink((link) => this.show(link));
+  }
+
+  private show(link: Link): void {
+    this.element.dataset.link = link;
+    if (link === "gone") {
+      fill(this.element, h("p", {}, h("strong", {}, "The server doesn't answer."), " What you see is from before. The page asks again until it is back."));
+      this.wasGone = true;
+      this.probe();
+    } else if (link === "unauthorized") {
+      this.askForToken();
+      this.wasGone = true;
+    } else if (link === "up") {
+      fill(this.element);
+      if (this.wasGone) this.recovered();
+      this.wasGone = false;
+    }
+  }
+
+  private probe(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      if (this.api.link !== "gone") return;
+      this.api.get("/healthz").catch(() => this.probe());
+    }, PROBE_MS);
+  }
+
+  private askForToken(): void {
+    const input = h("input", { type: "password", id: "token", autocomplete: "off", required: true });
+    const said = this.api.token === "" ? "The server wants a token." : "Your token has expired, or is not for this server.";
+    const form = h(
+      "form",
+      { onsubmit: (event) => (event.preventDefault(), void this.tryToken(input.value.trim())) },
+      h("strong", {}, said),
+      h("label", { for: "token" }, "Token"),
+      input,
+      h("button", { type: "submit", class: "primary" }, "Use it"),
+    );
+    fill(this.element, form);
+    input.focus();
+  }
+
+  private async tryToken(token: string): Promise<void> {
+    this.api.token = token;
+    this.api.report("connecting");
+    try {
+      await this.api.get("/api/v1/queries");
+    } catch {
+      // The bar already says why.
+    }
+  }
+}

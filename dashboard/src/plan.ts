@@ -1,0 +1,121 @@
+/** A plan for people: who looks at what, what is made of it, and what it costs, as a tree. */
+import { h, type Child } from "./dom";
+import { bitsPerSecond, counted, number, percent, planDuration } from "./format";
+import type { Explanation, Placement, Plan, PlanAddress, PlanProcessor } from "./types";
+
+export function planView({ plan, notes, placement, text }: Explanation): HTMLElement {
+  return h(
+    "div",
+    { class: "plan" },
+    notes.length > 0 && h("ul", { class: "notes" }, ...notes.map((note) => h("li", {}, note))),
+    tree(plan, placement),
+    rules(plan, placement),
+    placement && cost(placement),
+    h("details", {}, h("summary", {}, "The plan as the command line shows it"), h("pre", { tabindex: "0" }, text)),
+  );
+}
+
+function branch(title: string, what: Child, ...children: (HTMLElement | null)[]): HTMLElement {
+  const below = children.filter((child) => child !== null);
+  return h("li", {}, h("span", { class: "branch" }, h("b", {}, title), " ", what), below.length > 0 && h("ul", {}, ...below));
+}
+
+function tree(plan: Plan, placement?: Placement): HTMLElement {
+  const processors = plan.processors.map((processor, at) =>
+    branch(processor.name, processorText(processor), placeOf(placement?.processors[at]?.host)),
+  );
+  const stream = branch("stream", plan.topic ?? "", ...processors);
+  const parsers = branch("parse", (plan.parsers ?? []).join(", "), conditions(plan), stream);
+  const monitors = branch("monitor", monitorText(plan, placement), parsers);
+  return h("ul", { class: "tree" }, branch("packets", matchText(plan), monitors));
+}
+
+function placeOf(host: string | undefined): HTMLElement | null {
+  return host === undefined ? null : branch("runs on", host);
+}
+
+function conditions(plan: Plan): HTMLElement | null {
+  if (!plan.where?.length) return null;
+  const signs: Record<string, string> = { NOT_EQUAL: "!=", LESS: "<", LESS_OR_EQUAL: "<=", GREATER: ">", GREATER_OR_EQUAL: ">=" };
+  const text = plan.where.map(({ field, operator, values }) => {
+    const wanted = (values ?? []).map((value) => (typeof value === "object" ? Object.values(value as object).join("") : String(value)));
+    return `${field} ${signs[operator ?? ""] ?? "="} ${wanted.join(" or ")}`;
+  });
+  return branch("keep", text.join(" and "));
+}
+
+function matchText(plan: Plan): string {
+  const match = plan.match ?? {};
+  const parts = [`from ${addresses(match.from)} to ${addresses(match.to)}`];
+  if (match.vlans?.length) parts.push(`VLAN ${match.vlans.join(", ")}`);
+  if (match.tenants?.length) parts.push(`tenant ${match.tenants.join(", ")}`);
+  if (plan.limit?.duration) parts.push(`for ${planDuration(plan.limit.duration)}`);
+  if (plan.limit?.packets) parts.push(`${number(plan.limit.packets)} packets`);
+  return parts.join(" · ");
+}
+
+function addresses(list: PlanAddress[] | undefined): string {
+  if (!list?.length) return "anywhere";
+  return list.map(({ host, prefix, port, last_port }) => {
+    const ports = port === undefined ? "" : `:${port}${last_port ? `-${last_port}` : ""}`;
+    return (host ? `${host} (${prefix})` : (prefix ?? "*")) + ports;
+  }).join(", ");
+}
+
+function monitorText(plan: Plan, placement?: Placement): string {
+  const hosts = placement?.monitors.map(({ host, input_bps }) => `${host} (${bitsPerSecond(input_bps)})`);
+  const names = hosts ?? (plan.monitors ?? []).map(({ id, host }) => host ?? id);
+  const { mode, rate } = plan.sampling ?? {};
+  const kept = mode === undefined ? "every flow" : mode === "AUTO" ? `flows as they can be taken, ${percent(rate ?? 1)} at first` : `${percent(rate ?? 1)} of flows`;
+  return `${names.join(", ")} · ${kept}`;
+}
+
+export function processorText(processor: PlanProcessor): string {
+  const { parser, join, key, window, ranking } = processor;
+  const parts = [`${valueText(processor)}${key?.length ? ` by ${key.join(", ")}` : ""}`];
+  if (parser) parts.push(`from ${parser}${join ? ` with ${join.fields.join(", ")} of ${join.parser}` : ""}`);
+  if (ranking) parts.push(`${ranking.ascending ? "smallest" : "largest"} ${ranking.k}`);
+  parts.push(windowText(window));
+  return parts.join(" · ");
+}
+
+function valueText({ value, aggregate }: PlanProcessor): string {
+  const of = value?.difference ? "duration" : (value?.field ?? "tuples");
+  return `${(aggregate ?? "COUNT").toLowerCase()} of ${of}`;
+}
+
+function windowText(window: PlanProcessor["window"]): string {
+  if (!window?.size) return `the whole query, shown every ${planDuration(window?.slide ?? "10s")}`;
+  const slide = window.slide && window.slide !== window.size ? ` every ${planDuration(window.slide)}` : "";
+  return `windows of ${planDuration(window.size)}${slide}`;
+}
+
+function rules(plan: Plan, placement?: Placement): HTMLElement {
+  if (!plan.rules?.length) {
+    const why = placement ? "None more are needed: those of other queries copy all of it." : "No mirror rules: the monitor listens where the server was told to.";
+    return h("p", { class: "quiet" }, why);
+  }
+  const rows = plan.rules.map((rule) =>
+    h("tr", {}, h("th", { scope: "row" }, rule.switch_id), h("td", { class: "number" }, rule.priority), h("td", {}, rule.match), h("td", {}, rule.actions.join(", "))),
+  );
+  return h(
+    "details",
+    { open: plan.rules.length <= 8 },
+    h("summary", {}, counted(plan.rules.length, "mirror rule")),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Mirror rules" },
+      h("table", {}, h("thead", {}, h("tr", {}, ...["Switch", "Priority", "Match", "Actions"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, ...rows))),
+  );
+}
+
+function cost(placement: Placement): HTMLElement {
+  const links = Object.entries(placement.extra_bps).map(([level, bps]) => `${level} links ${bitsPerSecond(bps)}`);
+  const rules = Object.entries(placement.rules).map(([name, count]) => `${name} ${count}`);
+  return h(
+    "dl",
+    { class: "facts" },
+    h("dt", {}, "Network"), h("dd", {}, placement.network),
+    h("dt", {}, "Copies are made at"), h("dd", {}, placement.mirrored_at),
+    h("dt", {}, "Traffic it adds"), h("dd", {}, links.join(", ") || "none"),
+    h("dt", {}, "Rules in mirror tables"), h("dd", {}, rules.join(", ") || "none"),
+  );
+}

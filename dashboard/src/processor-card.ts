@@ -1,0 +1,245 @@
+/** One processor's result: its windows as they come, a chart, a table, and how complete they are. */
+import { DistributionChart, LINE_COLOURS, SeriesChart } from "./charts";
+import { completenessLine } from "./completeness";
+import { fill, h, setText } from "./dom";
+import { clock, counted, duration, number, quantity } from "./format";
+import { processorText } from "./plan";
+import type { PlanProcessor } from "./types";
+import { VirtualTable, type Column } from "./virtual-table";
+import { type Detail, type RowSummary, type Snapshot, type SortColumn, USUAL_VIEW, type View } from "./windows";
+
+export interface CardHandlers {
+  view(view: View): void;
+  drill(detail: Detail): void;
+}
+
+export class ProcessorCard {
+  readonly element: HTMLElement;
+  private readonly when = h("p", { class: "quiet progress" }, "Waiting for the first window…");
+  private readonly complete = h("div");
+  private readonly legend = h("ul", { class: "legend" });
+  private readonly matching = h("span", { class: "quiet" });
+  private readonly charts = h("div", { class: "charts" });
+  private readonly table: VirtualTable;
+  private readonly unit: string;
+  private readonly valueUnit: string;
+  private view: View = USUAL_VIEW;
+  private series: SeriesChart | null = null;
+  private spread: { histogram: DistributionChart; cumulative: DistributionChart; of: HTMLElement } | null = null;
+  private wanted = "";
+  private last: Snapshot | null = null;
+  private readonly search: HTMLInputElement;
+
+  constructor(
+    readonly processor: number,
+    private readonly plan: PlanProcessor,
+    private readonly handlers: CardHandlers,
+  ) {
+    this.unit = plan.value?.unit ?? "";
+    this.valueUnit = valueUnit(plan);
+    const title = h("h2", {}, plan.name);
+    this.table = new VirtualTable(
+      `Rows of ${plan.name}`,
+      this.columns(),
+      (from, to) => this.look({ from, to }),
+      (column) => this.sortBy(column as SortColumn),
+    );
+    this.search = h("input", { type: "search", placeholder: "filter", "aria-label": `Filter the rows of ${plan.name}`, oninput: () => this.filter() });
+    this.search.hidden = true;
+    this.table.element.hidden = true;
+    this.element = h(
+      "section",
+      { class: "card result", "aria-label": plan.name, "data-processor": processor },
+      h("header", { class: "row" }, h("div", {}, title, h("p", { class: "quiet" }, processorText(plan))), h("div", { class: "right" }, this.search, this.matching)),
+      this.when,
+      this.complete,
+      this.legend,
+      this.charts,
+      this.table.element,
+    );
+  }
+
+  private get distributed(): boolean {
+    return this.plan.aggregate === "DISTRIBUTION" || this.plan.aggregate === "HISTOGRAM";
+  }
+
+  private columns(): Column[] {
+    const key = (this.plan.key ?? []).join(" · ") || "group";
+    const columns: Column[] = [];
+    if (this.plan.ranking) columns.push({ name: "order", title: "#", class: "rank", sortable: true });
+    if (this.plan.trigger) columns.push({ name: "order", title: "alert", sortable: true }, { name: "at", title: "at", sortable: false });
+    columns.push({ name: "key", title: key, class: "key", sortable: true });
+    columns.push({ name: "value", title: valueTitle(this.plan), class: "number", sortable: true });
+    if (this.distributed) {
+      columns.push({ name: "count", title: "count", class: "number", sortable: true }, { name: "p50", title: "p50", class: "number", sortable: true });
+      columns.push({ name: "p99", title: "p99", class: "number", sortable: true }, { name: "max", title: "max", class: "number wide", sortable: true });
+    } else {
+      columns.push({ name: "bounds", title: "between", class: "number wide", sortable: false });
+    }
+    return columns;
+  }
+
+  /** Whether more may come. */
+  expect(ended: boolean): void {
+    if (this.last !== null) return;
+    this.when.classList.toggle("progress", !ended);
+    setText(this.when, ended ? "No window: nothing matched while the query ran." : "Waiting for the first window…");
+  }
+
+  /** What is in sight, for a worker that doesn't know yet. */
+  lookAgain(): void {
+    this.handlers.view(this.view);
+  }
+
+  private look(change: Partial<View>): void {
+    this.view = { ...this.view, ...this.table.range(), ...change };
+    this.handlers.view(this.view);
+  }
+
+  private sortBy(column: SortColumn): void {
+    const descending = this.view.sort === column ? !this.view.descending : column !== "key" && column !== "order";
+    this.table.setSorting({ column, descending });
+    this.table.scrollToTop();
+    this.look({ sort: column, descending, from: 0 });
+  }
+
+  private filter(): void {
+    this.table.scrollToTop();
+    this.look({ filter: this.search.value.trim(), from: 0 });
+  }
+
+  show(snapshot: Snapshot): void {
+    this.last = snapshot;
+    this.when.classList.remove("progress");
+    this.table.element.hidden = false;
+    this.element.dataset.end = String(snapshot.endNs);
+    const span = `${clock(snapshot.startNs, true)} – ${clock(snapshot.endNs, true)} UTC, ${duration(snapshot.endNs - snapshot.startNs)}`;
+    setText(this.when, `${span} · ${counted(snapshot.windows, "window")}${snapshot.partial ? " · cut short by the end" : ""}`);
+    fill(this.complete, completenessLine(snapshot.completeness));
+    this.search.hidden = snapshot.rows <= 15 && this.view.filter === "";
+    const groups = this.plan.trigger ? "alert" : "group";
+    setText(this.matching, snapshot.matching === snapshot.rows ? counted(snapshot.rows, groups) : `${number(snapshot.matching)} of ${counted(snapshot.rows, groups)}`);
+    this.showRows(snapshot);
+    if (this.distributed) this.showSpread(snapshot.detail);
+    else if (!this.plan.trigger) this.showSeries(snapshot);
+    if (this.wanted !== "" && snapshot.detail?.id === this.wanted) {
+      this.wanted = "";
+      this.handlers.drill(snapshot.detail);
+    }
+  }
+
+  private showRows(snapshot: Snapshot): void {
+    const focused = this.table.element.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.row : undefined;
+    this.table.show(snapshot.visible.map((row) => this.row(row, snapshot)), snapshot.from, snapshot.matching);
+    if (focused !== undefined) this.focusRow(focused);
+  }
+
+  /** Rows are made anew with each window: what had the focus is found by its name. */
+  focusRow(id: string): void {
+    this.table.element.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`)?.focus({ preventScroll: true });
+  }
+
+  private row(row: RowSummary, { largest, detail }: Snapshot): HTMLTableRowElement {
+    const chosen = this.view.selected !== "" && detail?.id === row.id;
+    const button = h("button", { type: "button", class: "link", "data-row": row.id, title: row.key, "aria-haspopup": "dialog" }, row.key);
+    const cells: HTMLElement[] = [];
+    if (this.plan.ranking) cells.push(h("td", { class: "rank" }, row.rank, row.tied && h("span", { title: "may be as large as its neighbour" }, "≈")));
+    if (this.plan.trigger && row.alert) cells.push(h("td", {}, alertPill(row.alert)), h("td", {}, clock(row.endNs ?? 0, true)));
+    cells.push(h("td", { class: "key" }, button), this.valueCell(row, largest));
+    if (this.distributed) {
+      const { count, p50, p99, max } = row.distribution ?? { count: NaN, p50: NaN, p99: NaN, max: NaN };
+      cells.push(h("td", { class: "number" }, number(count)));
+      [p50, p99].forEach((value) => cells.push(h("td", { class: "number" }, quantity(value, this.unit))));
+      cells.push(h("td", { class: "number wide" }, quantity(max, this.unit)));
+    } else {
+      cells.push(h("td", { class: "number wide quiet" }, boundsText(row, this.valueUnit)));
+    }
+    return h("tr", { class: chosen ? "chosen" : undefined, onclick: () => this.choose(row.id) }, ...cells);
+  }
+
+  private valueCell(row: RowSummary, largest: number): HTMLElement {
+    const cell = h("td", { class: "number value" }, h("span", {}, quantity(row.value, this.valueUnit)));
+    if (largest > 0 && row.value !== null && !this.plan.trigger) {
+      const bar = h("i", { class: "bar", "aria-hidden": "true" });
+      bar.style.width = `${Math.max(0, (row.value / largest) * 100)}%`;
+      cell.prepend(bar);
+    }
+    return cell;
+  }
+
+  /** Details come from the worker, then the dialog opens. */
+  private choose(id: string): void {
+    this.wanted = id;
+    this.look({ selected: id });
+  }
+
+  private showSeries({ series }: Snapshot): void {
+    if (series.times.length < 2) return;
+    if (this.series === null) {
+      this.series = new SeriesChart(this.valueUnit);
+      this.charts.append(this.series.element);
+    }
+    const label = `${this.plan.name}: values of ${series.names.length} groups in ${series.times.length} windows`;
+    this.series.show(series, label);
+    const items = series.names.map((name, at) => {
+      const dot = h("i", { "aria-hidden": "true" });
+      dot.style.background = `var(${LINE_COLOURS[at % LINE_COLOURS.length]})`;
+      return h("li", {}, dot, name);
+    });
+    fill(this.legend, ...items);
+  }
+
+  private showSpread(detail: Detail | null): void {
+    if (!detail?.distribution?.histogram) return;
+    if (this.spread === null) {
+      const unit = this.unit;
+      this.spread = { histogram: new DistributionChart(unit, false), cumulative: new DistributionChart(unit, true), of: h("h3", {}) };
+      const { histogram, cumulative, of } = this.spread;
+      this.charts.append(
+        of,
+        h("div", { class: "pair" }, h("figure", {}, histogram.element, h("figcaption", {}, "how many values fall between two bounds")), h("figure", {}, cumulative.element, h("figcaption", {}, "share of values not above (CDF)"))),
+      );
+    }
+    const { histogram, cumulative, of } = this.spread;
+    const { distribution } = detail;
+    setText(of, detail.id);
+    const numbers = `median ${quantity(distribution.p50, this.unit)}, 99 % below ${quantity(distribution.p99, this.unit)}`;
+    histogram.show(distribution, `Histogram of ${detail.id}: ${number(distribution.count)} values, ${numbers}`);
+    cumulative.show(distribution, `Distribution function of ${detail.id}: ${numbers}`);
+  }
+
+  /** After a change of colours. */
+  redraw(): void {
+    this.series?.redraw();
+    this.spread?.histogram.redraw();
+    this.spread?.cumulative.redraw();
+    if (this.last) this.show(this.last);
+  }
+
+  destroy(): void {
+    this.series?.destroy();
+    this.spread?.histogram.destroy();
+    this.spread?.cumulative.destroy();
+  }
+}
+
+function valueUnit({ aggregate, value }: PlanProcessor): string {
+  if (aggregate === "HISTOGRAM" || aggregate === "DISTINCT" || aggregate === undefined) return "count";
+  if (aggregate === "RATE") return `${value?.unit === "count" || !value?.unit ? "" : value.unit}/s`;
+  return value?.unit ?? "";
+}
+
+function valueTitle({ aggregate, name }: PlanProcessor): string {
+  if (aggregate === "DISTRIBUTION") return "mean";
+  if (aggregate === "PERCENTILE") return name;
+  return aggregate === "HISTOGRAM" ? "values" : (aggregate ?? "COUNT").toLowerCase();
+}
+
+function boundsText({ value, low, high }: RowSummary, unit: string): string {
+  if (low === undefined || high === undefined || (low === value && high === value)) return value === null ? "" : "exact";
+  return `${quantity(low, unit)} – ${high === null ? "not known" : quantity(high, unit)}`;
+}
+
+function alertPill({ state, severity }: NonNullable<RowSummary["alert"]>): HTMLElement {
+  return h("span", { class: `pill ${state === "raised" ? (severity === "info" ? "info" : "bad") : "ended"}` }, state === "raised" ? severity : "over");
+}

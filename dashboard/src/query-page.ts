@@ -1,0 +1,166 @@
+/** One query: its results as they come, how complete they are, and its end. */
+import { type Api, ProblemError } from "./api";
+import { completenessLine } from "./completeness";
+import { fill, h, setText } from "./dom";
+import { DrillDialog, explained } from "./drill";
+import type { FollowLink } from "./follow";
+import { every, type Page } from "./page";
+import { planView } from "./plan";
+import { ProcessorCard } from "./processor-card";
+import { hasEnded, statePill } from "./state";
+import type { FromWorker, ToWorker } from "./stream.worker";
+import type { Query, State } from "./types";
+import { streamWorker } from "./worker-url";
+
+const TOTALS_MS = 2_000;
+
+export class QueryPage implements Page {
+  readonly title: string;
+  readonly element: HTMLElement;
+  private readonly state = h("span", { role: "status", "aria-label": "State" });
+  private readonly stop = h("button", { type: "button", class: "danger", hidden: true, onclick: () => void this.stopQuery() }, "Stop");
+  private readonly text = h("pre", { class: "query", tabindex: "0", "aria-label": "Query" });
+  private readonly said = h("div", { role: "status" });
+  private readonly link = h("p", { class: "message fair", role: "status", hidden: true });
+  private readonly totals = h("div");
+  private readonly results = h("div", { class: "results" });
+  private readonly plan = h("div", { class: "card" });
+  private readonly drill: DrillDialog;
+  private cards: ProcessorCard[] = [];
+  private worker: Worker | null = null;
+  private stopTotals: () => void = () => undefined;
+  private current: State = "submitted";
+  private closed = false;
+
+  constructor(private readonly api: Api, private readonly id: string) {
+    this.title = id;
+    this.drill = new DrillDialog(api);
+    const back = h("a", { href: "#/queries" }, "← All queries");
+    const again = h("button", { type: "button", onclick: () => this.edit() }, "Edit as new");
+    const head = h("section", { class: "card", "aria-label": "Query" }, back, h("header", { class: "row" }, h("h1", {}, id), this.state, h("div", { class: "right" }, again, this.stop)), this.text, this.said, this.link, this.totals);
+    this.element = h("div", { class: "page" }, head, this.results, this.plan, this.drill.element);
+    fill(this.said, h("p", { class: "progress" }, "Loading the query…"));
+    void this.load();
+  }
+
+  private async load(): Promise<void> {
+    try {
+      const query = await this.api.get<Query>(this.path());
+      if (!this.closed) this.begin(query);
+    } catch (error) {
+      if (error instanceof ProblemError && error.problem.status === 404) this.unknown();
+      else fill(this.said, h("p", { class: "message bad" }, explained(error)));
+    }
+  }
+
+  private path(): string {
+    return `/api/v1/queries/${encodeURIComponent(this.id)}`;
+  }
+
+  private unknown(): void {
+    fill(this.state);
+    this.stop.hidden = true;
+    this.worker?.terminate();
+    this.worker = null;
+    this.stopTotals();
+    fill(this.said, h("p", { class: "message fair" }, "The server doesn't know this query (any more): it keeps those that run and the 100 that ended last, and none across a restart without a Redis of its own. What is shown here is what this page has seen of it."));
+  }
+
+  private begin(query: Query): void {
+    fill(this.said, ...query.notes.map((note) => h("p", { class: "message info" }, note)));
+    setText(this.text, query.text);
+    if (this.cards.length === 0) {
+      this.cards = query.plan.processors.map((plan, at) => new ProcessorCard(at, plan, {
+        view: (view) => this.post({ type: "view", processor: at, view }),
+        drill: (detail) => this.drill.open(detail, () => this.cards[at].focusRow(detail.id)),
+      }));
+      fill(this.results, ...this.cards.map(({ element }) => element));
+      fill(this.plan, h("h2", {}, "Plan"), planView({ plan: query.plan, notes: [], placement: query.placement, text: JSON.stringify(query.plan, null, 2) }));
+    }
+    this.showState(query.state, query.error);
+    if (this.worker === null) this.follow();
+    this.stopTotals();
+    this.stopTotals = every(TOTALS_MS, () => this.refreshTotals());
+  }
+
+  private follow(): void {
+    this.worker = streamWorker();
+    this.worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.heard(data);
+    this.post({ type: "follow", url: new URL(`${this.path()}/events`, location.href).href, token: this.api.token });
+    for (const card of this.cards) card.lookAgain();
+  }
+
+  private post(message: ToWorker): void {
+    this.worker?.postMessage(message);
+  }
+
+  private heard(message: FromWorker): void {
+    if (message.type === "snapshot") this.cards[message.snapshot.processor]?.show(message.snapshot);
+    else if (message.type === "state") this.showState(message.state, message.error);
+    else this.showLink(message.link, message.retryMs);
+  }
+
+  private showLink(link: FollowLink, retryMs: number): void {
+    const texts: Partial<Record<FollowLink, string>> = {
+      lost: `The stream of results broke off. Next try in ${retryMs / 1000} s; nothing is lost that the server keeps.`,
+      busy: "The server serves as many streams of results as it can. Close another page; this one goes on trying.",
+      unauthorized: "The server wants a token before it goes on.",
+    };
+    const text = texts[link];
+    this.link.hidden = text === undefined;
+    setText(this.link, text ?? "");
+    this.element.dataset.link = link;
+    if (link === "lost") this.api.get("/healthz").catch(() => undefined);
+    if (link === "unauthorized") this.api.report("unauthorized");
+    if (link === "unknown") this.unknown();
+  }
+
+  private showState(state: State, error: string): void {
+    this.current = state;
+    fill(this.state, statePill(state));
+    this.stop.hidden = hasEnded(state);
+    if (error !== "") fill(this.said, h("p", { class: "message bad" }, error));
+    for (const card of this.cards) card.expect(hasEnded(state));
+    if (hasEnded(state)) void this.refreshTotals().catch(() => undefined);
+  }
+
+  private async refreshTotals(): Promise<void> {
+    const query = await this.api.get<Query>(this.path());
+    if (Object.keys(query.totals).length > 0) {
+      fill(this.totals, h("h2", { class: "small" }, "So far, in all"), completenessLine(query.totals));
+    }
+    if (hasEnded(query.state)) this.stopTotals();
+  }
+
+  private async stopQuery(): Promise<void> {
+    this.stop.disabled = true;
+    try {
+      await this.api.delete(this.path());
+    } catch (error) {
+      fill(this.said, h("p", { class: "message bad" }, explained(error)));
+    } finally {
+      this.stop.disabled = false;
+    }
+  }
+
+  private edit(): void {
+    sessionStorage.setItem("tapline.draft", this.text.textContent ?? "");
+    location.hash = "#/queries";
+  }
+
+  recovered(): void {
+    this.post({ type: "token", token: this.api.token });
+    if (!hasEnded(this.current)) void this.load();
+  }
+
+  redraw(): void {
+    for (const card of this.cards) card.redraw();
+  }
+
+  close(): void {
+    this.closed = true;
+    this.worker?.terminate();
+    this.stopTotals();
+    for (const card of this.cards) card.destroy();
+  }
+}

@@ -1,0 +1,58 @@
+/** Server-sent events (WHATWG HTML, section 9.2) out of the pieces of a fetch stream, so that requests can carry a token. */
+
+export interface ServerEvent {
+  name: string;
+  id: string;
+  data: string;
+}
+
+export class EventParser {
+  private rest = "";
+  private name = "";
+  private data: string[] = [];
+  private lastId = "";
+
+  constructor(private readonly deliver: (event: ServerEvent) => void) {}
+
+  /** ID of the last event: what a new request goes on after. */
+  get id(): string {
+    return this.lastId;
+  }
+
+  /** The next piece of text, cut anywhere but within a character. */
+  push(text: string): void {
+    this.rest += text;
+    let begin = 0;
+    for (;;) {
+      const end = this.lineEnd(begin);
+      if (end < 0) break;
+      this.line(this.rest.slice(begin, end));
+      begin = this.rest[end] === "\r" && this.rest[end + 1] === "\n" ? end + 2 : end + 1;
+    }
+    this.rest = this.rest.slice(begin);
+  }
+
+  /** Where the line ends; -1 if that is not known yet: a \r at the end may be half a line end. */
+  private lineEnd(begin: number): number {
+    const feed = this.rest.indexOf("\n", begin);
+    const back = this.rest.indexOf("\r", begin);
+    if (back < 0 || (feed >= 0 && feed < back)) return feed;
+    return back === this.rest.length - 1 ? -1 : back;
+  }
+
+  private line(line: string): void {
+    if (line === "") {
+      if (this.data.length > 0) this.deliver({ name: this.name || "message", id: this.lastId, data: this.data.join("\n") });
+      this.name = "";
+      this.data = [];
+      return;
+    }
+    const colon = line.indexOf(":");
+    if (colon === 0) return;
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
+    if (field === "event") this.name = value;
+    else if (field === "data") this.data.push(value);
+    else if (field === "id" && !value.includes("\0")) this.lastId = value;
+  }
+}

@@ -1,0 +1,232 @@
+/** What the server's REST interface says (docs/reference/rest.md); the same names. */
+
+export type State = "submitted" | "starting" | "running" | "finished" | "stopped" | "failed";
+
+export interface QueryBrief {
+  id: string;
+  text: string;
+  state: State;
+  submitted_ns: number;
+  started_ns: number;
+  ended_ns: number;
+  error: string;
+  notes: string[];
+}
+
+export interface Query extends QueryBrief {
+  plan: Plan;
+  placement?: Placement;
+  totals: Totals;
+}
+
+export interface Completeness {
+  sampling_rate: number;
+  packets_in: number;
+  packets_out?: number;
+  tuples?: number;
+  dropped: Record<string, number>;
+  late: number;
+  reused?: number;
+  duplicates?: number;
+  clock_steps?: number;
+  silent?: string[];
+}
+
+export type Totals = Partial<Completeness> & { bytes_in?: number; tuples_in?: number };
+
+export interface PlanAddress {
+  prefix?: string;
+  port?: number;
+  last_port?: number;
+  host?: string;
+}
+
+export interface PlanProcessor {
+  name: string;
+  parser?: string;
+  join?: { parser: string; fields: string[] };
+  key?: string[];
+  value?: { count?: object; field?: string; difference?: object; unit?: string };
+  aggregate?: string;
+  ranking?: { k: number; ascending?: boolean };
+  window?: { size?: string; slide?: string };
+  trigger?: { severity?: string };
+}
+
+export interface Plan {
+  query: string;
+  text?: string;
+  parsers?: string[];
+  match?: { from?: PlanAddress[]; to?: PlanAddress[]; vlans?: number[]; tenants?: number[] };
+  limit?: { duration?: string; packets?: number };
+  sampling?: { mode?: string; rate?: number };
+  topic?: string;
+  monitors?: { id: string; host?: string }[];
+  processors: PlanProcessor[];
+  where?: { field: string; operator?: string; values?: unknown[] }[];
+  rules?: { switch_id: string; priority: number; match: string; actions: string[] }[];
+}
+
+export interface Placement {
+  network: string;
+  mirrored_at: string;
+  monitors: { id: string; host: string; input_bps: number; own: boolean }[];
+  aggregators: { host: string; input_bps: number }[];
+  processors: { host: string; input_bps: number }[];
+  rules: Record<string, number>;
+  extra_bps: Record<string, number>;
+  weighted_bps: number;
+}
+
+export interface Explanation {
+  plan: Plan;
+  notes: string[];
+  placement?: Placement;
+  text: string;
+}
+
+export interface Exemplar {
+  flow_id: string;
+  src_ip: string;
+  src_port: number;
+  dst_ip: string;
+  dst_port: number;
+  start_ns: number;
+  end_ns: number;
+  monitor: string;
+}
+
+export interface Distribution {
+  count: number;
+  mean: number;
+  min: number;
+  max: number;
+  p50: number;
+  p90: number;
+  p95: number;
+  p99: number;
+  histogram: { le: number; count: number }[];
+}
+
+export interface Row {
+  rank?: number;
+  key: Record<string, string | number | boolean>;
+  value: number | null;
+  low?: number | null;
+  high?: number | null;
+  tied?: boolean;
+  partial?: boolean;
+  alert?: { id: string; state: "raised" | "cleared"; severity: string; since_ns: number };
+  distribution?: Distribution;
+  exemplars?: Exemplar[];
+}
+
+export interface Window {
+  processor: number;
+  name: string;
+  window_start_ns: number;
+  window_end_ns: number;
+  rows: Row[];
+  completeness: Completeness;
+}
+
+export interface QueryError {
+  line: number;
+  column: number;
+  length: number;
+  message: string;
+  expected?: string;
+  suggestion?: string;
+  code: string;
+}
+
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  errors?: QueryError[];
+}
+
+export interface Field {
+  name: string;
+  type: string;
+  unit: string;
+  description: string;
+}
+
+export interface Parser {
+  name: string;
+  description: string;
+  fields: Field[];
+}
+
+export interface Processor {
+  name: string;
+  description: string;
+  arguments: { name: string; type: string; default: string; range: string; description: string }[];
+}
+
+export interface MultilogNode {
+  node: string;
+  address: string;
+  state: "up" | "unreachable";
+  error?: string;
+  packets?: number;
+  rows?: number;
+  dropped?: Record<string, number>;
+  memory_bytes?: number;
+}
+
+export interface Agent {
+  agent: string;
+  state: "up" | "lost";
+  since_ns: number;
+  version?: string;
+  interface?: string;
+  capacity_mbps?: number;
+  load?: number;
+  cores?: number;
+  clock_offset_ns?: number;
+  clock_error_ns?: number;
+  parsers?: string[];
+  queries: string[];
+}
+
+/** Times as text: they have more digits than a number keeps. */
+export interface Header {
+  node: string;
+  time_ns: string;
+  [field: string]: string | number | boolean;
+}
+
+export interface DrillAnswer {
+  rows?: Header[];
+  truncated?: boolean;
+  nodes: string[];
+  missing: Record<string, string>;
+  left_out?: Record<string, string>;
+}
+
+export interface Watch {
+  id: string;
+  filter: string;
+  aggregate: string;
+  group_by: string[];
+  when: string;
+  window_ns: number;
+  every_ns: number;
+  severity: string;
+  nodes: string[];
+}
+
+export interface Alert {
+  number: number;
+  watch: string;
+  node: string;
+  severity: string;
+  window_start_ns: number;
+  window_end_ns: number;
+  key: Record<string, string>;
+  value?: number | null;
+}

@@ -1,0 +1,90 @@
+/** A table of any length of which only the rows in sight exist. Rows have one height; who shows them gives those asked for. */
+import { fill, h } from "./dom";
+
+export const ROW_PX = 34;
+const MOST_PX = 476;
+const AHEAD = 12;
+
+export interface Column {
+  name: string;
+  title: string;
+  class?: string;
+  sortable: boolean;
+}
+
+export interface Sorting {
+  column: string;
+  descending: boolean;
+}
+
+export class VirtualTable {
+  readonly element: HTMLElement;
+  private readonly head = h("tr", { "aria-rowindex": "1" });
+  private readonly body = h("tbody");
+  private readonly table: HTMLTableElement;
+  private readonly above = spacer();
+  private readonly below = spacer();
+  private total = 0;
+  private asked = { from: 0, to: 0 };
+
+  constructor(
+    label: string,
+    private readonly columns: Column[],
+    private readonly look: (from: number, to: number) => void,
+    private readonly sort: (column: string) => void,
+  ) {
+    this.table = h("table", { class: "virtual" }, h("thead", {}, this.head), this.body);
+    this.element = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label, onscroll: () => this.ask() }, this.table);
+    this.element.style.maxHeight = `${MOST_PX}px`;
+    this.setSorting({ column: "", descending: false });
+  }
+
+  setSorting({ column, descending }: Sorting): void {
+    const focused = this.head.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.column : undefined;
+    fill(this.head, ...this.columns.map((each) => this.header(each, each.name === column ? descending : undefined)));
+    if (focused) this.head.querySelector<HTMLElement>(`[data-column="${focused}"]`)?.focus();
+  }
+
+  private header({ name, title, class: style, sortable }: Column, descending: boolean | undefined): HTMLElement {
+    const sorted = descending === undefined ? undefined : descending ? "descending" : "ascending";
+    const arrow = descending === undefined ? "" : descending ? " ↓" : " ↑";
+    const label = sortable ? h("button", { class: "sort", type: "button", "data-column": name, onclick: () => this.sort(name) }, title + arrow) : title;
+    return h("th", { scope: "col", class: style, "aria-sort": sorted }, label);
+  }
+
+  /** The rows in sight, of all that there are. */
+  range(): { from: number; to: number } {
+    const from = Math.max(0, Math.floor(this.element.scrollTop / ROW_PX) - AHEAD);
+    return { from, to: from + Math.ceil(MOST_PX / ROW_PX) + 2 * AHEAD };
+  }
+
+  private ask(): void {
+    const { from, to } = this.range();
+    if (this.total <= to - from && this.asked.from === from) return;
+    if (Math.abs(from - this.asked.from) < AHEAD / 2 && from !== 0) return;
+    this.asked = { from, to };
+    this.look(from, to);
+  }
+
+  show(rows: HTMLTableRowElement[], from: number, total: number): void {
+    this.total = total;
+    this.table.setAttribute("aria-rowcount", String(total + 1));
+    rows.forEach((row, at) => row.setAttribute("aria-rowindex", String(from + at + 2)));
+    setHeight(this.above, from * ROW_PX);
+    setHeight(this.below, Math.max(0, total - from - rows.length) * ROW_PX);
+    this.body.replaceChildren(...(from > 0 ? [this.above] : []), ...rows, ...(from + rows.length < total ? [this.below] : []));
+  }
+
+  scrollToTop(): void {
+    this.element.scrollTop = 0;
+    this.asked = this.range();
+  }
+}
+
+function spacer(): HTMLTableRowElement {
+  return h("tr", { class: "spacer", "aria-hidden": "true" });
+}
+
+function setHeight(row: HTMLTableRowElement, px: number): void {
+  row.style.height = `${px}px`;
+}

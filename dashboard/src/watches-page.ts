@@ -1,0 +1,120 @@
+/** What hosts watch for on their own, and what they found. */
+import { type Api } from "./api";
+import { fill, h, setText } from "./dom";
+import { explained } from "./drill";
+import { clock, duration, keyText, number } from "./format";
+import { every, type Page } from "./page";
+import type { Alert, Watch } from "./types";
+
+const REFRESH_MS = 1_500;
+const MOST_ALERTS = 200;
+
+export class WatchesPage implements Page {
+  readonly title = "Watches";
+  readonly element: HTMLElement;
+  private readonly watches = h("tbody");
+  private readonly alerts = h("tbody");
+  private readonly noWatches = h("p", { class: "quiet" }, "Hosts watch for nothing yet.");
+  private readonly noAlerts = h("p", { class: "quiet" }, "No alert.");
+  private readonly said = h("p", { class: "message bad", role: "status", hidden: true });
+  private readonly fields = {
+    filter: field("Filter", "tcp_flags == 2", "MultiLog expression; empty for all headers"),
+    aggregate: field("Aggregate", "COUNT", "COUNT, SUM(bytes), DISTINCT(dst_port)…"),
+    group_by: field("Group by", "src_ip", "up to 4 fields"),
+    when: field("Alert when", "COUNT > 100", "empty: never, only count"),
+  };
+  private readonly stop: () => void;
+  private known: Alert[] = [];
+  private shown = "";
+
+  constructor(private readonly api: Api) {
+    const form = h(
+      "form",
+      { class: "fields", onsubmit: (event) => (event.preventDefault(), void this.add()) },
+      ...Object.values(this.fields).map(({ label }) => label),
+      h("button", { type: "submit", class: "primary" }, "Watch"),
+    );
+    this.element = h(
+      "div",
+      { class: "page" },
+      h("section", { class: "card", "aria-label": "Watches" }, h("h1", {}, "Watches"), form, this.said, this.noWatches, listing("List of watches", ["Filter", "Aggregate", "By", "When", "Every", "Hosts", "Action"], this.watches)),
+      h("section", { class: "card", "aria-label": "Alerts" }, h("h2", {}, "Alerts"), this.noAlerts, listing("List of alerts", ["Found (UTC)", "Severity", "Host", "Group", "Value", "Watch"], this.alerts)),
+    );
+    this.stop = every(REFRESH_MS, () => this.refresh());
+  }
+
+  private async refresh(): Promise<void> {
+    const after = this.known.at(-1)?.number ?? 0;
+    const [{ watches }, { alerts }] = await Promise.all([
+      this.api.get<{ watches: Watch[] }>("/api/v1/watches"),
+      this.api.get<{ alerts: Alert[] }>(`/api/v1/alerts?after=${after}`),
+    ]);
+    const shown = JSON.stringify(watches);
+    if (shown !== this.shown) fill(this.watches, ...watches.map((watch) => this.watchRow(watch)));
+    this.shown = shown;
+    this.noWatches.hidden = watches.length > 0;
+    if (alerts.length > 0) {
+      this.known = [...this.known, ...alerts].slice(-MOST_ALERTS);
+      fill(this.alerts, ...[...this.known].reverse().map(alertRow));
+    }
+    this.noAlerts.hidden = this.known.length > 0;
+  }
+
+  private watchRow(watch: Watch): HTMLElement {
+    const remove = h("button", { type: "button", "aria-label": `Remove ${watch.id}`, onclick: () => void this.act(() => this.api.delete(`/api/v1/watches/${encodeURIComponent(watch.id)}`)) }, "Remove");
+    const cells = [watch.filter || "all headers", watch.aggregate, watch.group_by.join(", ") || "–", watch.when || "–", duration(watch.every_ns), watch.nodes.join(", ") || "all"];
+    return h("tr", {}, ...cells.map((cell) => h("td", {}, cell)), h("td", {}, remove));
+  }
+
+  private async add(): Promise<void> {
+    const { filter, aggregate, group_by, when } = this.fields;
+    const groups = group_by.input.value.split(",").map((each) => each.trim()).filter((each) => each !== "");
+    const watch = { filter: filter.input.value.trim(), aggregate: aggregate.input.value.trim() || "COUNT", group_by: groups, when: when.input.value.trim() };
+    await this.act(() => this.api.post("/api/v1/watches", watch));
+  }
+
+  private async act(action: () => Promise<unknown>): Promise<void> {
+    this.said.hidden = true;
+    try {
+      await action();
+      await this.refresh();
+    } catch (error) {
+      this.said.hidden = false;
+      setText(this.said, explained(error));
+    }
+  }
+
+  recovered(): void {
+    this.known = [];
+    void this.refresh().catch(() => undefined);
+  }
+
+  close(): void {
+    this.stop();
+  }
+}
+
+function field(name: string, value: string, hint: string): { label: HTMLElement; input: HTMLInputElement } {
+  const input = h("input", { type: "text", value, spellcheck: "false", autocomplete: "off", title: hint });
+  return { input, label: h("label", {}, name, input) };
+}
+
+function listing(label: string, names: string[], body: HTMLElement): HTMLElement {
+  const head = h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { scope: "col", class: name === "Value" ? "number" : undefined }, name))));
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, h("table", {}, head, body));
+}
+
+function alertRow(alert: Alert): HTMLElement {
+  const look = alert.severity === "info" ? "info" : alert.severity === "critical" ? "bad" : "fair";
+  const value = alert.value === undefined || alert.value === null ? "–" : number(alert.value);
+  return h(
+    "tr",
+    {},
+    h("td", {}, clock(alert.window_end_ns, true)),
+    h("td", {}, h("span", { class: `pill ${look}` }, alert.severity)),
+    h("td", {}, alert.node || "all together"),
+    h("td", {}, keyText(alert.key)),
+    h("td", { class: "number" }, value),
+    h("td", {}, alert.watch),
+  );
+}

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import type { Row, Window } from "./types";
+import { ProcessorWindows, USUAL_VIEW } from "./windows";
+
+function window(end: number, values: Record<string, number>, more: Partial<Row> = {}): Window {
+  return {
+    processor: 0,
+    name: "top-k",
+    window_start_ns: (end - 1) * 1e9,
+    window_end_ns: end * 1e9,
+    rows: Object.entries(values).map(([url, value], at) => ({ rank: at + 1, key: { url }, value, ...more })),
+    completeness: { sampling_rate: 1, packets_in: 1, dropped: {}, late: 0 },
+  };
+}
+
+test("rows are those of the latest window, lines those that lead in it", () => {
+  const windows = new ProcessorWindows();
+  expect(windows.snapshot()).toBeNull();
+  windows.add(window(1, { "/a": 5, "/b": 2 }));
+  windows.add(window(2, { "/b": 9 }));
+  const snapshot = windows.snapshot()!;
+  expect(snapshot.visible.map(({ key, value }) => [key, value])).toEqual([["/b", 9]]);
+  expect(snapshot.series).toEqual({ times: [1, 2], names: ["/b"], values: [[2, 9]] });
+  expect(snapshot.windows).toBe(2);
+});
+
+test("a key that a window lacks is a gap", () => {
+  const windows = new ProcessorWindows();
+  windows.add(window(1, { "/b": 2 }));
+  windows.add(window(2, { "/a": 5 }));
+  expect(windows.snapshot()!.series.values).toEqual([[null, 5]]);
+});
+
+test("a page of ten thousand groups, sorted and filtered", () => {
+  const windows = new ProcessorWindows();
+  const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`/${i}`, (i * 7919) % 10_007]));
+  windows.add(window(1, many));
+  windows.look({ ...USUAL_VIEW, from: 100, to: 103, sort: "value", descending: true });
+  const sorted = Object.values(many).sort((a, b) => b - a);
+  expect(windows.snapshot()!.visible.map(({ value }) => value)).toEqual(sorted.slice(100, 103));
+  windows.look({ ...USUAL_VIEW, filter: "/999" });
+  expect(windows.snapshot()).toMatchObject({ rows: 10_000, matching: 11 });
+  expect(windows.snapshot()!.visible).toHaveLength(11);
+});
+
+test("the selected row's details stay those of that key", () => {
+  const windows = new ProcessorWindows();
+  const exemplar = { flow_id: "0011223344556677-00000001" } as never;
+  windows.add(window(1, { "/a": 1, "/b": 2 }, { exemplars: [exemplar] }));
+  windows.look({ ...USUAL_VIEW, selected: "/b" });
+  expect(windows.snapshot()!.detail).toMatchObject({ id: "/b", key: { url: "/b" }, exemplars: [exemplar] });
+  windows.add(window(2, { "/a": 1 }));
+  expect(windows.snapshot()!.detail).toBeNull();
+});
+
+test("alerts of earlier windows stay, the latest first", () => {
+  const windows = new ProcessorWindows();
+  const alert = (state: "raised" | "cleared") => ({ alert: { id: "x", state, severity: "warning", since_ns: 1 } });
+  windows.add(window(1, { "/a": 1 }, alert("raised")));
+  windows.add(window(2, { "/a": 0 }, alert("cleared")));
+  expect(windows.snapshot()!.visible.map(({ alert }) => alert!.state)).toEqual(["cleared", "raised"]);
+});
