@@ -126,6 +126,51 @@ class MirroringTest {
     assertThat(firstWindowMs).isLessThan(60_000);
   }
 
+  /** The other host under the same switch can see the same packets. */
+  @Test
+  void anotherHostGoesOnForOneThatIsGoneAndNothingIsCountedTwice() throws Exception {
+    Map<String, String> before = network.fabric.switches();
+    Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "moved", Requests.MANY);
+    String query = network.submit(OverlappingQueries.COUNT.formatted("*", H1_ADDRESS + ":80"));
+    network.server().awaitState(query, "running");
+    Fabric.await("some are counted", () -> network.counted(query).size() > EACH);
+    Set<String> at = network.agentsWith("queries", query);
+    assertThat(at).hasSize(1).isSubsetOf(H1, "h-0-0-1");
+    String gone = at.iterator().next();
+    String other = gone.equals(H1) ? "h-0-0-1" : H1;
+
+    long goneNs = Requests.nowNs();
+    network.killAgent(gone);
+    Fabric.await(
+        "the other has it", () -> network.agentsWith("queries", query).equals(Set.of(other)));
+    long begunNs = Requests.nowNs();
+    Fabric.await(
+        "requests are counted again",
+        () -> {
+          Set<String> counted = network.counted(query).keySet();
+          return steady.done().stream()
+              .anyMatch(each -> each.beganNs() > begunNs && counted.contains(each.url()));
+        });
+    network.startAgent(gone);
+    Fabric.await("it is back", () -> network.agentsWith("state", "up").equals(WATCHERS));
+    assertThat(network.agentsWith("queries", query)).containsExactly(other);
+    assertThat(state(query).path("state").asText()).isEqualTo("running");
+    steady.close();
+    network.stop(query);
+
+    Map<String, Long> counts = network.counted(query);
+    assertThat(counts.values()).as("each counted once").containsOnly(1L);
+    assertThat(state(query).toString()).as("the gap is named").contains("\"monitor_replaced\"");
+    Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
+    long again =
+        steady.done().stream()
+            .filter(each -> each.beganNs() > goneNs && counts.containsKey(each.url()))
+            .mapToLong(each -> (each.beganNs() - goneNs) / 1_000_000)
+            .min()
+            .orElseThrow();
+    System.out.printf("Mirroring: counted again %d ms after SIGKILL of an agent%n", again);
+  }
+
   @Test
   void tenOverlappingQueriesEachGetTheirPacketsAndForwardingNeverChanges() throws Exception {
     new OverlappingQueries(network, 5).run(5);

@@ -23,7 +23,12 @@ final class ApiClient {
 
   private final String base;
   private final HttpClient http =
-      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(CONNECT).build();
+      HttpClient.newBuilder()
+          .version(HttpClient.Version.HTTP_1_1)
+          .connectTimeout(CONNECT)
+          // A control plane that follows says where the one that leads is.
+          .followRedirects(HttpClient.Redirect.NORMAL)
+          .build();
 
   ApiClient(String server) {
     this.base = checked(server.endsWith("/") ? server.substring(0, server.length() - 1) : server);

@@ -3,6 +3,7 @@ package io.tapline.control.cli;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
 import io.tapline.control.PipelineException;
+import io.tapline.control.coordination.Leadership;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.LeasedNodes;
 import io.tapline.control.query.Source;
@@ -22,6 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
@@ -118,6 +120,7 @@ final class ServerCommand implements Callable<Integer> {
 
   @Mixin private MultilogOptions multilog;
   @Mixin private ServiceOptions services;
+  @Mixin private CoordinationOptions coordination;
   @Mixin private PluginOptions plugins;
 
   ServerCommand(Console console) {
@@ -136,15 +139,23 @@ final class ServerCommand implements Callable<Integer> {
     Inventory inventory = Installation.inventory(inventoryFile);
     Optional<Network> network = Installation.network(inventoryFile, inventory);
     InetSocketAddress agents = agents();
+    coordination.check(agents != null, services);
     openBroker(agents);
     if (agents == null) {
       plugins.installation().requireMonitor();
     }
+    return coordination.isWanted()
+        ? lead(inventory, network, agents)
+        : serve(inventory, network, agents);
+  }
+
+  /** Alone, with queries that end when it does. */
+  private int serve(Inventory inventory, Optional<Network> network, InetSocketAddress agents)
+      throws Exception {
     CountDownLatch stop = new CountDownLatch(1);
     try (Controller controller = controller(network);
         DrillService drill = multilog.drill(inventory);
-        PipelineSession session =
-            PipelineSession.serve(console, plugins.installation(), inventory, network, services);
+        PipelineSession session = session(inventory, network);
         AgentRegistry registry = registry(agents, session, new LeasedNodes(drill));
         RestServer server =
             RestServer.start(
@@ -153,20 +164,82 @@ final class ServerCommand implements Callable<Integer> {
                 drill,
                 RestOptions.loopback(port))) {
       StopSignals.handle(stop::countDown);
+      if (registry != null) {
+        open(registry);
+      }
       if (controller != null) {
         session.queries().mirrorThrough(controller);
-        console.hint("listening for switches on " + openFlowAddress + ":" + controller.port());
+        sayWhereSwitchesCome(controller);
       }
       session.failure().thenRun(stop::countDown);
-      console.line("listening on http://127.0.0.1:" + server.port());
-      console.flush();
+      sayWhere(server);
       stop.await();
       if (session.failure().isDone()) {
         throw new CommandException(session.failure().join());
       }
       console.hint("stopping");
+      // Before their agents lose the leases: they have to give out what they have.
+      session.queries().stopAll();
     }
     return 0;
+  }
+
+  /** As one of several, with queries that others go on with. */
+  private int lead(Inventory inventory, Optional<Network> network, InetSocketAddress agents)
+      throws Exception {
+    CountDownLatch stop = new CountDownLatch(1);
+    CompletableFuture<String> fault = new CompletableFuture<>();
+    fault.thenRun(stop::countDown);
+    try (Leadership leadership = coordination.connect();
+        DrillService drill = multilog.drill(inventory);
+        PipelineSession session = session(inventory, network);
+        Lead lead = new Lead(leadership, () -> controller(network));
+        AgentRegistry registry =
+            registry(agents, session, LeaseListener.both(new LeasedNodes(drill), lead));
+        RestServer server =
+            RestServer.start(
+                session.queries(),
+                Source.hosts(registry),
+                drill,
+                RestOptions.loopback(port).led(lead))) {
+      StopSignals.handle(stop::countDown);
+      lead.campaign(session.queries(), registry, () -> console.hint("leading"))
+          .exceptionally(
+              e -> {
+                fault.complete("can't lead: " + e.getCause().getMessage());
+                return null;
+              });
+      leadership.lost().thenRun(ServerCommand::endAtOnce);
+      leadership.campaign(coordination.url(server.port()));
+      sayWhere(server);
+      stop.await();
+      session.queries().detach();
+      if (fault.isDone()) {
+        throw new CommandException(fault.join());
+      }
+      console.hint("stopping; queries go on");
+    }
+    return 0;
+  }
+
+  /** Another leads: whatever this one still does could only be in its way. */
+  private static void endAtOnce() {
+    System.err.println("tapline: this control plane has lost the lead; start it again to follow");
+    Runtime.getRuntime().halt(1);
+  }
+
+  private void sayWhere(RestServer server) {
+    console.line("listening on http://127.0.0.1:" + server.port());
+    console.flush();
+  }
+
+  private void sayWhereSwitchesCome(Controller controller) {
+    console.hint("listening for switches on " + openFlowAddress + ":" + controller.port());
+  }
+
+  private PipelineSession session(Inventory inventory, Optional<Network> network)
+      throws PipelineException {
+    return PipelineSession.serve(console, plugins.installation(), inventory, network, services);
   }
 
   /** Null if no agents are taken. */
@@ -198,14 +271,16 @@ final class ServerCommand implements Callable<Integer> {
   }
 
   private AgentRegistry registry(
-      InetSocketAddress agents, PipelineSession session, LeaseListener listener)
-      throws PipelineException {
-    if (agents == null) {
-      return null;
-    }
+      InetSocketAddress agents, PipelineSession session, LeaseListener listener) {
+    return agents == null
+        ? null
+        : AgentRegistry.of(
+            RegistryOptions.usual(agents, session.queries().hostBrokers()), listener);
+  }
+
+  private void open(AgentRegistry registry) throws PipelineException {
     try {
-      return AgentRegistry.start(
-          RegistryOptions.usual(agents, session.queries().hostBrokers()), listener);
+      registry.open();
     } catch (IOException e) {
       throw new PipelineException(
           PipelineException.Kind.USER,

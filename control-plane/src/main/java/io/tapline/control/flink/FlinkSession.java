@@ -117,6 +117,25 @@ public final class FlinkSession implements JobCluster {
         "Flink at " + address + " could not submit the job: " + failure.getMessage(), failure);
   }
 
+  @Override
+  public boolean resume(JobID id) throws IOException {
+    for (int i = 1; ; i++) {
+      try {
+        boolean known = rest.get("/jobs/" + id.toHexString()).ok();
+        if (known) {
+          jobs.put(id.toHexString(), new CompletableFuture<>());
+        }
+        return known;
+      } catch (IOException e) {
+        if (i == TRIES) {
+          throw e;
+        }
+        LOG.info("{} did not answer, trying again: {}", address, e.toString());
+        pause();
+      }
+    }
+  }
+
   /** Another try would have the same answer. */
   private static final class Refused extends IOException {
     private static final long serialVersionUID = 1L;

@@ -12,6 +12,15 @@ public interface JobCluster extends AutoCloseable {
   /** Starts a plan's job; returns when the cluster has it. */
   void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id) throws IOException;
 
+  /**
+   * Looks after a job that an earlier process of ours submitted, as if it had been submitted here.
+   *
+   * @return false if the cluster knows of no such job
+   */
+  default boolean resume(JobID id) throws IOException {
+    return false;
+  }
+
   /** Completes when the job has ended, however it did. REQUIRES: it was submitted; asked once. */
   CompletableFuture<JobEnd> end(JobID id);
 

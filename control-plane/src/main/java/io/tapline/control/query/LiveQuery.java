@@ -1,5 +1,7 @@
 package io.tapline.control.query;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import org.slf4j.Logger;
@@ -14,12 +16,14 @@ final class LiveQuery {
   private static final Logger LOG = LoggerFactory.getLogger(LiveQuery.class);
 
   private final QueryStore store;
+  private final Journal journal;
   private final String plan;
   private final CompletableFuture<Void> end = new CompletableFuture<>();
   private QueryInfo info;
   private volatile QueryRun run;
 
-  LiveQuery(QueryInfo info, String plan, QueryStore store) {
+  LiveQuery(QueryInfo info, String plan, QueryStore store, Journal journal) {
+    this.journal = journal;
     this.info = info;
     this.plan = plan;
     this.store = store;
@@ -49,7 +53,27 @@ final class LiveQuery {
 
   /** Writes the query as it was submitted. */
   void submitted() {
+    try {
+      journal.begin();
+    } catch (IOException e) {
+      throw new UncheckedIOException("the query can't be kept: " + e.getMessage(), e);
+    }
     store.add(info, plan);
+  }
+
+  /** Nobody need go on with it. */
+  void forgotten() {
+    journal.remove();
+  }
+
+  /** Writes how it ended, as another control plane had found. */
+  synchronized void rewriteAs(QueryInfo end) {
+    info = end;
+    try {
+      store.add(end, plan);
+    } catch (JedisException e) {
+      LOG.error("the end of query {} can't be written to Redis", end.id(), e);
+    }
   }
 
   /**
@@ -62,10 +86,18 @@ final class LiveQuery {
     }
     info = next(state, error);
     try {
+      journal.info(info);
       store.update(info);
     } catch (JedisException e) {
       LOG.error("state {} of query {} can't be written to Redis", state, info.id(), e);
+    } catch (IOException e) {
+      LOG.error("state {} of query {} can't be kept", state, info.id(), e);
     }
+  }
+
+  /** How it will end, once all that it used is gone. */
+  synchronized void ending(QueryState state, String error) {
+    journal.ending(next(state, error));
   }
 
   /** Writes everything again, to a store that has lost it. */

@@ -1,7 +1,6 @@
 package io.tapline.control.query;
 
 import io.tapline.control.ProgressListener;
-import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
 import java.util.HashMap;
@@ -11,9 +10,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The monitors of queries: a process for each query on capture files, one for all on an interface,
- * and on hosts those of their agents. The process on an interface is started with the first query
- * and stays until {@link #close}; if it fails, the next query gets a new one. Thread-safe.
+ * The monitors of queries on this host: a process for each query on capture files, one for all on
+ * an interface. That is started with the first query and stays until {@link #close}; if it fails,
+ * the next query gets a new one. Thread-safe.
  */
 final class Monitors implements AutoCloseable {
   private final Backend backend;
@@ -27,21 +26,12 @@ final class Monitors implements AutoCloseable {
   /**
    * Sets a monitor to watch for a query whose topic is there.
    *
-   * @param parts by host of a plan on hosts, what its monitor counts; all where there is none
    * @param progress of files; an interface has no end, and what a shared monitor sees is not one
    *     query's
    * @param onReady called once, when it sees packets
    */
-  QueryMonitor start(
-      Plan plan,
-      Map<String, Match> parts,
-      Source source,
-      ProgressListener progress,
-      Runnable onReady)
+  QueryMonitor start(Plan plan, Source source, ProgressListener progress, Runnable onReady)
       throws IOException {
-    if (source.hosts().isPresent()) {
-      return RemoteMonitors.start(source.hosts().get(), plan, parts, onReady);
-    }
     if (source.live()) {
       return sharedOn(source, plan.getMonitors(0).getId()).add(plan, onReady);
     }

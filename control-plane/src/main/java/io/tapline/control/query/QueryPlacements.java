@@ -10,6 +10,7 @@ import io.tapline.sdn.mirror.MirrorState;
 import io.tapline.sdn.mirror.NetworkAdapter;
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -69,6 +70,40 @@ final class QueryPlacements {
       return new Outcome(
           Optional.empty(), "not placed in the inventory's network: " + e.getMessage());
     }
+  }
+
+  /** By host, what it counts of a query; empty if nothing is mirrored. */
+  synchronized Optional<Map<String, Match>> parts(String query) {
+    return adapter == null ? Optional.empty() : find(query).map(NetworkPlan::parts);
+  }
+
+  /**
+   * Takes a host out of use: what its monitor has of all queries goes to another one's, each to one
+   * that the query is not at yet. Nothing changes if that can't be. Switches are told by {@link
+   * #mirror}.
+   *
+   * @param up the hosts that may be used
+   */
+  synchronized void close(String host, Set<String> up) {
+    if (state == null || !state.monitorHosts().containsValue(host)) {
+      return;
+    }
+    Set<String> others = new TreeSet<>(up);
+    others.remove(host);
+    try {
+      NetworkState after = state.using(others).close(host).after();
+      if (state.queries().stream().allMatch(query -> isOneToOne(query, host, after))) {
+        state = after;
+      }
+    } catch (PlacementException | TooManyRules e) {
+      LOG.warn("nobody can go on for {}: {}", host, e.getMessage());
+    }
+  }
+
+  private boolean isOneToOne(String query, String host, NetworkState after) {
+    Set<String> were = new TreeSet<>(state.plan(query).parts().keySet());
+    Set<String> are = new TreeSet<>(after.plan(query).parts().keySet());
+    return were.size() == are.size() && !are.contains(host);
   }
 
   /** Nothing happens if it was not added. */

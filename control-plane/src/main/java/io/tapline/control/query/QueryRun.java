@@ -53,7 +53,8 @@ final class QueryRun {
   private final Launcher launcher;
   private final ProgressListener progress;
   private final Hooks hooks;
-  private final JobID job = new JobID();
+  private final JobID job;
+  private final boolean resumed;
 
   /** Completes exceptionally when something outside the run makes it pointless. */
   private final CompletableFuture<Void> aborted = new CompletableFuture<>();
@@ -62,15 +63,34 @@ final class QueryRun {
   private QueryMonitor monitor;
   private SamplingWatch sampling;
   private boolean stopRequested;
+  private volatile boolean detached;
 
   /**
    * What a run asks of its surroundings.
    *
-   * @param onRunning called once, when packets are seen
+   * @param steps hears how far the run is, before anybody sees it
+   * @param onRunning called when packets are seen, and again where that moved to another host
    * @param results changes as long as the job makes progress
    * @param taken records that the job has read, and the tuples in them
    */
-  record Hooks(Runnable onRunning, Supplier<Object> results, Supplier<long[]> taken) {}
+  record Hooks(Steps steps, Runnable onRunning, Supplier<Object> results, Supplier<long[]> taken) {}
+
+  /** Notes how far a run is. */
+  interface Steps {
+    /** Topic and job are there. */
+    void placed() throws IOException;
+
+    /** It has ended but for what is to be cleaned up. */
+    void ending(QueryState state, String error);
+  }
+
+  /**
+   * Which run it is.
+   *
+   * @param job of the stream job
+   * @param resumed whether an earlier control plane has begun it
+   */
+  record Identity(JobID job, boolean resumed) {}
 
   /** Sets somebody to watch packets for the query; {@code onReady} is called once, when he does. */
   interface Launcher {
@@ -84,7 +104,10 @@ final class QueryRun {
       boolean live,
       Launcher launcher,
       ProgressListener progress,
-      Hooks hooks) {
+      Hooks hooks,
+      Identity identity) {
+    this.job = identity.job();
+    this.resumed = identity.resumed();
     this.plan = plan;
     this.backend = backend;
     this.topics = topics;
@@ -101,9 +124,26 @@ final class QueryRun {
    */
   QueryState run() throws PipelineException {
     try {
-      topics.create(plan.getTopic(), partitions(), live);
-      backend.flink().submit(plan, backend.endpoints(), options(), job);
-      jobEnd = backend.flink().end(job);
+      QueryState end = runToEnd();
+      hooks.steps().ending(end, "");
+      return end;
+    } catch (PipelineException e) {
+      hooks.steps().ending(QueryState.FAILED, e.getMessage());
+      throw e;
+    } finally {
+      cleanUp();
+    }
+  }
+
+  private QueryState runToEnd() throws PipelineException {
+    try {
+      if (resumed) {
+        topics.resume(plan.getTopic(), partitions(), live);
+      } else {
+        topics.create(plan.getTopic(), partitions(), live);
+      }
+      startJob();
+      hooks.steps().placed();
       if (!startMonitor()) {
         return QueryState.STOPPED;
       }
@@ -113,9 +153,32 @@ final class QueryRun {
       throw new PipelineException(Kind.RESOURCES, e.getMessage(), e);
     } catch (IllegalArgumentException e) {
       throw new PipelineException(Kind.INTERNAL, e.getMessage(), e);
+    }
+  }
+
+  private void startJob() throws IOException {
+    if (!resumed || !backend.flink().resume(job)) {
+      backend.flink().submit(plan, backend.endpoints(), options(), job);
+    }
+    jobEnd = backend.flink().end(job);
+  }
+
+  /** Removes what a run that is known to have ended left behind, which may be nothing. */
+  void cleanUpAfter() throws PipelineException {
+    try {
+      if (backend.flink().resume(job)) {
+        jobEnd = backend.flink().end(job);
+      }
+    } catch (IOException e) {
+      throw new PipelineException(Kind.RESOURCES, e.getMessage(), e);
     } finally {
       cleanUp();
     }
+  }
+
+  /** Leaves everything as it is, for another control plane: nothing is cleaned up any more. */
+  void detach() {
+    detached = true;
   }
 
   private JobOptions options() {
@@ -233,6 +296,9 @@ final class QueryRun {
 
   /** What can't be cleaned up is logged: it does not change how the query ended. */
   private void cleanUp() {
+    if (detached) {
+      return;
+    }
     if (sampling != null) {
       sampling.close();
     }

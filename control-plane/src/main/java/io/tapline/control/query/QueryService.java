@@ -11,11 +11,8 @@ import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.registry.AgentRegistry;
-import io.tapline.schema.Plans;
-import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Plan;
 import io.tapline.sdn.mirror.NetworkAdapter;
-import java.io.IOException;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
@@ -25,8 +22,10 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
+import org.apache.flink.api.common.JobID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
@@ -54,8 +53,11 @@ public final class QueryService implements AutoCloseable {
   private final Topics topics;
   private final TopicKeeper topicKeeper;
   private final Monitors monitors;
+  private final Runs runs;
   private final Map<String, LiveQuery> running = new ConcurrentHashMap<>();
+  private volatile StateStore state = new MemoryStateStore();
   private boolean closed;
+  private boolean detached;
 
   /**
    * A service.
@@ -73,6 +75,7 @@ public final class QueryService implements AutoCloseable {
     this.topics = new Topics(backend.endpoints().brokers());
     this.topicKeeper = new TopicKeeper(topics, backend.topics());
     this.monitors = new Monitors(backend);
+    this.runs = new Runs(backend, store, topicKeeper, monitors, placements);
   }
 
   /** From now on this network's switches mirror what running queries want, and only that. */
@@ -166,24 +169,71 @@ public final class QueryService implements AutoCloseable {
             0,
             "",
             messages(compiled, outcome, plan, source));
-    LiveQuery live = new LiveQuery(query, Plans.toJson(plan), store);
-    QueryRun.Hooks hooks =
-        new QueryRun.Hooks(
-            () -> placements.mirror(live.id(), () -> live.enter(QueryState.RUNNING, "")),
-            () -> store.progress(query.id()),
-            () -> store.taken(query.id()));
-    QueryRun.Launcher launcher =
-        onReady -> {
-          if (mirrored.isPresent() && place.isEmpty()) {
-            throw new IOException(outcome.refusal());
-          }
-          Map<String, Match> parts = place.map(NetworkPlan::parts).orElse(Map.of());
-          return monitors.start(plan, parts, source, progress, onReady);
-        };
-    live.runs(new QueryRun(plan, backend, topicKeeper, source.live(), launcher, progress, hooks));
+    QueryRecord record =
+        new QueryRecord(
+            query,
+            QueryStep.SUBMITTED,
+            new JobID().toHexString(),
+            plan,
+            mirrored.isPresent(),
+            source.hosts().isEmpty()
+                ? List.of()
+                : RemoteMonitors.parts(plan, place.map(NetworkPlan::parts).orElse(Map.of())));
+    String refusal = mirrored.isPresent() && place.isEmpty() ? outcome.refusal() : "";
+    LiveQuery live = runs.of(state, record, new Runs.Start(false, refusal, source), progress);
     reserve(live);
     start(live);
     return query.id();
+  }
+
+  /**
+   * Makes room in the network for what an earlier control plane left, where it had it. To be called
+   * before switches are told anything.
+   */
+  public void restorePlaces(List<QueryRecord> left) {
+    for (QueryRecord record : left) {
+      if (record.mirrored() && record.step() != QueryStep.ENDING) {
+        QueryPlacements.Outcome outcome =
+            placements.add(record.id(), record.plan().getMatch(), Optional.of(record.hosts()));
+        Set<String> hosts = outcome.plan().map(plan -> plan.parts().keySet()).orElse(Set.of());
+        if (!hosts.equals(record.hosts())) {
+          LOG.error(
+              "{} was at {} and can't be there again: {}",
+              record.id(),
+              record.hosts(),
+              outcome.refusal());
+        }
+      }
+    }
+  }
+
+  /**
+   * Goes on with what an earlier control plane left. REQUIRES: {@link #restorePlaces}; nothing was
+   * submitted yet, and the registry does not listen.
+   */
+  public void resume(List<QueryRecord> left, StateStore from, Source source) {
+    state = from;
+    for (QueryRecord record : left) {
+      LOG.info("going on with {}, which was {}", record.id(), record.step());
+      LiveQuery live =
+          runs.of(state, record, new Runs.Start(true, "", source), ProgressListener.SILENT);
+      running.put(live.id(), live);
+      live.rewriteAs(record.info());
+      boolean over = record.step() == QueryStep.ENDING;
+      begin(live, over ? () -> finish(live, record.info()) : () -> run(live));
+    }
+  }
+
+  /** How it ended was known; what it used may be there still. */
+  private void finish(LiveQuery live, QueryInfo end) {
+    try {
+      live.run().cleanUpAfter();
+    } catch (PipelineException e) {
+      LOG.warn("cleaning up after {}: {}", live.id(), e.getMessage());
+    } finally {
+      live.rewriteAs(end);
+      end(live);
+    }
   }
 
   private static List<String> messages(
@@ -217,10 +267,15 @@ public final class QueryService implements AutoCloseable {
     } catch (RuntimeException e) {
       placements.remove(live.id());
       running.remove(live.id());
+      live.forgotten();
       live.end().complete(null);
       throw e;
     }
-    Thread thread = new Thread(() -> run(live), "query-" + live.id());
+    begin(live, () -> run(live));
+  }
+
+  private static void begin(LiveQuery live, Runnable work) {
+    Thread thread = new Thread(work, "query-" + live.id());
     thread.setDaemon(true);
     thread.start();
   }
@@ -253,6 +308,7 @@ public final class QueryService implements AutoCloseable {
     } finally {
       placements.remove(live.id());
       running.remove(live.id());
+      live.forgotten();
       live.end().complete(null);
     }
   }
@@ -376,16 +432,28 @@ public final class QueryService implements AutoCloseable {
         .formatted(ID_TIME.format(Instant.now()), ThreadLocalRandom.current().nextInt(1 << 24));
   }
 
-  /** Stops every query and waits for their ends. */
-  @Override
-  public void close() {
+  /** Stops every query and waits for their ends; takes none from now on. */
+  public void stopAll() {
     List<LiveQuery> all;
     synchronized (this) {
       closed = true;
-      all = List.copyOf(running.values());
+      all = detached ? List.of() : List.copyOf(running.values());
     }
     all.forEach(live -> live.run().stop());
     all.forEach(live -> live.end().join());
+  }
+
+  /** Leaves every query as it is, for another control plane; takes none from now on. */
+  public synchronized void detach() {
+    closed = true;
+    detached = true;
+    running.values().forEach(live -> live.run().detach());
+  }
+
+  /** Stops every query that was not left to others. */
+  @Override
+  public void close() {
+    stopAll();
     monitors.close();
     topicKeeper.close();
     topics.close();

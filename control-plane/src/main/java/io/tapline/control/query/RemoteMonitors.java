@@ -11,9 +11,11 @@ import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
-import java.util.HashSet;
+import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -22,27 +24,47 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A query's monitors on hosts, by their agents. It watches once all of them do, and has ended once
- * all have; one that is lost ends it as a failure that names the host. Thread-safe.
+ * all have.
+ *
+ * <p>A part whose host was started anew begins there again, and one whose host is gone on another
+ * that can see the same packets, each time with a higher epoch; what no host can go on with ends
+ * the query as a failure that names the host. Thread-safe.
  */
 final class RemoteMonitors implements QueryMonitor {
   private static final Logger LOG = LoggerFactory.getLogger(RemoteMonitors.class);
 
+  /** Where parts may go, and who has to know. */
+  interface Moves {
+    /** By host, what each is to count; empty if each host sees what it sees. */
+    Optional<Map<String, Match>> present();
+
+    /** The same from now on without a host; as before if there is no other. */
+    Optional<Map<String, Match>> without(String host);
+
+    /** Says where parts are to be before they are told. */
+    void moved(List<Plan> parts) throws IOException;
+  }
+
   private final AgentRegistry registry;
   private final String query;
-  private final List<Monitor> parts;
+  private final Moves moves;
   private final Runnable onReady;
   private final CompletableFuture<Void> end = new CompletableFuture<>();
-  private final Set<String> waiting = new HashSet<>();
-  private final Set<String> running = new HashSet<>();
+  private final List<RemotePart> parts = new ArrayList<>();
+
+  /** Held while one part is moved: another waits for it. */
+  private final Object moving = new Object();
+
+  private boolean stopping;
   private volatile boolean killed;
 
-  private RemoteMonitors(AgentRegistry registry, Plan plan, Runnable onReady) {
+  private RemoteMonitors(
+      AgentRegistry registry, String query, List<Plan> plans, Moves moves, Runnable onReady) {
     this.registry = registry;
-    this.query = plan.getQuery();
-    this.parts = plan.getMonitorsList();
+    this.query = query;
+    this.moves = moves;
     this.onReady = onReady;
-    parts.forEach(part -> waiting.add(part.getHost()));
-    running.addAll(waiting);
+    plans.forEach(plan -> parts.add(new RemotePart(plan)));
   }
 
   /** The plan with a monitor for each host that has an agent now: each sees what its host does. */
@@ -67,6 +89,23 @@ final class RemoteMonitors implements QueryMonitor {
     return Monitor.newBuilder().setId(host).setHost(host).setPartition(partition).build();
   }
 
+  /**
+   * The plan of each of a plan's monitors.
+   *
+   * @param matches by host, what its monitor counts; all of the match where there is none
+   */
+  static List<Plan> parts(Plan plan, Map<String, Match> matches) {
+    return plan.getMonitorsList().stream()
+        .map(
+            part ->
+                plan.toBuilder()
+                    .clearMonitors()
+                    .addMonitors(part)
+                    .setMatch(matches.getOrDefault(part.getHost(), plan.getMatch()))
+                    .build())
+        .toList();
+  }
+
   /** The hosts whose agents hold a lease. */
   static Set<String> up(AgentRegistry registry) {
     Set<String> hosts = new TreeSet<>();
@@ -75,57 +114,73 @@ final class RemoteMonitors implements QueryMonitor {
   }
 
   /**
-   * Assigns each of the plan's monitors to the agent of its host.
+   * Assigns each part to the agent of its host.
    *
-   * @param parts by host, what its monitor counts; all of the match where there is none
+   * @param inherited whether an earlier control plane has done so
+   * @param onReady called when all watch, and again when one that moved does
    */
   static RemoteMonitors start(
-      AgentRegistry registry, Plan plan, Map<String, Match> parts, Runnable onReady) {
-    RemoteMonitors monitors = new RemoteMonitors(registry, plan, onReady);
-    if (plan.getMonitorsCount() == 0) {
+      AgentRegistry registry,
+      String query,
+      List<Plan> plans,
+      boolean inherited,
+      Moves moves,
+      Runnable onReady) {
+    RemoteMonitors monitors = new RemoteMonitors(registry, query, plans, moves, onReady);
+    if (plans.isEmpty()) {
       monitors.end.completeExceptionally(
           new PipelineException(Kind.RESOURCES, "no host had an agent when it was submitted"));
     }
-    for (Monitor part : plan.getMonitorsList()) {
-      Plan own =
-          plan.toBuilder()
-              .clearMonitors()
-              .addMonitors(part)
-              .setMatch(parts.getOrDefault(part.getHost(), plan.getMatch()))
-              .build();
-      registry.assign(
-          part.getHost(),
-          plan.getQuery(),
-          plan.getEpoch(),
-          Plans.toJson(own),
-          monitors.new Events(part.getHost()));
+    for (RemotePart part : monitors.parts) {
+      AssignmentEvents events = monitors.new Events(part);
+      String json = Plans.toJson(part.plan());
+      if (inherited) {
+        registry.inherit(part.host(), query, part.epoch(), json, events);
+      } else {
+        registry.assign(part.host(), query, part.epoch(), json, events);
+      }
     }
     return monitors;
   }
 
+  /** What is said of a part, unless it is somewhere else by now. */
   private final class Events implements AssignmentEvents {
-    private final String host;
+    private final RemotePart part;
+    private final int epoch;
 
-    Events(String host) {
-      this.host = host;
+    Events(RemotePart part) {
+      this.part = part;
+      this.epoch = part.epoch();
+    }
+
+    private boolean isPast() {
+      synchronized (parts) {
+        return part.epoch() != epoch;
+      }
     }
 
     @Override
     public void running() {
-      synchronized (waiting) {
-        if (!waiting.remove(host) || !waiting.isEmpty()) {
+      synchronized (parts) {
+        if (isPast() || !part.becomesReady()) {
+          return;
+        }
+        if (!parts.stream().allMatch(RemotePart::isReady)) {
           return;
         }
       }
-      onReady.run();
+      later(onReady);
     }
 
     @Override
     public void ended(JsonNode status) {
-      LOG.info("{} has ended on {}: {}", query, host, status.path("accounting"));
-      synchronized (waiting) {
-        running.remove(host);
-        if (!running.isEmpty()) {
+      LOG.info("{} has ended on {}: {}", query, part.host(), status.path("accounting"));
+      synchronized (parts) {
+        if (isPast()) {
+          return;
+        }
+        part.ends();
+        if (!parts.stream().allMatch(RemotePart::hasEnded)) {
           return;
         }
       }
@@ -140,7 +195,28 @@ final class RemoteMonitors implements QueryMonitor {
             case "resources" -> Kind.RESOURCES;
             default -> Kind.INTERNAL;
           };
-      end.completeExceptionally(new PipelineException(whose, reason));
+      if (!isPast()) {
+        end.completeExceptionally(new PipelineException(whose, reason));
+      }
+    }
+
+    @Override
+    public void lost(String reason) {
+      synchronized (parts) {
+        if (stopping || part.isCounted()) {
+          failed("resources", reason);
+          return;
+        }
+      }
+      LOG.warn("{}: {}", query, reason);
+      later(() -> goOn(part, epoch, moves.present()));
+    }
+
+    @Override
+    public void away() {
+      if (!part.isCounted()) {
+        later(() -> moveAway(part, epoch));
+      }
     }
 
     @Override
@@ -149,25 +225,103 @@ final class RemoteMonitors implements QueryMonitor {
     }
   }
 
+  /** Events come on the registry's thread, which must not wait. */
+  private void later(Runnable task) {
+    CompletableFuture.runAsync(task)
+        .exceptionally(
+            fault -> {
+              LOG.error("what follows for {} can't be done", query, fault);
+              return null;
+            });
+  }
+
+  private void moveAway(RemotePart part, int epoch) {
+    Optional<Map<String, Match>> now = moves.without(part.host());
+    if (now.isEmpty() || now.get().containsKey(part.host())) {
+      LOG.warn("{}: no other host can go on for {}, which is waited for", query, part.host());
+    } else {
+      goOn(part, epoch, now);
+    }
+  }
+
+  /** Where the part's packets are now: at its host, else at the one that no other part is at. */
+  private void goOn(RemotePart part, int epoch, Optional<Map<String, Match>> now) {
+    if (now.isEmpty()) {
+      again(part, epoch, part.host(), part.plan().getMatch());
+      return;
+    }
+    String to = part.host();
+    if (!now.get().containsKey(to)) {
+      Set<String> free = new TreeSet<>(now.get().keySet());
+      hosts().forEach(free::remove);
+      if (free.isEmpty()) {
+        return;
+      }
+      to = free.iterator().next();
+      LOG.warn("{} goes on at {} for {}, which is gone", query, to, part.host());
+    }
+    again(part, epoch, to, now.get().get(to));
+  }
+
+  /** Assigns a part with the next epoch. */
+  private void again(RemotePart part, int epoch, String host, Match match) {
+    synchronized (moving) {
+      String from = part.host();
+      Plan next = part.next(host, match);
+      synchronized (parts) {
+        if (part.epoch() != epoch || stopping || end.isDone()) {
+          return;
+        }
+      }
+      try {
+        moves.moved(parts.stream().map(each -> each == part ? next : each.plan()).toList());
+      } catch (IOException e) {
+        LOG.error("{} stays where it was: {}", query, e.getMessage());
+        return;
+      }
+      synchronized (parts) {
+        part.becomes(next);
+      }
+      registry.move(from, host, query, part.epoch(), Plans.toJson(next), new Events(part));
+      synchronized (parts) {
+        if (stopping) {
+          registry.end(host, query);
+        }
+      }
+    }
+  }
+
   @Override
   public CompletableFuture<Void> end() {
     return end;
   }
 
+  private List<String> hosts() {
+    synchronized (parts) {
+      return parts.stream().map(RemotePart::host).toList();
+    }
+  }
+
   @Override
   public void limit(double rate) {
-    parts.forEach(part -> registry.limit(part.getHost(), query, rate));
+    hosts().forEach(host -> registry.limit(host, query, rate));
   }
 
   @Override
   public void stop() {
-    parts.forEach(part -> registry.end(part.getHost(), query));
+    synchronized (parts) {
+      stopping = true;
+    }
+    hosts().forEach(host -> registry.end(host, query));
   }
 
   /** Whatever an agent still has of the query it is told to end, also if it comes back later. */
   @Override
   public void kill() {
-    parts.forEach(part -> registry.forget(part.getHost(), query));
+    synchronized (parts) {
+      stopping = true;
+    }
+    hosts().forEach(host -> registry.forget(host, query));
     if (!end.isDone()) {
       killed = true;
       end.completeExceptionally(

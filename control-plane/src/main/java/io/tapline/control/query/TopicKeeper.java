@@ -52,6 +52,14 @@ final class TopicKeeper implements AutoCloseable {
     topics.create(topic, partitions, policy, live);
   }
 
+  /** The same where an earlier control plane may have made it. */
+  void resume(String topic, int partitions, boolean live) throws PipelineException {
+    ours.add(topic);
+    if (!topics.ofQueries().contains(topic)) {
+      topics.create(topic, partitions, policy, live);
+    }
+  }
+
   /** Records that were written to a topic since it was made. */
   long written(String topic) throws PipelineException {
     return topics.written(topic);

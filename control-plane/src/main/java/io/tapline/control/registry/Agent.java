@@ -15,9 +15,12 @@ import io.tapline.schema.rpc.MonitorStatus;
 import io.tapline.schema.rpc.Probe;
 import io.tapline.schema.rpc.Welcome;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,9 +43,18 @@ final class Agent {
   private long heardNs;
   private long sinceNs = wallNs();
   private long lostAtNs = System.nanoTime();
+  private boolean toldAway;
 
-  /** What it was told to run. */
-  private record Assigned(int epoch, String plan, AssignmentEvents events) {}
+  /**
+   * What it was told to run.
+   *
+   * @param inherited an earlier control plane told it, and it was not heard of since
+   */
+  private record Assigned(int epoch, String plan, AssignmentEvents events, boolean inherited) {
+    Assigned heard() {
+      return new Assigned(epoch, plan, events, false);
+    }
+  }
 
   Agent(String name, RegistryOptions options, LeaseListener listener) {
     this.name = name;
@@ -76,6 +88,7 @@ final class Agent {
     stream = with;
     heardNs = System.nanoTime();
     sinceNs = wallNs();
+    toldAway = false;
     stream.send(
         command()
             .setWelcome(
@@ -87,15 +100,29 @@ final class Agent {
             .build());
     LOG.info("agent {} is up", name);
     listener.up(name, said.getMultilog());
-    if (restarted) {
-      failAll("the agent of " + name + " was started anew; what it had not given out is lost");
-    }
+    loseWhatItHasNot(restarted, said);
     said.getAssignmentsList().stream()
         .map(Assignment::getQuery)
         .filter(query -> !assigned.containsKey(query))
-        .forEach(this::sendEnd);
+        .forEach(query -> sendEnd(query, true));
     assigned.forEach(this::sendAssign);
     probe();
+  }
+
+  private void loseWhatItHasNot(boolean restarted, AgentHello said) {
+    Set<String> has =
+        said.getAssignmentsList().stream().map(Assignment::getQuery).collect(Collectors.toSet());
+    List<Assigned> lost = new ArrayList<>();
+    for (String query : List.copyOf(assigned.keySet())) {
+      Assigned each = assigned.get(query);
+      if (restarted || each.inherited() && !has.contains(query)) {
+        lost.add(assigned.remove(query));
+      } else {
+        assigned.put(query, each.heard());
+      }
+    }
+    String reason = "the agent of " + name + " was started anew; what it had not given out is lost";
+    lost.forEach(each -> each.events().lost(reason));
   }
 
   private AgentCommand.Builder command() {
@@ -107,9 +134,13 @@ final class Agent {
     return now.getEpochSecond() * 1_000_000_000L + now.getNano();
   }
 
-  /** REQUIRES: it was assigned no such query. */
-  void assign(String query, int epoch, String plan, AssignmentEvents events) {
-    Assigned assignment = new Assigned(epoch, plan, events);
+  /**
+   * REQUIRES: it was assigned no such query.
+   *
+   * @param inherited whether an earlier control plane assigned it
+   */
+  void assign(String query, int epoch, String plan, AssignmentEvents events, boolean inherited) {
+    Assigned assignment = new Assigned(epoch, plan, events, inherited);
     assigned.put(query, assignment);
     sendAssign(query, assignment);
   }
@@ -127,18 +158,21 @@ final class Agent {
   /** Asks a query to end; its events tell when it has. */
   void end(String query) {
     if (assigned.containsKey(query)) {
-      sendEnd(query);
+      sendEnd(query, false);
     }
   }
 
-  private void sendEnd(String query) {
-    send(command().setEnd(EndCommand.newBuilder().setQuery(query)));
+  /**
+   * @param abandon its stream does not end with it: another host may go on, or nobody waits
+   */
+  private void sendEnd(String query, boolean abandon) {
+    send(command().setEnd(EndCommand.newBuilder().setQuery(query).setAbandon(abandon)));
   }
 
   /** Nothing more is heard of it, whatever the agent says; the agent is told to end it. */
   void forget(String query) {
     if (assigned.remove(query) != null) {
-      sendEnd(query);
+      sendEnd(query, true);
     }
   }
 
@@ -165,10 +199,25 @@ final class Agent {
       stream.fail(Status.DEADLINE_EXCEEDED.withDescription("no heartbeat"));
       lost();
     }
-    if (stream == null && !assigned.isEmpty() && now - lostAtNs > options.grace().toNanos()) {
-      failAll("the agent of " + name + " was lost and did not come back");
+    if (stream == null && !assigned.isEmpty()) {
+      miss(now - lostAtNs);
     }
     probe();
+  }
+
+  private void miss(long goneNs) {
+    if (goneNs > options.grace().toNanos()) {
+      failAll("the agent of " + name + " was lost and did not come back");
+    } else if (goneNs > patienceNs() && !toldAway) {
+      toldAway = true;
+      List.copyOf(assigned.values()).forEach(each -> each.events().away());
+    }
+  }
+
+  /** One that has to find this control plane first gets longer. */
+  private long patienceNs() {
+    boolean looking = assigned.values().stream().anyMatch(Assigned::inherited);
+    return options.away().toNanos() * (looking ? 3 : 1);
   }
 
   /** A stream broke; another one may have taken its place. */
@@ -229,7 +278,7 @@ final class Agent {
       String message = name + ": " + status.path("message").asText();
       List.copyOf(assigned.values()).forEach(each -> each.events().warning(message));
     } else if (event.equals("query_ended") && !status.path("lost").asBoolean()) {
-      sendEnd(query);
+      sendEnd(query, false);
     }
   }
 
@@ -244,11 +293,9 @@ final class Agent {
       }
       case "query_ended" -> {
         assigned.remove(query);
-        sendEnd(query);
+        sendEnd(query, false);
         if (status.path("lost").asBoolean()) {
-          assignment
-              .events()
-              .failed("resources", "the monitor of " + name + " was lost before all was out");
+          assignment.events().lost("the monitor of " + name + " was lost before all was out");
         } else {
           assignment.events().ended(status);
         }

@@ -38,7 +38,7 @@ public final class AgentRegistry implements AutoCloseable {
 
   private static final int MOST_MESSAGE_BYTES = 1 << 20;
 
-  private final RegistryOptions options;
+  private volatile RegistryOptions options;
   private final LeaseListener listener;
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(AgentRegistry::daemon);
@@ -58,16 +58,35 @@ public final class AgentRegistry implements AutoCloseable {
    */
   public static AgentRegistry start(RegistryOptions options, LeaseListener listener)
       throws IOException {
-    AgentRegistry registry = new AgentRegistry(options, listener);
-    registry.server =
+    AgentRegistry registry = of(options, listener);
+    registry.open();
+    return registry;
+  }
+
+  /** One that does not listen before {@link #open}. */
+  public static AgentRegistry of(RegistryOptions options, LeaseListener listener) {
+    return new AgentRegistry(options, listener);
+  }
+
+  /** Commands are of this term from now on. REQUIRES: nothing was assigned yet. */
+  public void lead(long term) {
+    options = options.withTerm(term);
+  }
+
+  /**
+   * Listens for agents: once.
+   *
+   * @throws IOException if the address is in use
+   */
+  public void open() throws IOException {
+    server =
         NettyServerBuilder.forAddress(options.address(), InsecureServerCredentials.create())
             .maxInboundMessageSize(MOST_MESSAGE_BYTES)
-            .addService(registry.new Leases())
+            .addService(new Leases())
             .build()
             .start();
     long period = options.probe().toMillis();
-    registry.thread.scheduleAtFixedRate(registry::tick, period, period, TimeUnit.MILLISECONDS);
-    return registry;
+    thread.scheduleAtFixedRate(this::tick, period, period, TimeUnit.MILLISECONDS);
   }
 
   private static Thread daemon(Runnable task) {
@@ -78,6 +97,15 @@ public final class AgentRegistry implements AutoCloseable {
 
   public int port() {
     return server.getPort();
+  }
+
+  /** These held leases with an earlier control plane: they are lost until they come. */
+  public void expect(List<String> names) {
+    ask(
+        () -> {
+          names.forEach(name -> agents.computeIfAbsent(name, this::newAgent));
+          return null;
+        });
   }
 
   /** All that are known, by name. */
@@ -93,15 +121,46 @@ public final class AgentRegistry implements AutoCloseable {
    */
   public boolean assign(
       String agent, String query, int epoch, String plan, AssignmentEvents events) {
-    return ask(
+    return ask(() -> assignNow(agent, query, epoch, plan, events, false));
+  }
+
+  /** Assigns what an earlier control plane had: the host goes on with it, if it has it still. */
+  public boolean inherit(
+      String agent, String query, int epoch, String plan, AssignmentEvents events) {
+    return ask(() -> assignNow(agent, query, epoch, plan, events, true));
+  }
+
+  /**
+   * Takes a query from one host, if it has it, and assigns it to another, or to the same one anew;
+   * returns at once.
+   */
+  public void move(
+      String from, String to, String query, int epoch, String plan, AssignmentEvents events) {
+    run(
         () -> {
-          Agent host = agents.computeIfAbsent(agent, this::newAgent);
-          if (host.state().queries().contains(query)) {
-            return false;
+          Agent before = agents.get(from);
+          if (before != null && !from.equals(to)) {
+            before.forget(query);
           }
-          host.assign(query, epoch, plan, events);
-          return true;
+          if (!assignNow(to, query, epoch, plan, events, false)) {
+            events.failed("internal", to + " has a part of " + query + " already");
+          }
         });
+  }
+
+  private boolean assignNow(
+      String agent,
+      String query,
+      int epoch,
+      String plan,
+      AssignmentEvents events,
+      boolean inherited) {
+    Agent host = agents.computeIfAbsent(agent, this::newAgent);
+    if (host.state().queries().contains(query)) {
+      return false;
+    }
+    host.assign(query, epoch, plan, events, inherited);
+    return true;
   }
 
   /** Asks a query to end on a host. */
@@ -286,6 +345,14 @@ public final class AgentRegistry implements AutoCloseable {
   @Override
   public void close() {
     run(() -> agents.values().forEach(Agent::close));
+    closeServer();
+    thread.shutdown();
+  }
+
+  private void closeServer() {
+    if (server == null) {
+      return;
+    }
     server.shutdown();
     try {
       if (!server.awaitTermination(2, TimeUnit.SECONDS)) {
@@ -294,6 +361,5 @@ public final class AgentRegistry implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    thread.shutdown();
   }
 }

@@ -4,6 +4,18 @@ import com.fasterxml.jackson.databind.JsonNode;
 
 /** What becomes of a query on one host. Called in order, on the registry's one thread. */
 public interface AssignmentEvents {
+  /**
+   * What its host had and had not given out is lost: it was started anew, or let go of the query.
+   * The last word, unless it is assigned again.
+   */
+  void lost(String reason);
+
+  /**
+   * Its host has been without a lease for so long that another may go on in its place. Whoever does
+   * nothing waits for the host.
+   */
+  void away();
+
   /** Its packets are taken from now on; may be said again. */
   void running();
 

@@ -15,6 +15,29 @@ public interface LeaseListener {
   /** It has been gone for long, and there were too many to remember it. */
   void forgotten(String agent);
 
+  /** Tells both, in this order. */
+  static LeaseListener both(LeaseListener first, LeaseListener second) {
+    return new LeaseListener() {
+      @Override
+      public void up(String agent, String multilog) {
+        first.up(agent, multilog);
+        second.up(agent, multilog);
+      }
+
+      @Override
+      public void lost(String agent) {
+        first.lost(agent);
+        second.lost(agent);
+      }
+
+      @Override
+      public void forgotten(String agent) {
+        first.forgotten(agent);
+        second.forgotten(agent);
+      }
+    };
+  }
+
   /** Does nothing. */
   LeaseListener NOBODY =
       new LeaseListener() {

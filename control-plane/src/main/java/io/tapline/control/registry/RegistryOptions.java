@@ -12,6 +12,7 @@ import java.time.Duration;
  * @param hashKey of the flow hash: 32 hexadecimal digits, one for the deployment
  * @param probe how often agents are asked for a sign of life
  * @param lease without one for so long, an agent is lost
+ * @param away how long a host is without a lease before another may go on in its place
  * @param grace how long what a lost agent was assigned waits for it
  */
 public record RegistryOptions(
@@ -21,10 +22,14 @@ public record RegistryOptions(
     String hashKey,
     Duration probe,
     Duration lease,
+    Duration away,
     Duration grace) {
   public static final String USUAL_HASH_KEY = "0".repeat(32);
 
-  /** Probes twice a second, a lease of three seconds, twenty seconds of grace. */
+  /**
+   * Probes twice a second, a lease of three seconds, three more before another host goes on, twenty
+   * seconds of grace.
+   */
   public static RegistryOptions usual(InetSocketAddress address, String brokers) {
     return new RegistryOptions(
         address,
@@ -33,6 +38,12 @@ public record RegistryOptions(
         USUAL_HASH_KEY,
         Duration.ofMillis(500),
         Duration.ofSeconds(3),
+        Duration.ofSeconds(3),
         Duration.ofSeconds(20));
+  }
+
+  /** The same of another term. */
+  RegistryOptions withTerm(long newTerm) {
+    return new RegistryOptions(address, newTerm, brokers, hashKey, probe, lease, away, grace);
   }
 }

@@ -10,6 +10,7 @@ import io.tapline.control.query.QueryRejected;
 import io.tapline.control.query.TooManyQueries;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Locale;
 import org.slf4j.Logger;
@@ -35,6 +36,7 @@ final class Problems {
     config.exception(
         TooManyQueries.class, (e, ctx) -> answer(ctx, tooMany("queries", e.getMessage())));
     config.exception(JedisException.class, (e, ctx) -> answer(ctx, unavailable(e)));
+    config.exception(UncheckedIOException.class, (e, ctx) -> answer(ctx, notReady(e.getMessage())));
     config.exception(HttpResponseException.class, (e, ctx) -> answer(ctx, unrouted(ctx, e)));
     config.exception(Exception.class, this::internal);
   }

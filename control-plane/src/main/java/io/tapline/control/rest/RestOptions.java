@@ -5,8 +5,9 @@ package io.tapline.control.rest;
  *
  * @param bind address to bind to
  * @param port TCP port; 0 for any free one, which {@link RestServer#port} then tells
+ * @param leader who leads
  */
-public record RestOptions(String bind, int port) {
+public record RestOptions(String bind, int port, Leader leader) {
   public static final String LOOPBACK = "127.0.0.1";
 
   public RestOptions {
@@ -17,6 +18,11 @@ public record RestOptions(String bind, int port) {
 
   /** On this host only. */
   public static RestOptions loopback(int port) {
-    return new RestOptions(LOOPBACK, port);
+    return new RestOptions(LOOPBACK, port, Leader.ALONE);
+  }
+
+  /** The same of one of several control planes. */
+  public RestOptions led(Leader by) {
+    return new RestOptions(bind, port, by);
   }
 }

@@ -28,11 +28,14 @@ public final class RestServer implements AutoCloseable {
   private final EventStreams streams;
   private final Metrics metrics;
   private final Guard guard;
+  private final Follower follower;
   private final List<Route> routes = new ArrayList<>();
   private final Javalin javalin;
 
-  private RestServer(QueryService queries, Source source, DrillService drill, Guard guard) {
+  private RestServer(
+      QueryService queries, Source source, DrillService drill, Guard guard, Leader leader) {
     this.guard = guard;
+    this.follower = new Follower(leader);
     streams = new EventStreams(queries);
     metrics = new Metrics(queries, streams);
     routes.addAll(new QueryRoutes(queries, source, streams, metrics).routes());
@@ -66,7 +69,8 @@ public final class RestServer implements AutoCloseable {
   public static RestServer start(
       QueryService queries, Source source, DrillService drill, RestOptions options)
       throws PipelineException {
-    RestServer server = new RestServer(queries, source, drill, guard(options.bind()));
+    RestServer server =
+        new RestServer(queries, source, drill, guard(options.bind()), options.leader());
     try {
       server.javalin.start(options.bind(), options.port());
       return server;
@@ -113,6 +117,7 @@ public final class RestServer implements AutoCloseable {
     config.requestLogger.http(metrics::request);
     config.routes.before(ctx -> metrics.begin());
     config.routes.before(guard::check);
+    config.routes.before(follower::check);
     new Problems(routes).install(config.routes);
     routes.forEach(route -> add(config, route));
   }

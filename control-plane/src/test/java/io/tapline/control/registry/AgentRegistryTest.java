@@ -38,11 +38,13 @@ class AgentRegistryTest {
 
   @BeforeEach
   void start() throws Exception {
-    registry = registry(Duration.ofSeconds(SECONDS), Duration.ofSeconds(SECONDS));
+    registry =
+        registry(
+            Duration.ofSeconds(SECONDS), Duration.ofSeconds(SECONDS), Duration.ofSeconds(SECONDS));
     channel = channel(registry);
   }
 
-  private AgentRegistry registry(Duration lease, Duration grace) throws Exception {
+  private AgentRegistry registry(Duration lease, Duration away, Duration grace) throws Exception {
     return AgentRegistry.start(
         new RegistryOptions(
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
@@ -51,6 +53,7 @@ class AgentRegistryTest {
             RegistryOptions.USUAL_HASH_KEY,
             Duration.ofMillis(20),
             lease,
+            away,
             grace),
         new LeaseListener() {
           @Override
@@ -177,6 +180,16 @@ class AgentRegistryTest {
     }
 
     @Override
+    public void lost(String reason) {
+      words.add("lost: " + reason);
+    }
+
+    @Override
+    public void away() {
+      words.add("away");
+    }
+
+    @Override
     public void warning(String message) {
       words.add("warning " + message);
     }
@@ -262,7 +275,9 @@ class AgentRegistryTest {
             1,
             Assignment.newBuilder().setQuery("unwanted").setEpoch(1).build(),
             Assignment.newBuilder().setQuery("wanted").setEpoch(1).build());
-    assertThat(again.next().getEnd().getQuery()).isEqualTo("unwanted");
+    AgentCommand end = again.next();
+    assertThat(end.getEnd().getQuery()).isEqualTo("unwanted");
+    assertThat(end.getEnd().getAbandon()).as("others may go on with it").isTrue();
     assertThat(again.next().getAssign().getQuery()).isEqualTo("wanted");
     assertThat(heard.words).isEmpty();
   }
@@ -274,8 +289,35 @@ class AgentRegistryTest {
     registry.assign("h1", "q", 1, "{}", heard);
     first.next();
     peer("h1", 2);
-    assertThat(heard.next()).startsWith("failed resources: the agent of h1 was started anew");
+    assertThat(heard.next()).startsWith("lost: the agent of h1 was started anew");
     assertThat(first.endOfStream().getCode()).isEqualTo(Code.ABORTED);
+  }
+
+  @Test
+  void whatWasInheritedGoesOnWhereItIsAndIsLostWhereItIsNot() throws Exception {
+    Heard goesOn = new Heard();
+    Heard isLost = new Heard();
+    registry.inherit("h1", "has", 2, "{}", goesOn);
+    registry.inherit("h1", "has-not", 2, "{}", isLost);
+    Peer peer = peer("h1", 5, Assignment.newBuilder().setQuery("has").setEpoch(2).build());
+    assertThat(peer.next().getAssign().getQuery()).isEqualTo("has");
+    assertThat(isLost.next()).startsWith("lost: the agent of h1 was started anew");
+    peer.status("{\"event\":\"query_added\",\"query\":\"has\"}", 2);
+    assertThat(goesOn.next()).isEqualTo("running");
+  }
+
+  @Test
+  void aQueryThatMovesIsAbandonedWhereItWasAndAssignedWhereItGoes() throws Exception {
+    Peer from = peer("h1", 1);
+    Peer to = peer("h2", 1);
+    Heard heard = new Heard();
+    registry.assign("h1", "q", 1, "{}", heard);
+    assertThat(from.next().hasAssign()).isTrue();
+    registry.move("h1", "h2", "q", 2, "{}", heard);
+    assertThat(from.next().getEnd().getAbandon()).isTrue();
+    assertThat(to.next().getAssign().getEpoch()).isEqualTo(2);
+    registry.move("h2", "h2", "q", 3, "{}", heard);
+    assertThat(heard.next()).startsWith("failed internal: h2 has a part of q already");
   }
 
   @Test
@@ -368,14 +410,13 @@ class AgentRegistryTest {
     peer.status("{\"event\":\"monitor_ended\",\"message\":\"killed by signal 9\"}", 0);
     assertThat(heard.next()).isEqualTo("warning h1: killed by signal 9");
     peer.status("{\"event\":\"query_ended\",\"query\":\"q\",\"lost\":true}", 1);
-    assertThat(heard.next())
-        .isEqualTo("failed resources: the monitor of h1 was lost before all was out");
+    assertThat(heard.next()).isEqualTo("lost: the monitor of h1 was lost before all was out");
   }
 
   @Test
   void silenceCostsTheLeaseAndThenTheAssignments() throws Exception {
     registry.close();
-    registry = registry(Duration.ofMillis(300), Duration.ofMillis(300));
+    registry = registry(Duration.ofMillis(300), Duration.ofMillis(100), Duration.ofMillis(600));
     channel.shutdownNow();
     channel = channel(registry);
     Peer peer = peer("h1", 1);
@@ -383,6 +424,7 @@ class AgentRegistryTest {
     registry.assign("h1", "q", 1, "{}", heard);
     peer.mute = true;
     assertThat(peer.endOfStream().getCode()).isEqualTo(Code.DEADLINE_EXCEEDED);
+    assertThat(heard.next()).isEqualTo("away");
     assertThat(heard.next()).contains("h1", "did not come back");
   }
 

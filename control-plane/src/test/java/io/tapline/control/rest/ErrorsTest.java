@@ -278,7 +278,9 @@ class ErrorsTest {
   @Test
   void anAddressOfAnotherHostIsNamed() {
     assertThatThrownBy(
-            () -> RestServer.start(stored.queries(), null, new RestOptions("192.0.2.1", 0)))
+            () ->
+                RestServer.start(
+                    stored.queries(), null, new RestOptions("192.0.2.1", 0, Leader.ALONE)))
         .isInstanceOf(PipelineException.class)
         .hasMessageContaining("192.0.2.1");
   }

@@ -141,6 +141,21 @@ public final class NetworkState {
     return change(deployment.remove(query), without);
   }
 
+  /**
+   * Takes a host out of use because it was lost: what runs there runs elsewhere, the rest stays.
+   *
+   * @throws PlacementException if there is no room elsewhere
+   * @throws TooManyRules if a switch has no room
+   */
+  public Change close(String host) {
+    for (int number = 0; number < network.topology().hostCount(); number++) {
+      if (network.topology().host(number).name().equals(host)) {
+        return change(deployment.close(number), queries);
+      }
+    }
+    throw new IllegalArgumentException("no host " + host + " is in the network");
+  }
+
   private Change change(Deployment.Change moved, Map<String, Part> after) {
     Deployment then = moved.after();
     Map<String, Integer> edges = edges(then);

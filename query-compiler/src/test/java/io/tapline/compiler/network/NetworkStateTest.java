@@ -76,6 +76,27 @@ class NetworkStateTest {
         .isInstanceOf(PlacementException.class);
   }
 
+  @Test
+  void whatALostHostHadGoesToAnotherUnderTheSameSwitchAndTheRestStays() {
+    NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-0", "h-1-0-1", "h-2-0-0"));
+    Match wanted =
+        Match.newBuilder()
+            .addTo(Address.newBuilder().setPrefix("10.1.0.0/24").setPort(80))
+            .addTo(Address.newBuilder().setPrefix("10.2.0.1/32").setPort(81))
+            .build();
+    state = state.add("q", wanted).after();
+    Map<String, Match> before = state.plan("q").parts();
+    String lost = before.containsKey("h-1-0-0") ? "h-1-0-0" : "h-1-0-1";
+    String other = lost.equals("h-1-0-0") ? "h-1-0-1" : "h-1-0-0";
+    NetworkState after = state.close(lost).after();
+    Map<String, Match> parts = after.plan("q").parts();
+    assertThat(parts.keySet()).containsExactlyInAnyOrder(other, "h-2-0-0");
+    assertThat(parts.get(other)).isEqualTo(before.get(lost));
+    assertThat(after.tables().keySet()).isEqualTo(state.tables().keySet());
+    assertThatThrownBy(() -> after.using(Set.of("h-2-0-0")).close(other))
+        .isInstanceOf(PlacementException.class);
+  }
+
   /** What a monitor counts for a query is what the query's rules mirror to it. */
   @Test
   void partsAreOfTheHostsUnderEachMonitorsSwitch() {

@@ -1,0 +1,71 @@
+package io.tapline.control.cli;
+
+import io.tapline.control.PipelineException;
+import io.tapline.control.coordination.Leadership;
+import java.net.URI;
+import java.time.Duration;
+import picocli.CommandLine.Option;
+
+/** Whether a control plane is one of several, of which one leads. */
+final class CoordinationOptions {
+  @Option(
+      names = "--zookeeper",
+      paramLabel = "HOST:PORT,…",
+      defaultValue = "",
+      description =
+          "Keep queries in this ZooKeeper: of the control planes there one leads, and another goes on with"
+              + " its queries if it dies. Goes with --agents, --brokers, --redis and --flink.")
+  private String zookeeper = "";
+
+  @Option(
+      names = "--zookeeper-session",
+      paramLabel = "DURATION",
+      defaultValue = "6s",
+      description =
+          "A control plane of which ZooKeeper hears nothing for so long leads no more. Default: ${DEFAULT-VALUE}.")
+  private String session = "6s";
+
+  @Option(
+      names = "--advertised-url",
+      paramLabel = "URL",
+      defaultValue = "",
+      description =
+          "Where the others send requests while this one leads. Default: http://127.0.0.1:PORT.")
+  private String url = "";
+
+  boolean isWanted() {
+    return !zookeeper.isEmpty();
+  }
+
+  /** Usage errors, where there is nothing to start. */
+  void check(boolean agents, ServiceOptions services) {
+    if (!url.isEmpty() && !url.matches("https?://[^/?#]+")) {
+      throw new UsageException("--advertised-url '" + url + "' is not http://HOST:PORT");
+    }
+    Moment.duration("--zookeeper-session", session);
+    if (!isWanted()) {
+      return;
+    }
+    if (!zookeeper.matches("[^,:/]+:\\d{1,5}(,[^,:/]+:\\d{1,5})*(/.+)?")) {
+      throw new UsageException("--zookeeper '" + zookeeper + "' is not HOST:PORT,HOST:PORT…");
+    }
+    boolean outlived =
+        !services.brokers().isEmpty() && !services.redis().isEmpty() && !services.flink().isEmpty();
+    if (!agents || !outlived) {
+      throw new UsageException(
+          "--zookeeper goes with --agents, --brokers, --redis and --flink: what queries run on has to outlive this server");
+    }
+  }
+
+  /** Null if it is alone. */
+  Leadership connect() throws PipelineException {
+    return isWanted()
+        ? Leadership.connect(
+            zookeeper, Duration.ofNanos(Moment.duration("--zookeeper-session", session)))
+        : null;
+  }
+
+  String url(int port) {
+    return url.isEmpty() ? URI.create("http://127.0.0.1:" + port).toString() : url;
+  }
+}

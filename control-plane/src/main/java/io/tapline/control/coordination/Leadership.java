@@ -1,0 +1,192 @@
+package io.tapline.control.coordination;
+
+import io.tapline.control.PipelineException;
+import io.tapline.control.PipelineException.Kind;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.leader.LeaderLatch;
+import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
+import org.apache.curator.framework.state.SessionConnectionStateErrorPolicy;
+import org.apache.curator.retry.ExponentialBackoffRetry;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.data.Stat;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A control plane's part in the election: of all that {@link #campaign} one leads, until it ends or
+ * ZooKeeper has not heard of it for a session's time. Who has led never leads again: a process that
+ * lost the lead can't know what another did since. Thread-safe.
+ *
+ * <pre>
+ *   /tapline/leader/…       one ephemeral node each; the first leads
+ *   /tapline/term           of the last that led; its version fences writes
+ *   /tapline/queries/ID     what has to be known of a query that has not ended
+ *   /tapline/agents/NAME    hosts whose agents held a lease
+ * </pre>
+ */
+public final class Leadership implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Leadership.class);
+  private static final String ROOT = "tapline";
+  private static final String LEADER = "/leader";
+  static final String TERM = "/term";
+
+  private static final Duration CONNECT = Duration.ofSeconds(15);
+  private static final int CONNECTION_MS = 3_000;
+  private static final int RETRY_MS = 100;
+  private static final int RETRIES = 5;
+
+  private final CuratorFramework client;
+  private final CompletableFuture<Void> led = new CompletableFuture<>();
+  private final CompletableFuture<Void> lost = new CompletableFuture<>();
+  private LeaderLatch latch;
+
+  private Leadership(CuratorFramework client) {
+    this.client = client;
+  }
+
+  /**
+   * Connects to ZooKeeper.
+   *
+   * @param servers {@code host:port,…}
+   * @param session without a sign of life for so long one has lost the lead
+   */
+  public static Leadership connect(String servers, Duration session) throws PipelineException {
+    return connect(servers, session, CONNECT);
+  }
+
+  static Leadership connect(String servers, Duration session, Duration patience)
+      throws PipelineException {
+    CuratorFramework client =
+        CuratorFrameworkFactory.builder()
+            .connectString(servers)
+            .namespace(ROOT)
+            .sessionTimeoutMs((int) session.toMillis())
+            .connectionTimeoutMs(CONNECTION_MS)
+            .retryPolicy(new ExponentialBackoffRetry(RETRY_MS, RETRIES))
+            // A server of several may die: only the end of the session is the end of the lead.
+            .connectionStateErrorPolicy(new SessionConnectionStateErrorPolicy())
+            .build();
+    client.start();
+    try {
+      if (client.blockUntilConnected((int) patience.toMillis(), TimeUnit.MILLISECONDS)) {
+        return new Leadership(client);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    client.close();
+    throw new PipelineException(
+        Kind.RESOURCES,
+        "no ZooKeeper answers at %s: check that it runs and that the addresses are right"
+            .formatted(servers));
+  }
+
+  /**
+   * Enters the election: once.
+   *
+   * @param url where people and other control planes find this one
+   */
+  public synchronized void campaign(String url) throws PipelineException {
+    latch = new LeaderLatch(client, LEADER, url);
+    latch.addListener(
+        new LeaderLatchListener() {
+          @Override
+          public void isLeader() {
+            led.complete(null);
+          }
+
+          @Override
+          public void notLeader() {
+            lost.complete(null);
+          }
+        });
+    try {
+      latch.start();
+    } catch (Exception e) {
+      throw new PipelineException(Kind.RESOURCES, "ZooKeeper: " + e.getMessage(), e);
+    }
+  }
+
+  /** Completes when this one leads. */
+  public CompletableFuture<Void> led() {
+    return led;
+  }
+
+  /** Completes when this one leads no more. */
+  public CompletableFuture<Void> lost() {
+    return lost;
+  }
+
+  /** Where the one that leads is; empty if none is known to. */
+  public synchronized String leader() {
+    try {
+      return latch == null ? "" : latch.getLeader().getId();
+    } catch (Exception e) {
+      LOG.debug("who leads can't be told: {}", e.toString());
+      return "";
+    }
+  }
+
+  /** Begins a term above all before; from now on the stores of earlier ones are refused. */
+  public ZooKeeperStateStore claim() throws IOException {
+    try {
+      ensure(ZooKeeperStateStore.QUERIES);
+      ensure(ZooKeeperStateStore.AGENTS);
+      while (true) {
+        Stat stat = new Stat();
+        byte[] before = read(stat);
+        long last = Long.parseLong(new String(before, StandardCharsets.US_ASCII));
+        // As a control plane without ZooKeeper counts, of whose agents some may have heard.
+        long term = Math.max(System.currentTimeMillis(), last + 1);
+        try {
+          Stat after =
+              client
+                  .setData()
+                  .withVersion(stat.getVersion())
+                  .forPath(TERM, Long.toString(term).getBytes(StandardCharsets.US_ASCII));
+          return new ZooKeeperStateStore(client, term, after.getVersion());
+        } catch (KeeperException.BadVersionException another) {
+          LOG.info("another control plane began a term at the same time");
+        }
+      }
+    } catch (Exception e) {
+      throw new IOException("ZooKeeper: " + e.getMessage(), e);
+    }
+  }
+
+  private void ensure(String path) throws Exception {
+    try {
+      client.create().creatingParentsIfNeeded().forPath(path, new byte[0]);
+    } catch (KeeperException.NodeExistsException there) {
+      // As it should be.
+    }
+  }
+
+  private byte[] read(Stat stat) throws Exception {
+    try {
+      return client.getData().storingStatIn(stat).forPath(TERM);
+    } catch (KeeperException.NoNodeException first) {
+      client.create().orSetData().creatingParentsIfNeeded().forPath(TERM, new byte[] {'0'});
+      return client.getData().storingStatIn(stat).forPath(TERM);
+    }
+  }
+
+  /** Leaves the election; whoever is next leads at once. */
+  @Override
+  public synchronized void close() {
+    try {
+      if (latch != null) {
+        latch.close();
+      }
+    } catch (IOException e) {
+      LOG.debug("its place goes with the session: {}", e.getMessage());
+    }
+    client.close();
+  }
+}

@@ -1,0 +1,135 @@
+package io.tapline.control.coordination;
+
+import io.tapline.control.query.QueryRecord;
+import io.tapline.control.query.StateStore;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.api.transaction.CuratorOp;
+import org.apache.zookeeper.KeeperException;
+
+/**
+ * Records of queries in ZooKeeper, written by the control plane of one term: each write goes
+ * together with a look whether a later term has begun, so that one which was deposed and does not
+ * know it changes nothing. Thread-safe.
+ */
+public final class ZooKeeperStateStore implements StateStore {
+  static final String QUERIES = "/queries";
+  static final String AGENTS = "/agents";
+
+  /** ZooKeeper takes a little more than a million. */
+  private static final int MOST_BYTES = 1_000_000;
+
+  private final CuratorFramework client;
+  private final long term;
+  private final int fence;
+
+  /**
+   * A store of a term.
+   *
+   * @param fence version of the node that holds it
+   */
+  ZooKeeperStateStore(CuratorFramework client, long term, int fence) {
+    this.client = client;
+    this.term = term;
+    this.fence = fence;
+  }
+
+  public long term() {
+    return term;
+  }
+
+  @Override
+  public void put(QueryRecord query) throws IOException {
+    byte[] bytes = query.bytes();
+    if (bytes.length > MOST_BYTES) {
+      throw new IOException("its plan is too long to be kept: " + bytes.length + " bytes");
+    }
+    put(QUERIES + "/" + query.id(), bytes);
+  }
+
+  private void put(String path, byte[] bytes) throws IOException {
+    try {
+      try {
+        fenced(client.transactionOp().setData().forPath(path, bytes));
+      } catch (KeeperException.NoNodeException fresh) {
+        create(path, bytes);
+      }
+    } catch (Exception e) {
+      throw fault(e);
+    }
+  }
+
+  /** One whose answer was lost may have got through. */
+  private void create(String path, byte[] bytes) throws Exception {
+    try {
+      fenced(client.transactionOp().create().forPath(path, bytes));
+    } catch (KeeperException.NodeExistsException made) {
+      fenced(client.transactionOp().setData().forPath(path, bytes));
+    }
+  }
+
+  private void fenced(CuratorOp write) throws Exception {
+    CuratorOp look = client.transactionOp().check().withVersion(fence).forPath(Leadership.TERM);
+    client.transaction().forOperations(look, write);
+  }
+
+  private static IOException fault(Exception e) {
+    return e instanceof KeeperException.BadVersionException
+        ? new IOException("another control plane leads", e)
+        : new IOException("ZooKeeper: " + e.getMessage(), e);
+  }
+
+  @Override
+  public void remove(String query) throws IOException {
+    try {
+      fenced(client.transactionOp().delete().forPath(QUERIES + "/" + query));
+    } catch (KeeperException.NoNodeException gone) {
+      // As it should be.
+    } catch (Exception e) {
+      throw fault(e);
+    }
+  }
+
+  @Override
+  public List<QueryRecord> queries() throws IOException {
+    List<QueryRecord> records = new ArrayList<>();
+    for (String id : children(QUERIES)) {
+      try {
+        records.add(QueryRecord.of(client.getData().forPath(QUERIES + "/" + id)));
+      } catch (IOException e) {
+        throw e;
+      } catch (Exception e) {
+        throw fault(e);
+      }
+    }
+    records.sort(Comparator.comparingLong(record -> record.info().submittedNs()));
+    return records;
+  }
+
+  private List<String> children(String path) throws IOException {
+    try {
+      return client.getChildren().forPath(path);
+    } catch (KeeperException.NoNodeException none) {
+      return List.of();
+    } catch (Exception e) {
+      throw fault(e);
+    }
+  }
+
+  /** The hosts whose agents held a lease and were not forgotten. */
+  public List<String> agents() throws IOException {
+    return children(AGENTS);
+  }
+
+  /** Notes that a host's agent has held a lease. */
+  public void addAgent(String name) throws IOException {
+    put(AGENTS + "/" + name, new byte[0]);
+  }
+
+  /** The connection is the {@link Leadership}'s. */
+  @Override
+  public void close() {}
+}

@@ -1,0 +1,101 @@
+package io.tapline.control.query;
+
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.schema.Plans;
+import io.tapline.schema.proto.Plan;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * All that is needed to go on with a query.
+ *
+ * @param info as people see it
+ * @param job of the stream job: 32 hexadecimal digits
+ * @param plan that the job runs
+ * @param mirrored whether switches mirror for it, else hosts see its packets anyway
+ * @param parts its monitors: each a plan with one monitor, its host, and the epoch at which it is
+ *     there now
+ */
+public record QueryRecord(
+    QueryInfo info, QueryStep step, String job, Plan plan, boolean mirrored, List<Plan> parts) {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  public QueryRecord {
+    parts = List.copyOf(parts);
+  }
+
+  public String id() {
+    return info.id();
+  }
+
+  /** Of its parts. */
+  Set<String> hosts() {
+    Set<String> hosts = new TreeSet<>();
+    parts.forEach(part -> hosts.add(part.getMonitors(0).getHost()));
+    return hosts;
+  }
+
+  QueryRecord at(QueryStep next) {
+    return new QueryRecord(info, next, job, plan, mirrored, parts);
+  }
+
+  QueryRecord with(QueryInfo newInfo) {
+    return new QueryRecord(newInfo, step, job, plan, mirrored, parts);
+  }
+
+  QueryRecord with(List<Plan> newParts) {
+    return new QueryRecord(info, step, job, plan, mirrored, newParts);
+  }
+
+  /** As JSON in UTF-8. */
+  public byte[] bytes() {
+    ObjectNode json = MAPPER.createObjectNode();
+    json.put("step", step.name()).put("job", job).put("mirrored", mirrored);
+    json.put("id", info.id()).put("text", info.text()).put("state", info.state().name());
+    json.put("submitted_ns", info.submittedNs());
+    json.put("started_ns", info.startedNs()).put("ended_ns", info.endedNs());
+    json.put("error", info.error()).set("notes", MAPPER.valueToTree(info.notes()));
+    json.put("plan", Plans.toJson(plan));
+    ArrayNode array = json.putArray("parts");
+    parts.forEach(part -> array.add(Plans.toJson(part)));
+    return json.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** What {@link #bytes} gave. */
+  public static QueryRecord of(byte[] bytes) throws IOException {
+    JsonNode json = MAPPER.readTree(bytes);
+    try {
+      QueryInfo info =
+          new QueryInfo(
+              json.path("id").asText(),
+              json.path("text").asText(),
+              QueryState.valueOf(json.path("state").asText()),
+              json.path("submitted_ns").asLong(),
+              json.path("started_ns").asLong(),
+              json.path("ended_ns").asLong(),
+              json.path("error").asText(),
+              MAPPER.convertValue(json.path("notes"), new TypeReference<>() {}));
+      List<Plan> parts = new ArrayList<>();
+      for (JsonNode part : json.path("parts")) {
+        parts.add(Plans.fromJson(part.asText()));
+      }
+      return new QueryRecord(
+          info,
+          QueryStep.valueOf(json.path("step").asText()),
+          json.path("job").asText(),
+          Plans.fromJson(json.path("plan").asText()),
+          json.path("mirrored").asBoolean(),
+          parts);
+    } catch (IllegalArgumentException e) {
+      throw new IOException("the record of a query can't be read: " + e.getMessage(), e);
+    }
+  }
+}

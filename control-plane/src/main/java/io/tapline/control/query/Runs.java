@@ -1,0 +1,141 @@
+package io.tapline.control.query;
+
+import io.tapline.control.ProgressListener;
+import io.tapline.control.registry.AgentRegistry;
+import io.tapline.schema.Plans;
+import io.tapline.schema.proto.Match;
+import io.tapline.schema.proto.Plan;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.flink.api.common.JobID;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Makes the runs of queries, of new ones and of those that an earlier control plane began. */
+final class Runs {
+  private static final Logger LOG = LoggerFactory.getLogger(Runs.class);
+
+  private final Backend backend;
+  private final QueryStore store;
+  private final TopicKeeper topics;
+  private final Monitors monitors;
+  private final QueryPlacements placements;
+
+  Runs(
+      Backend backend,
+      QueryStore store,
+      TopicKeeper topics,
+      Monitors monitors,
+      QueryPlacements placements) {
+    this.backend = backend;
+    this.store = store;
+    this.topics = topics;
+    this.monitors = monitors;
+    this.placements = placements;
+  }
+
+  /**
+   * How a run begins.
+   *
+   * @param resumed whether an earlier control plane began it
+   * @param refusal why it can't; empty if it can
+   */
+  record Start(boolean resumed, String refusal, Source source) {}
+
+  /** A query that is about to run. */
+  LiveQuery of(StateStore state, QueryRecord record, Start how, ProgressListener progress) {
+    Plan plan = record.plan();
+    Journal journal = new Journal(state, record, how.resumed());
+    LiveQuery live = new LiveQuery(record.info(), Plans.toJson(plan), store, journal);
+    QueryRun.Hooks hooks =
+        new QueryRun.Hooks(
+            new Steps(live, journal),
+            () -> mirror(live, journal),
+            () -> store.progress(live.id()),
+            () -> store.taken(live.id()));
+    QueryRun.Launcher launcher = onReady -> launch(record, how, journal, progress, onReady);
+    QueryRun.Identity identity =
+        new QueryRun.Identity(JobID.fromHexString(record.job()), how.resumed());
+    boolean endless = how.source().live();
+    live.runs(new QueryRun(plan, backend, topics, endless, launcher, progress, hooks, identity));
+    return live;
+  }
+
+  private QueryMonitor launch(
+      QueryRecord record, Start how, Journal journal, ProgressListener progress, Runnable onReady)
+      throws IOException {
+    if (!how.refusal().isEmpty()) {
+      throw new IOException(how.refusal());
+    }
+    Optional<AgentRegistry> hosts = how.source().hosts();
+    if (hosts.isEmpty()) {
+      return monitors.start(record.plan(), how.source(), progress, onReady);
+    }
+    Moves moves = new Moves(record.id(), hosts.get(), journal);
+    return RemoteMonitors.start(
+        hosts.get(), record.id(), record.parts(), how.resumed(), moves, onReady);
+  }
+
+  /** All of its monitors watch, for the first time or again. */
+  private void mirror(LiveQuery live, Journal journal) {
+    note(journal, QueryStep.MIRRORING);
+    placements.mirror(
+        live.id(),
+        () -> {
+          note(journal, QueryStep.RUNNING);
+          live.enter(QueryState.RUNNING, "");
+        });
+  }
+
+  private static void note(Journal journal, QueryStep step) {
+    try {
+      journal.step(step);
+    } catch (IOException e) {
+      LOG.error("{} can't be kept: {}", journal.record().id(), e.getMessage());
+    }
+  }
+
+  /** Notes how far a run is. */
+  private record Steps(LiveQuery live, Journal journal) implements QueryRun.Steps {
+    @Override
+    public void placed() throws IOException {
+      journal.step(QueryStep.PLACED);
+    }
+
+    @Override
+    public void ending(QueryState state, String error) {
+      live.ending(state, error);
+    }
+  }
+
+  /** Where a query's parts may go. */
+  private final class Moves implements RemoteMonitors.Moves {
+    private final String query;
+    private final AgentRegistry hosts;
+    private final Journal journal;
+
+    Moves(String query, AgentRegistry hosts, Journal journal) {
+      this.query = query;
+      this.hosts = hosts;
+      this.journal = journal;
+    }
+
+    @Override
+    public Optional<Map<String, Match>> present() {
+      return placements.parts(query);
+    }
+
+    @Override
+    public Optional<Map<String, Match>> without(String host) {
+      placements.close(host, RemoteMonitors.up(hosts));
+      return placements.parts(query);
+    }
+
+    @Override
+    public void moved(List<Plan> parts) throws IOException {
+      journal.parts(parts);
+    }
+  }
+}

@@ -1,0 +1,46 @@
+package io.tapline.control.rest;
+
+import io.javalin.http.Context;
+import io.javalin.http.HandlerType;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Sends requests on to the control plane that leads, where this one does not, but those that it can
+ * answer itself: what is read from the results' store, and what operators ask of each server.
+ */
+final class Follower {
+  private static final List<String> OWN =
+      List.of("/api/v1/queries", "/api/v1/parsers", "/api/v1/processors");
+
+  private final Leader leader;
+
+  Follower(Leader leader) {
+    this.leader = leader;
+  }
+
+  void check(Context ctx) {
+    Optional<String> elsewhere = leader.elsewhere();
+    if (elsewhere.isEmpty() || answersItself(ctx)) {
+      return;
+    }
+    String url = elsewhere.get();
+    if (url.isEmpty()) {
+      throw Problems.notReady("no control plane leads at the moment; one soon will").asException();
+    }
+    String query = ctx.queryString() == null ? "" : "?" + ctx.queryString();
+    throw Problem.of(
+            307,
+            "not-leading",
+            "Another control plane leads",
+            "this control plane follows: ask the one at " + url)
+        .withHeader("Location", url + ctx.path() + query)
+        .asException();
+  }
+
+  private static boolean answersItself(Context ctx) {
+    boolean reads = ctx.method() == HandlerType.GET || ctx.method() == HandlerType.HEAD;
+    String path = ctx.path();
+    return reads && (!path.startsWith("/api/") || OWN.stream().anyMatch(path::startsWith));
+  }
+}

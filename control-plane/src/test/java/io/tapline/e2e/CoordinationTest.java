@@ -1,0 +1,179 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.retry.RetryOneTime;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Two control planes of which one leads, an agent that knows both, and a link that it watches. */
+class CoordinationTest {
+  private static final int SOME = 40;
+
+  @TempDir Path folder;
+
+  private WebLink link;
+  private Coordinated shared;
+  private final List<String> registries = new ArrayList<>();
+  private final List<AutoCloseable> open = new ArrayList<>();
+
+  @BeforeEach
+  void start() throws Exception {
+    link = WebLink.open();
+    open.add(link);
+    shared = new Coordinated(folder);
+    open.add(shared);
+    registries.add("127.0.0.1:" + Server.freePort());
+    registries.add("127.0.0.1:" + Server.freePort());
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    for (int i = open.size() - 1; i >= 0; i--) {
+      open.get(i).close();
+    }
+  }
+
+  private Server server(int number) {
+    try {
+      List<String> options = shared.options(registries.get(number));
+      return Server.start(options.toArray(String[]::new));
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private Cli.Running agent() {
+    String[] command = {
+      Cli.root().resolve("build/bin/tapline-agent").toString(),
+      "--name=busy",
+      "--interface=" + link.networkInterface(),
+      "--control-plane=" + registries.get(0),
+      "--control-plane=" + registries.get(1),
+      "--hugepages=never",
+      "--memory-mib=64",
+      "--max-connections=16384"
+    };
+    Cli.Running agent = Cli.startCommand(Map.of(), List.of(command));
+    open.add(agent);
+    return agent;
+  }
+
+  private static JsonNode get(Server server, String path) throws Exception {
+    return Cli.parse(server.get("/api/v1" + path).body());
+  }
+
+  private static boolean isUp(Server server) throws Exception {
+    return Coordinated.leads(server)
+        && get(server, "/nodes").path("agents").path(0).path("state").asText().equals("up");
+  }
+
+  /** How often each request was counted, by its number; those whose URL nobody saw are left out. */
+  private static Map<Integer, Long> counted(Server server, String id) throws Exception {
+    Map<Integer, Long> counts = new HashMap<>();
+    for (String after = ""; ; ) {
+      JsonNode page = get(server, "/queries/" + id + "/results" + after);
+      for (JsonNode row : page.path("rows")) {
+        String url = row.path("key").path("url").asText();
+        if (!url.isEmpty()) {
+          int number = Integer.parseInt(url.substring(url.lastIndexOf('/') + 1));
+          counts.merge(number, row.path("value").asLong(), Long::sum);
+        }
+      }
+      if (page.path("rows").isEmpty()) {
+        return counts;
+      }
+      after = "?after=" + page.path("last_entry").asText();
+    }
+  }
+
+  private static void awaitCounted(Server server, String id, int request) throws Exception {
+    Fabric.await("request " + request, () -> counted(server, id).containsKey(request));
+  }
+
+  @Test
+  void whoeverDiesAQueryGoesOnAndNothingIsCountedTwice() throws Exception {
+    CompletableFuture<Server> one = CompletableFuture.supplyAsync(() -> server(0));
+    CompletableFuture<Server> two = CompletableFuture.supplyAsync(() -> server(1));
+    open.add(one.join());
+    open.add(two.join());
+    Fabric.await("one leads", () -> Coordinated.leads(one.join()) || Coordinated.leads(two.join()));
+    Server first = Coordinated.leads(one.join()) ? one.join() : two.join();
+    Server second = first == one.join() ? two.join() : one.join();
+    assertThat(second.get("/api/v1/nodes").headers().firstValue("Location"))
+        .contains(first.url() + "/api/v1/nodes");
+    Cli.Running agent = agent();
+    Fabric.await("the agent is up", () -> isUp(first));
+
+    // Sent to the one that follows.
+    String id =
+        second.submit(
+            "PARSE http_get FROM * TO %s:%d LIMIT 1h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"
+                .formatted(link.address(), WebLink.PORT));
+    second.awaitState(id, "running");
+    int begin = link.done() + 1;
+    awaitCounted(second, id, link.awaitMore(SOME) - 1);
+
+    long killedNs = System.nanoTime();
+    first.process().destroyForcibly().waitFor();
+    Fabric.await("the other leads, and has the agent", () -> isUp(second));
+    System.out.printf(
+        "Coordination: another leads and has the agents %.1f s after SIGKILL%n",
+        (System.nanoTime() - killedNs) / 1e9);
+    int end = link.awaitMore(SOME) - 1;
+    awaitCounted(second, id, end);
+    Map<Integer, Long> whole = counted(second, id);
+    assertThat(whole.values()).as("each once").containsOnly(1L);
+    assertThat(whole.keySet())
+        .as("none is missing, whoever led")
+        .containsAll(IntStream.range(begin, end).boxed().toList());
+
+    // Its monitor gives out what it has and ends: until then two would watch the link.
+    List<ProcessHandle> monitor = agent.process().descendants().toList();
+    agent.process().destroyForcibly().waitFor();
+    Fabric.await("its monitor has ended", () -> monitor.stream().noneMatch(ProcessHandle::isAlive));
+    agent();
+    int back = link.awaitMore(SOME);
+    Fabric.await(
+        "requests after the agent was started anew",
+        () -> counted(second, id).keySet().stream().anyMatch(each -> each > back));
+    assertThat(get(second, "/queries/" + id).path("state").asText()).isEqualTo("running");
+
+    HttpRequest delete =
+        HttpRequest.newBuilder(URI.create(second.url() + "/api/v1/queries/" + id)).DELETE().build();
+    HttpClient.newHttpClient().send(delete, HttpResponse.BodyHandlers.discarding());
+    Fabric.await(
+        "it has stopped",
+        () -> get(second, "/queries/" + id).path("state").asText().equals("stopped"));
+    assertThat(counted(second, id).values()).as("each once").containsOnly(1L);
+    assertThat(get(second, "/queries/" + id).path("totals").toString())
+        .as("the gap is named")
+        .contains("\"monitor_replaced\"");
+    assertThat(shared.flink.get("/jobs/overview")).doesNotContain("RUNNING");
+    Fabric.await("its record is gone", () -> records() == 0);
+  }
+
+  private int records() throws Exception {
+    try (CuratorFramework client =
+        CuratorFrameworkFactory.newClient(shared.zooKeeper(), new RetryOneTime(100))) {
+      client.start();
+      return client.getChildren().forPath("/tapline/queries").size();
+    }
+  }
+}
