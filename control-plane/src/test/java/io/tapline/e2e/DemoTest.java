@@ -12,12 +12,15 @@ import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The demo, against nginx's log and what tshark says of its capture (summary.csv). */
 class DemoTest {
   private static final double NS_PER_MS = 1e6;
 
   private record Tier(String from, String to) {}
+
+  @TempDir Path folder;
 
   private static Path bundled(String name) {
     return Cli.root().resolve("testbed/three_tier").resolve(name);
@@ -89,7 +92,7 @@ class DemoTest {
 
   @Test
   void tablesAreForPeople() {
-    Cli.Result result = Cli.run("demo").expectSuccess();
+    Cli.Result result = Cli.run("demo", "--figures", folder.toString()).expectSuccess();
     assertThat(result.stdout())
         .contains("/product/")
         .containsPattern("proxy +app1 +1,292 ")
@@ -105,5 +108,39 @@ class DemoTest {
         result.stdout().lines().filter(line -> line.strip().startsWith("completeness: ")).count();
     assertThat(completeness).as("completeness lines").isEqualTo(tables).isGreaterThan(5);
     assertThat(result.stderr()).contains("starting Kafka").contains("reading packets");
+    assertFigures();
+  }
+
+  /** The signatures of NetAlytics 7.1, from what the figures show. */
+  private void assertFigures() {
+    Map<String, Double> ms = figure("figure-9.csv");
+    Map<String, Double> mb = figure("figure-11.csv");
+    for (String line : summary()) {
+      String[] cells = line.split(",");
+      String tier = cells[0].replace('-', ',');
+      assertThat(ms.get(tier)).as(line).isCloseTo(Double.parseDouble(cells[5]), within(0.000_01));
+      assertThat(mb.get(tier)).as(line).isEqualTo(Double.parseDouble(cells[8]) / 1e6);
+    }
+    assertThat(ms.get("proxy,app1") / ms.get("proxy,app2")).isBetween(3.5, 4.5);
+    assertThat(ms.get("app1,db") / ms.get("app2,db")).isBetween(0.8, 1.25);
+    assertThat(mb.get("app1,db") / mb.get("app2,db")).isBetween(2.5, 3.5);
+    assertThat(mb.get("app1,cache") / mb.get("app2,cache")).isBetween(0.2, 0.3);
+    List<String> bars = Captures.lines(folder.resolve("figure-10.csv"));
+    long connections =
+        bars.stream().skip(1).mapToLong(line -> Long.parseLong(line.split(",")[1])).sum();
+    assertThat(connections).isEqualTo(2583);
+    for (String figure : List.of("figure-9.svg", "figure-10.svg", "figure-11.svg")) {
+      assertThat(folder.resolve(figure)).content().startsWith("<svg").endsWith("</svg>\n");
+    }
+  }
+
+  /** By "from,to". */
+  private Map<String, Double> figure(String file) {
+    return Captures.lines(folder.resolve(file)).stream()
+        .skip(1)
+        .collect(
+            Collectors.toMap(
+                line -> line.substring(0, line.lastIndexOf(',')),
+                line -> Double.valueOf(line.substring(line.lastIndexOf(',') + 1))));
   }
 }
