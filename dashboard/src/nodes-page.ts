@@ -11,7 +11,7 @@ const REFRESH_MS = 2_000;
 export class NodesPage implements Page {
   readonly title = "Nodes";
   readonly element: HTMLElement;
-  private readonly content = h("div", {}, h("p", { class: "progress" }, "Asking the nodes…"));
+  private readonly content = h("div", { class: "stack" }, h("p", { class: "progress" }, "Asking the nodes…"));
   private readonly stop: () => void;
   private shown = "";
 

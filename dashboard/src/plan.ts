@@ -9,8 +9,8 @@ export function planView({ plan, notes, placement, text }: Explanation): HTMLEle
     { class: "plan" },
     notes.length > 0 && h("ul", { class: "notes" }, ...notes.map((note) => h("li", {}, note))),
     tree(plan, placement),
-    rules(plan, placement),
     placement && cost(placement),
+    rules(plan, placement),
     h("details", {}, h("summary", {}, "The plan as the command line shows it"), h("pre", { tabindex: "0" }, text)),
   );
 }
@@ -21,17 +21,22 @@ function branch(title: string, what: Child, ...children: (HTMLElement | null)[])
 }
 
 function tree(plan: Plan, placement?: Placement): HTMLElement {
-  const processors = plan.processors.map((processor, at) =>
-    branch(processor.name, processorText(processor), placeOf(placement?.processors[at]?.host)),
-  );
-  const stream = branch("stream", plan.topic ?? "", ...processors);
+  const processors = plan.processors.map((processor) => branch(processor.name, processorText(processor)));
+  const stream = branch("stream", streamText(plan, placement), ...processors);
   const parsers = branch("parse", (plan.parsers ?? []).join(", "), conditions(plan), stream);
   const monitors = branch("monitor", monitorText(plan, placement), parsers);
   return h("ul", { class: "tree" }, branch("packets", matchText(plan), monitors));
 }
 
-function placeOf(host: string | undefined): HTMLElement | null {
-  return host === undefined ? null : branch("runs on", host);
+function streamText({ topic }: Plan, placement?: Placement): string {
+  const parts = [topic ?? ""];
+  if (placement?.aggregators.length) parts.push(`gathered on ${hosts(placement.aggregators)}`);
+  if (placement?.processors.length) parts.push(`processed on ${hosts(placement.processors)}`);
+  return parts.join(" · ");
+}
+
+function hosts(processes: { host: string; input_bps: number }[]): string {
+  return processes.map(({ host, input_bps }) => `${host} (${bitsPerSecond(input_bps)})`).join(", ");
 }
 
 function conditions(plan: Plan): HTMLElement | null {
@@ -63,11 +68,10 @@ function addresses(list: PlanAddress[] | undefined): string {
 }
 
 function monitorText(plan: Plan, placement?: Placement): string {
-  const hosts = placement?.monitors.map(({ host, input_bps }) => `${host} (${bitsPerSecond(input_bps)})`);
-  const names = hosts ?? (plan.monitors ?? []).map(({ id, host }) => host ?? id);
+  const names = placement ? hosts(placement.monitors) : (plan.monitors ?? []).map(({ id, host }) => host ?? id).join(", ");
   const { mode, rate } = plan.sampling ?? {};
   const kept = mode === undefined ? "every flow" : mode === "AUTO" ? `flows as they can be taken, ${percent(rate ?? 1)} at first` : `${percent(rate ?? 1)} of flows`;
-  return `${names.join(", ")} · ${kept}`;
+  return `${names} · ${kept}`;
 }
 
 export function processorText(processor: PlanProcessor): string {
@@ -100,7 +104,7 @@ function rules(plan: Plan, placement?: Placement): HTMLElement {
   );
   return h(
     "details",
-    { open: plan.rules.length <= 8 },
+    { open: plan.rules.length <= 4 },
     h("summary", {}, counted(plan.rules.length, "mirror rule")),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Mirror rules" },
       h("table", {}, h("thead", {}, h("tr", {}, ...["Switch", "Priority", "Match", "Actions"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, ...rows))),
