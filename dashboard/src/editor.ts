@@ -115,16 +115,26 @@ function extensions(options: EditorOptions) {
   ];
 }
 
+/** What the browser has selected: the editor may not have heard of it yet. Chromium tells it within a shadow root, others without. */
+function selectedRange(root: DocumentOrShadowRoot & { getSelection?: () => Selection | null }): Range | null {
+  const selection = root.getSelection ? root.getSelection() : document.getSelection();
+  return selection === null || selection.rangeCount === 0 ? null : selection.getRangeAt(0);
+}
+
 /**
  * Text in the place of selected text: left to the browser, it would keep the look of what it replaces by an inline style, which
  * the content policy refuses.
  */
 function replaceSelection(event: InputEvent, view: EditorView): boolean {
-  const { from, to, empty } = view.state.selection.main;
   const text = event.data;
-  if (event.inputType !== "insertText" || !text || empty || view.composing) return false;
+  const range = selectedRange(view.root);
+  if (event.inputType !== "insertText" || !text || range === null || range.collapsed || view.composing) return false;
+  if (!view.contentDOM.contains(range.startContainer) || !view.contentDOM.contains(range.endContainer)) return false;
+  const from = view.posAtDOM(range.startContainer, range.startOffset);
+  const to = view.posAtDOM(range.endContainer, range.endOffset);
   event.preventDefault();
-  const insert = () => view.state.update(view.state.replaceSelection(text), { userEvent: "input.type", scrollIntoView: true });
+  const change = { changes: { from, to, insert: text }, selection: { anchor: from + text.length } };
+  const insert = () => view.state.update(change, { userEvent: "input.type", scrollIntoView: true });
   const handled = view.state.facet(EditorView.inputHandler).some((handler) => handler(view, from, to, text, insert));
   if (!handled) view.dispatch(insert());
   return true;
