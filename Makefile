@@ -94,6 +94,11 @@ test-dashboard: build
 test-cluster: build
 	@deploy/cluster check
 
+# The cluster that is up: its own to break.
+.PHONY: chaos
+chaos: cluster-ready ## Kill and freeze the containers of the cluster that is up, in turn: how long until results are back, what is missing
+	@deploy/chaos.py
+
 SIZE ?= full
 .PHONY: cluster-ready
 cluster-ready:
