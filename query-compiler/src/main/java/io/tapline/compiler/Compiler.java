@@ -50,10 +50,10 @@ public final class Compiler {
    *
    * @param query the query's identifier: lower case letters, digits and '-', at most 200
    * @param epoch of the assignment, from 1
-   * @param networkWide whether the asker may look at all traffic
+   * @param rights of who asks
    * @param placement where monitors go
    */
-  public record Options(String query, int epoch, boolean networkWide, Placement placement) {
+  public record Options(String query, int epoch, Rights rights, Placement placement) {
     public Options {
       Objects.requireNonNull(placement, "placement");
       if (!query.matches("[a-z0-9][a-z0-9-]{0,199}")) {
@@ -70,7 +70,12 @@ public final class Compiler {
      * sees.
      */
     public static Options local(String query) {
-      return new Options(query, 1, true, Placement.LOCAL);
+      return local(query, Rights.ALL);
+    }
+
+    /** The same for somebody with these rights. */
+    public static Options local(String query, Rights rights) {
+      return new Options(query, 1, rights, Placement.LOCAL);
     }
   }
 

@@ -2,8 +2,10 @@ package io.tapline.compiler;
 
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Match;
+import java.util.EnumMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -16,20 +18,26 @@ final class MatchReader {
   /** Addresses on either side after names were resolved. */
   static final int MOST_ADDRESSES = 4096;
 
+  private static final List<ClauseKind> SIDES = List.of(ClauseKind.FROM, ClauseKind.TO);
   private static final Pattern DIGITS_AND_DOTS = Pattern.compile("[0-9.]+");
   private static final Pattern PORT = Pattern.compile("0*[1-9][0-9]{0,4}");
   private static final Pattern PORT_RANGE = Pattern.compile("[0-9]+-[0-9]+");
 
   private final Inventory inventory;
+  private final Rights rights;
   private final Errors errors;
 
-  private MatchReader(Inventory inventory, Errors errors) {
+  /** What was written that reaches beyond the asker's scope. */
+  private final Map<ClauseKind, Ast.Address> beyond = new EnumMap<>(ClauseKind.class);
+
+  private MatchReader(Inventory inventory, Rights rights, Errors errors) {
     this.inventory = inventory;
+    this.rights = rights;
     this.errors = errors;
   }
 
   static Match read(Ast.Query query, Inventory inventory, Compiler.Options options, Errors errors) {
-    MatchReader reader = new MatchReader(inventory, errors);
+    MatchReader reader = new MatchReader(inventory, options.rights(), errors);
     Match match =
         Match.newBuilder()
             .addAllFrom(reader.side(ClauseKind.FROM, query.from()))
@@ -38,9 +46,26 @@ final class MatchReader {
             .addAllTenants(NetworkReader.tenants(query.tenants(), inventory, errors))
             .build();
     if (isEverywhere(query.from()) && isEverywhere(query.to())) {
-      reader.networkWide(query, options);
+      reader.networkWide(query);
+    } else {
+      reader.requireScope(query);
     }
     return match;
+  }
+
+  /** One side is within the scope with all of its addresses, whatever the other one is. */
+  private void requireScope(Ast.Query query) {
+    for (ClauseKind side : SIDES) {
+      List<Ast.Address> written = side == ClauseKind.FROM ? query.from() : query.to();
+      if (!isEverywhere(written) && !beyond.containsKey(side)) {
+        return;
+      }
+    }
+    Ast.Address place =
+        beyond.containsKey(ClauseKind.TO) ? beyond.get(ClauseKind.TO) : beyond.get(ClauseKind.FROM);
+    String message = "%s is beyond what you may look at".formatted(text(place));
+    String expected = "FROM or TO within " + rights.scope();
+    errors.add(place.span(), QueryError.Code.FORBIDDEN, message, expected, "");
   }
 
   /** Whether a side names no host or network. */
@@ -48,14 +73,14 @@ final class MatchReader {
     return side.isEmpty() || side.stream().anyMatch(a -> a.kind() == Ast.EndpointKind.ANY);
   }
 
-  private void networkWide(Ast.Query query, Compiler.Options options) {
+  private void networkWide(Ast.Query query) {
     Span span =
         query.clauses().stream()
             .filter(clause -> clause.kind() == ClauseKind.FROM || clause.kind() == ClauseKind.TO)
             .map(Ast.Clause::span)
             .findFirst()
             .orElse(query.end());
-    if (options.networkWide()) {
+    if (rights.networkWide() && rights.scope().isEverything()) {
       errors.warning(
           "neither FROM nor TO names a host or network, so the query is network-wide: every packet that passes is"
               + " looked at, and in a network every edge switch would mirror");
@@ -72,6 +97,9 @@ final class MatchReader {
     for (Ast.Address address : addresses) {
       everything |= address.kind() == Ast.EndpointKind.ANY && !address.hasPort();
       List<Address> resolved = resolve(address);
+      if (resolved.stream().anyMatch(this::isBeyond)) {
+        beyond.putIfAbsent(kind, address);
+      }
       if (!all.addAll(resolved) && !resolved.isEmpty()) {
         errors.note("%s names %s twice".formatted(kind.keyword, text(address)));
       }
@@ -92,6 +120,11 @@ final class MatchReader {
           "%s holds *, which makes its other addresses pointless".formatted(kind.keyword));
     }
     return everything ? Set.of() : all;
+  }
+
+  private boolean isBeyond(Address address) {
+    Optional<IpPrefix> prefix = Scope.prefix(address.getPrefix());
+    return prefix.isEmpty() ? !rights.scope().isEverything() : !rights.scope().holds(prefix.get());
   }
 
   private static String text(Ast.Address address) {
@@ -245,8 +278,15 @@ final class MatchReader {
         .toList();
   }
 
+  /** A name that is not in the scope is not told of. */
+  private boolean mayKnow(String name) {
+    return inventory.find(name).stream()
+        .flatMap(entry -> entry.prefixes().stream())
+        .allMatch(rights.scope()::holds);
+  }
+
   private void unknownHost(Ast.Word word) {
-    List<String> names = inventory.names();
+    List<String> names = inventory.names().stream().filter(this::mayKnow).toList();
     String expected =
         names.isEmpty()
             ? "an address, or an inventory that names this host"

@@ -48,7 +48,8 @@ class ErrorGalleryTest {
 
   @Test
   void networkWideQueriesNeedTheRight() {
-    Compiler.Options options = new Compiler.Options("q-test", 1, false, Placement.LOCAL);
+    Compiler.Options options =
+        Compiler.Options.local("q-test", new Rights("team", false, Scope.EVERYTHING));
     String text = "PARSE http_get FROM * TO *:80 PROCESS (top-k)";
     CompileResult result = Compiler.compile(text, Fixtures.CATALOGUE, Fixtures.INVENTORY, options);
     assertThat(ErrorRenderer.render(text, result.errors()))

@@ -22,6 +22,7 @@ final class ApiClient {
   private static final Duration ANSWER = Duration.ofSeconds(30);
 
   private final String base;
+  private final String token;
   private final HttpClient http =
       HttpClient.newBuilder()
           .version(HttpClient.Version.HTTP_1_1)
@@ -30,7 +31,13 @@ final class ApiClient {
           .followRedirects(HttpClient.Redirect.NORMAL)
           .build();
 
-  ApiClient(String server) {
+  /**
+   * A client.
+   *
+   * @param token for a server that asks for one; empty for none
+   */
+  ApiClient(String server, String token) {
+    this.token = token;
     this.base = checked(server.endsWith("/") ? server.substring(0, server.length() - 1) : server);
   }
 
@@ -113,7 +120,8 @@ final class ApiClient {
   }
 
   private HttpRequest.Builder request(String path) {
-    return HttpRequest.newBuilder(URI.create(base + path));
+    HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(base + path));
+    return token.isEmpty() ? request : request.header("Authorization", "Bearer " + token);
   }
 
   private <T> HttpResponse<T> send(HttpRequest request, HttpResponse.BodyHandler<T> handler) {

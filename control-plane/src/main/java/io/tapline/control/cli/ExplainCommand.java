@@ -8,6 +8,7 @@ import io.tapline.compiler.Explain;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.Note;
 import io.tapline.compiler.Placement;
+import io.tapline.compiler.Rights;
 import io.tapline.compiler.network.Network;
 import io.tapline.compiler.network.NetworkExplain;
 import io.tapline.compiler.network.NetworkPlan;
@@ -76,7 +77,7 @@ final class ExplainCommand implements Callable<Integer> {
             .orElse(Placement.LOCAL);
     CompileResult result =
         Compiler.compile(
-            text, catalogue, inventory, new Compiler.Options(QUERY, 1, true, placement));
+            text, catalogue, inventory, new Compiler.Options(QUERY, 1, Rights.ALL, placement));
     Plan plan = result.plan().orElseThrow(() -> new QueryRejected(text, result.errors()));
     if (json) {
       console.line(new ObjectMapper().readTree(Explain.json(plan)).toString());

@@ -3,6 +3,7 @@ package io.tapline.control.cli;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
 import io.tapline.control.PipelineException;
+import io.tapline.control.access.TokenFile;
 import io.tapline.control.coordination.Leadership;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.LeasedNodes;
@@ -118,6 +119,13 @@ final class ServerCommand implements Callable<Integer> {
       description = "Address to listen on for switches. Default: ${DEFAULT-VALUE}.")
   private String openFlowAddress;
 
+  @Option(
+      names = "--tokens",
+      paramLabel = "FILE",
+      description =
+          "YAML file of tokens (tapline token): who gives none of them is refused. Read again when it changes.")
+  private Path tokenFile;
+
   @Mixin private MultilogOptions multilog;
   @Mixin private ServiceOptions services;
   @Mixin private CoordinationOptions coordination;
@@ -152,6 +160,7 @@ final class ServerCommand implements Callable<Integer> {
   /** Alone, with queries that end when it does. */
   private int serve(Inventory inventory, Optional<Network> network, InetSocketAddress agents)
       throws Exception {
+    RestOptions options = restOptions();
     CountDownLatch stop = new CountDownLatch(1);
     try (Controller controller = controller(network);
         DrillService drill = multilog.drill(inventory);
@@ -162,7 +171,7 @@ final class ServerCommand implements Callable<Integer> {
                 session.queries(),
                 packets == null ? null : packets.source(registry),
                 drill,
-                RestOptions.loopback(port))) {
+                options)) {
       StopSignals.handle(stop::countDown);
       if (registry != null) {
         open(registry);
@@ -187,6 +196,7 @@ final class ServerCommand implements Callable<Integer> {
   /** As one of several, with queries that others go on with. */
   private int lead(Inventory inventory, Optional<Network> network, InetSocketAddress agents)
       throws Exception {
+    RestOptions options = restOptions();
     CountDownLatch stop = new CountDownLatch(1);
     CompletableFuture<String> fault = new CompletableFuture<>();
     fault.thenRun(stop::countDown);
@@ -201,7 +211,7 @@ final class ServerCommand implements Callable<Integer> {
                 session.queries(),
                 Source.hosts(registry),
                 drill,
-                RestOptions.loopback(port).led(lead))) {
+                options.led(lead))) {
       StopSignals.handle(stop::countDown);
       lead.campaign(session.queries(), registry, () -> console.hint("leading"))
           .exceptionally(
@@ -240,6 +250,18 @@ final class ServerCommand implements Callable<Integer> {
   private PipelineSession session(Inventory inventory, Optional<Network> network)
       throws PipelineException {
     return PipelineSession.serve(console, plugins.installation(), inventory, network, services);
+  }
+
+  private RestOptions restOptions() {
+    RestOptions options = RestOptions.loopback(port);
+    if (tokenFile == null) {
+      return options;
+    }
+    try {
+      return options.with(new TokenFile(tokenFile));
+    } catch (IOException e) {
+      throw new UsageException("--tokens: " + e.getMessage());
+    }
   }
 
   /** Null if no agents are taken. */

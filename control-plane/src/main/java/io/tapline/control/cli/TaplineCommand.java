@@ -27,6 +27,7 @@ import picocli.CommandLine.Spec;
       DiagnoseCommand.class,
       NodesCommand.class,
       ServerCommand.class,
+      TokenCommand.class,
       ControllerCommand.class,
       TestbedCommand.class,
       SimCommand.class,

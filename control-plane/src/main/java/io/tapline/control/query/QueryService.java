@@ -6,6 +6,7 @@ import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.Note;
+import io.tapline.compiler.Rights;
 import io.tapline.compiler.network.Network;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.control.PipelineException;
@@ -99,8 +100,9 @@ public final class QueryService implements AutoCloseable {
     return catalogue;
   }
 
-  private CompileResult compile(String text) {
-    return Compiler.compile(text, catalogue, inventory, Compiler.Options.local(newId()));
+  private CompileResult compile(String text, Rights rights) {
+    return Compiler.compile(
+        text, catalogue, inventory, Compiler.Options.local(newId(rights.tenant()), rights));
   }
 
   /**
@@ -112,8 +114,8 @@ public final class QueryService implements AutoCloseable {
   public record Explanation(CompileResult result, Optional<NetworkPlan> placement) {}
 
   /** Compiles without running. */
-  public Explanation explain(String text) {
-    CompileResult local = compile(text);
+  public Explanation explain(String text, Rights rights) {
+    CompileResult local = compile(text, rights);
     if (local.plan().isEmpty()) {
       return new Explanation(local, Optional.empty());
     }
@@ -148,7 +150,13 @@ public final class QueryService implements AutoCloseable {
    */
   public String submit(String text, Source source, ProgressListener progress)
       throws QueryRejected, TooManyQueries {
-    CompileResult compiled = compile(text);
+    return submit(text, source, progress, Rights.ALL);
+  }
+
+  /** The same for somebody with these rights. */
+  public String submit(String text, Source source, ProgressListener progress, Rights rights)
+      throws QueryRejected, TooManyQueries {
+    CompileResult compiled = compile(text, rights);
     if (compiled.plan().isEmpty()) {
       throw new QueryRejected(text, compiled.errors());
     }
@@ -427,9 +435,10 @@ public final class QueryService implements AutoCloseable {
     return store.reachable() && topics.reachable() && backend.flink().isRunning();
   }
 
-  private static String newId() {
-    return "q-%s-%06x"
-        .formatted(ID_TIME.format(Instant.now()), ThreadLocalRandom.current().nextInt(1 << 24));
+  private static String newId(String tenant) {
+    return "%s-%s-%06x"
+        .formatted(
+            tenant, ID_TIME.format(Instant.now()), ThreadLocalRandom.current().nextInt(1 << 24));
   }
 
   /** Stops every query and waits for their ends; takes none from now on. */

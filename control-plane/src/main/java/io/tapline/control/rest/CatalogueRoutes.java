@@ -41,7 +41,7 @@ final class CatalogueRoutes {
 
   private void explain(Context ctx) throws QueryRejected, IOException {
     String text = RequestBody.query(ctx);
-    QueryService.Explanation explanation = queries.explain(text);
+    QueryService.Explanation explanation = queries.explain(text, Access.rights(ctx));
     CompileResult compiled = explanation.result();
     if (compiled.plan().isEmpty()) {
       throw new QueryRejected(text, compiled.errors());

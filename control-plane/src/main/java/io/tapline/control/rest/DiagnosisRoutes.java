@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.ser.std.ToStringSerializer;
 import io.javalin.http.Context;
+import io.tapline.control.access.Role;
 import io.tapline.control.diagnose.DiagnosisService;
 import io.tapline.control.diagnose.FlowKey;
 import io.tapline.control.drill.DrillException;
@@ -47,6 +48,7 @@ final class DiagnosisRoutes {
   List<Route> routes() {
     return List.of(
         Route.post("/api/v1/diagnoses", "diagnose")
+            .needs(Role.ADMIN)
             .summary("Says what is wrong, from the headers that hosts kept, as of one moment.")
             .takes(Json.MEDIA_TYPE, "DiagnosisRequest")
             .answers(200, "Diagnosis", "What the program found.")

@@ -50,7 +50,8 @@ final class DrillRoutes {
   private void drill(Context ctx) throws IOException {
     JsonNode body = RequestBody.object(ctx, MEMBERS);
     boolean asFile = PCAPNG.equals(ctx.header("Accept"));
-    DrillRequest request = request(body, asFile ? 0 : USUAL_ROWS);
+    String filter = Access.filter(ctx, Members.text(body, "filter"), drill);
+    DrillRequest request = request(body, filter, asFile ? 0 : USUAL_ROWS);
     try {
       if (asFile) {
         answerFile(ctx, request);
@@ -72,15 +73,14 @@ final class DrillRoutes {
     drill.pcapng(request, ctx.outputStream());
   }
 
-  private static DrillRequest request(JsonNode body, long usualLimit) {
+  private static DrillRequest request(JsonNode body, String filter, long usualLimit) {
     long limit = Members.number(body, "limit", usualLimit, DrillRequest.MOST_ROWS);
     long from = Members.number(body, "from_ns", 0, Long.MAX_VALUE);
     long to = Members.number(body, "to_ns", 0, Long.MAX_VALUE);
     if (to != 0 && to < from) {
       throw Problem.badRequest("to_ns is before from_ns").asException();
     }
-    return new DrillRequest(
-        Members.text(body, "filter"), from, to, limit, Members.texts(body, "nodes"));
+    return new DrillRequest(filter, from, to, limit, Members.texts(body, "nodes"));
   }
 
   private static ObjectNode json(Headers headers) {

@@ -3,6 +3,7 @@ package io.tapline.control.rest;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
+import io.tapline.control.access.Role;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.DrillService.NodeState;
 import io.tapline.control.registry.AgentState;
@@ -26,6 +27,7 @@ final class NodeRoutes {
 
   private Route nodesRoute() {
     return Route.get("/api/v1/nodes", "listNodes")
+        .needs(Role.ADMIN)
         .summary(
             "The hosts: MultiLog nodes with what they keep and lost, agents with their leases.")
         .answers(200, "NodeList", "Nodes and agents.")

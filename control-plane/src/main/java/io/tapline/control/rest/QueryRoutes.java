@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
+import io.tapline.compiler.Rights;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.QueryRejected;
@@ -75,15 +76,15 @@ final class QueryRoutes {
       metrics.rejected(Rejection.NO_DATA_PATH);
       throw Problem.of(409, "no-data-path", "The server looks at no traffic", detail).asException();
     }
-    String id = submitCounted(text);
+    String id = submitCounted(text, Access.rights(ctx));
     QueryInfo query = queries.find(id).orElseThrow(() -> unknown(id));
     ctx.header("Location", ALL + "/" + id);
     Json.answer(ctx, 201, QueryJson.full(query, queries));
   }
 
-  private String submitCounted(String text) throws QueryRejected, TooManyQueries {
+  private String submitCounted(String text, Rights rights) throws QueryRejected, TooManyQueries {
     try {
-      String id = queries.submit(text, source, new WarningLog());
+      String id = queries.submit(text, source, new WarningLog(), rights);
       metrics.submitted();
       return id;
     } catch (QueryRejected e) {
@@ -117,7 +118,9 @@ final class QueryRoutes {
   private void list(Context ctx) {
     ObjectNode json = Json.object();
     ArrayNode array = json.putArray("queries");
-    queries.list().forEach(query -> array.add(QueryJson.brief(query)));
+    queries.list().stream()
+        .filter(query -> Access.owns(ctx, query.id()))
+        .forEach(query -> array.add(QueryJson.brief(query)));
     Json.answer(ctx, 200, json);
   }
 
@@ -218,7 +221,8 @@ final class QueryRoutes {
 
   private QueryInfo query(Context ctx) {
     String id = ctx.pathParam("id");
-    if (!ID.matcher(id).matches()) {
+    // Somebody else's is as unknown as one that never was.
+    if (!ID.matcher(id).matches() || !Access.owns(ctx, id)) {
       throw unknown(id);
     }
     return queries.find(id).orElseThrow(() -> unknown(id));

@@ -1,13 +1,17 @@
 package io.tapline.control.rest;
 
+import io.tapline.control.access.TokenFile;
+import java.util.Optional;
+
 /**
  * Where the REST server listens.
  *
  * @param bind address to bind to
  * @param port TCP port; 0 for any free one, which {@link RestServer#port} then tells
  * @param leader who leads
+ * @param tokens of those who may ask; empty: all who reach it may do everything
  */
-public record RestOptions(String bind, int port, Leader leader) {
+public record RestOptions(String bind, int port, Leader leader, Optional<TokenFile> tokens) {
   public static final String LOOPBACK = "127.0.0.1";
 
   public RestOptions {
@@ -18,11 +22,16 @@ public record RestOptions(String bind, int port, Leader leader) {
 
   /** On this host only. */
   public static RestOptions loopback(int port) {
-    return new RestOptions(LOOPBACK, port, Leader.ALONE);
+    return new RestOptions(LOOPBACK, port, Leader.ALONE, Optional.empty());
   }
 
   /** The same of one of several control planes. */
   public RestOptions led(Leader by) {
-    return new RestOptions(bind, port, by);
+    return new RestOptions(bind, port, by, tokens);
+  }
+
+  /** For holders of these tokens. */
+  public RestOptions with(TokenFile known) {
+    return new RestOptions(bind, port, leader, Optional.of(known));
   }
 }

@@ -29,20 +29,22 @@ public final class RestServer implements AutoCloseable {
   private final Metrics metrics;
   private final Guard guard;
   private final Follower follower;
+  private final Access access;
   private final List<Route> routes = new ArrayList<>();
   private final Javalin javalin;
 
   private RestServer(
-      QueryService queries, Source source, DrillService drill, Guard guard, Leader leader) {
+      QueryService queries, Source source, DrillService drill, Guard guard, RestOptions options) {
     this.guard = guard;
-    this.follower = new Follower(leader);
+    this.follower = new Follower(options.leader());
+    this.access = new Access(options.tokens());
     streams = new EventStreams(queries);
     metrics = new Metrics(queries, streams);
     routes.addAll(new QueryRoutes(queries, source, streams, metrics).routes());
     routes.addAll(new CatalogueRoutes(queries).routes());
     routes.addAll(new DrillRoutes(drill).routes());
     routes.addAll(new NodeRoutes(drill, () -> agents(source)).routes());
-    routes.addAll(new WatchRoutes(drill.watches()).routes());
+    routes.addAll(new WatchRoutes(drill).routes());
     routes.addAll(new DiagnosisRoutes(new DiagnosisService(drill)).routes());
     routes.addAll(new DashboardRoutes().routes());
     routes.addAll(new SystemRoutes(queries, metrics, this::document).routes());
@@ -70,7 +72,7 @@ public final class RestServer implements AutoCloseable {
       QueryService queries, Source source, DrillService drill, RestOptions options)
       throws PipelineException {
     RestServer server =
-        new RestServer(queries, source, drill, guard(options.bind()), options.leader());
+        new RestServer(queries, source, drill, guard(options.bind()), options);
     try {
       server.javalin.start(options.bind(), options.port());
       return server;
@@ -122,10 +124,11 @@ public final class RestServer implements AutoCloseable {
     routes.forEach(route -> add(config, route));
   }
 
-  private static void add(JavalinConfig config, Route route) {
+  private void add(JavalinConfig config, Route route) {
     Handler handler =
         ctx -> {
           Metrics.route(ctx, route);
+          access.require(ctx, route);
           route.handler().handle(ctx);
         };
     config.routes.addHttpHandler(route.method(), route.path(), handler);

@@ -3,8 +3,10 @@ package io.tapline.control.rest;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.javalin.http.Handler;
 import io.javalin.http.HandlerType;
+import io.tapline.control.access.Role;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -15,6 +17,7 @@ import java.util.stream.Stream;
  * @param id OpenAPI's operationId
  * @param body schema names by media type of what it takes; empty for nothing
  * @param answers what it answers with where all is well, and the statuses of its problems
+ * @param role that its caller needs where there are tokens; empty for none
  */
 record Route(
     HandlerType method,
@@ -24,6 +27,7 @@ record Route(
     List<Parameter> parameters,
     List<Content> body,
     List<Answer> answers,
+    Optional<Role> role,
     Handler handler) {
 
   /**
@@ -82,11 +86,25 @@ record Route(
     private final List<Content> body = new ArrayList<>();
     private final List<Answer> answers = new ArrayList<>();
     private String summary = "";
+    private Optional<Role> role;
 
     private Builder(HandlerType method, String path, String id) {
       this.method = method;
       this.path = path;
       this.id = id;
+      this.role = Optional.of(method == HandlerType.GET ? Role.VIEWER : Role.ANALYST);
+    }
+
+    /** Another role than that of a viewer to get, and of an analyst to change something. */
+    Builder needs(Role needed) {
+      role = Optional.of(needed);
+      return this;
+    }
+
+    /** Nobody is asked for a token. */
+    Builder open() {
+      role = Optional.empty();
+      return this;
     }
 
     Builder summary(String text) {
@@ -123,6 +141,10 @@ record Route(
     }
 
     Route to(Handler handler) {
+      if (role.isPresent()) {
+        problem(401, "The server asks for a token, and there is none, or it is unknown.");
+        problem(403, "The token does not allow this.");
+      }
       return new Route(
           method,
           path,
@@ -131,6 +153,7 @@ record Route(
           List.copyOf(parameters),
           List.copyOf(body),
           List.copyOf(answers),
+          role,
           handler);
     }
   }

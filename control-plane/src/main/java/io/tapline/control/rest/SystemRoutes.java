@@ -2,6 +2,7 @@ package io.tapline.control.rest;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.javalin.http.Context;
+import io.tapline.control.access.Role;
 import io.tapline.control.query.QueryService;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -27,19 +28,23 @@ final class SystemRoutes {
   List<Route> routes() {
     return List.of(
         Route.get("/openapi.json", "getOpenApi")
+            .open()
             .summary("This document.")
             .answers(200, "Object", "OpenAPI 3.1.")
             .to(ctx -> Json.answer(ctx, 200, document.get())),
         Route.get("/healthz", "getHealth")
+            .open()
             .summary("Whether the process serves requests.")
             .answers(200, "Status", "It does.")
             .to(ctx -> Json.answer(ctx, 200, status("up"))),
         Route.get("/readyz", "getReadiness")
+            .open()
             .summary("Whether queries can be taken.")
             .answers(200, "Status", "They can.")
             .problem(503, "What queries run on does not answer.")
             .to(this::ready),
         Route.get("/metrics", "getMetrics")
+            .needs(Role.ADMIN)
             .summary("Counters and gauges as Prometheus reads them.")
             .answers(200, RequestBody.TEXT, "PlainText", "The metrics.")
             .to(

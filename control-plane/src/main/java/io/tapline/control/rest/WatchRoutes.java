@@ -6,11 +6,15 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
 import io.tapline.control.drill.DrillAggregate;
 import io.tapline.control.drill.DrillException;
+import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.WatchService;
 import io.tapline.control.drill.WatchService.Alert;
 import io.tapline.control.drill.WatchSpec;
 import io.tapline.schema.rpc.NodeNumber;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /** Watches on the hosts' nodes, and what they found. */
@@ -29,10 +33,31 @@ final class WatchRoutes {
           "nodes",
           "together");
 
+  /** Watches whose owners are known, the latest ones. */
+  private static final int MOST_OWNED = 10_000;
+
+  private final DrillService drill;
   private final WatchService watches;
 
-  WatchRoutes(WatchService watches) {
-    this.watches = watches;
+  /** Who added which watch; those of others are not told of. */
+  private final Map<String, String> owners =
+      Collections.synchronizedMap(
+          new LinkedHashMap<>() {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<String, String> eldest) {
+              return size() > MOST_OWNED;
+            }
+          });
+
+  WatchRoutes(DrillService drill) {
+    this.drill = drill;
+    this.watches = drill.watches();
+  }
+
+  private boolean owns(Context ctx, String watch) {
+    return Access.owns(ctx, owners.getOrDefault(watch, "") + "-");
   }
 
   List<Route> routes() {
@@ -54,11 +79,12 @@ final class WatchRoutes {
 
   private void add(Context ctx) {
     JsonNode body = RequestBody.object(ctx, MEMBERS);
+    Access.requireOwn(ctx, Members.text(body, "when"), drill);
     try {
       String function = body.hasNonNull("aggregate") ? Members.text(body, "aggregate") : "COUNT";
       WatchSpec spec =
           new WatchSpec(
-              Members.text(body, "filter"),
+              Access.filter(ctx, Members.text(body, "filter"), drill),
               DrillAggregate.parse(function, Members.texts(body, "group_by")),
               Members.text(body, "when"),
               Members.number(body, "window_ns", USUAL_WINDOW_NS, Long.MAX_VALUE),
@@ -67,6 +93,7 @@ final class WatchRoutes {
               Members.texts(body, "nodes"),
               Members.flag(body, "together"));
       String name = watches.add(spec);
+      owners.put(name, Access.rights(ctx).tenant());
       Json.answer(ctx, 201, json(name, spec));
     } catch (DrillException e) {
       throw DrillRoutes.problem(e).asException();
@@ -81,7 +108,14 @@ final class WatchRoutes {
             ctx -> {
               ObjectNode json = Json.object();
               ArrayNode array = json.putArray("watches");
-              watches.list().forEach((name, spec) -> array.add(json(name, spec)));
+              watches
+                  .list()
+                  .forEach(
+                      (name, spec) -> {
+                        if (owns(ctx, name)) {
+                          array.add(json(name, spec));
+                        }
+                      });
               json.put("left_out", watches.leftOut());
               Json.answer(ctx, 200, json);
             });
@@ -96,7 +130,12 @@ final class WatchRoutes {
         .to(
             ctx -> {
               try {
-                watches.remove(ctx.pathParam("id"));
+                String id = ctx.pathParam("id");
+                if (!owns(ctx, id)) {
+                  // Somebody else's is as unknown as one that never was.
+                  throw Problem.notFound("there is no watch " + id).asException();
+                }
+                watches.remove(id);
                 ctx.status(204);
               } catch (DrillException e) {
                 throw DrillRoutes.problem(e).asException();
@@ -124,7 +163,9 @@ final class WatchRoutes {
     }
     ObjectNode json = Json.object();
     ArrayNode array = json.putArray("alerts");
-    watches.alertsAfter(after == null ? 0 : Long.parseLong(after)).forEach(a -> array.add(json(a)));
+    watches.alertsAfter(after == null ? 0 : Long.parseLong(after)).stream()
+        .filter(alert -> owns(ctx, alert.watch()))
+        .forEach(alert -> array.add(json(alert)));
     Json.answer(ctx, 200, json);
   }
 

@@ -12,6 +12,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -280,7 +281,9 @@ class ErrorsTest {
     assertThatThrownBy(
             () ->
                 RestServer.start(
-                    stored.queries(), null, new RestOptions("192.0.2.1", 0, Leader.ALONE)))
+                    stored.queries(),
+                    null,
+                    new RestOptions("192.0.2.1", 0, Leader.ALONE, Optional.empty())))
         .isInstanceOf(PipelineException.class)
         .hasMessageContaining("192.0.2.1");
   }

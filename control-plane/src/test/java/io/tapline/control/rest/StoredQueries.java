@@ -47,6 +47,10 @@ final class StoredQueries implements AutoCloseable {
   }
 
   StoredQueries(Source source, String inventory) throws Exception {
+    this(source, inventory, RestOptions.loopback(0));
+  }
+
+  StoredQueries(Source source, String inventory, RestOptions options) throws Exception {
     Endpoints endpoints = Endpoints.of("127.0.0.1:" + TestRedis.freePort(), redis.address());
     Backend backend =
         new Backend(
@@ -55,7 +59,7 @@ final class StoredQueries implements AutoCloseable {
     queries =
         new QueryService(
             backend, Catalogue.fromJson(CATALOGUE), hosts, Network.fromYaml(inventory, hosts));
-    server = RestServer.start(queries, source, RestOptions.loopback(0));
+    server = RestServer.start(queries, source, options);
     rest = new Rest(server.port());
   }
 

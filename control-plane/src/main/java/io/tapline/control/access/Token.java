@@ -1,0 +1,44 @@
+package io.tapline.control.access;
+
+import io.tapline.compiler.Rights;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.security.SecureRandom;
+import java.time.Instant;
+import java.util.Base64;
+import java.util.HexFormat;
+
+/**
+ * What a token lets its holder do. The secret itself is nowhere kept: its 256 random bits need no
+ * slow hash.
+ *
+ * @param sha256 of the secret, 64 hexadecimal digits
+ * @param expires from when on it is refused; null for never
+ */
+public record Token(Role role, Rights rights, String sha256, Instant expires) {
+  private static final int SECRET_BYTES = 32;
+  private static final String PREFIX = "tapline_";
+
+  /** A secret that nobody can guess. */
+  public static String newSecret() {
+    byte[] bytes = new byte[SECRET_BYTES];
+    new SecureRandom().nextBytes(bytes);
+    return PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+  }
+
+  /** The hash under which a secret is known. */
+  public static String hash(String secret) {
+    try {
+      byte[] digest =
+          MessageDigest.getInstance("SHA-256").digest(secret.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(digest);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java has SHA-256", e);
+    }
+  }
+
+  boolean isExpired(Instant now) {
+    return expires != null && !now.isBefore(expires);
+  }
+}

@@ -1,0 +1,139 @@
+package io.tapline.control.access;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.tapline.compiler.IpPrefix;
+import io.tapline.compiler.Rights;
+import io.tapline.compiler.Scope;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * The tokens of a file.
+ *
+ * <pre>
+ * tokens:
+ *   - tenant: web
+ *     role: analyst
+ *     subnets: [10.0.2.0/24]
+ *     sha256: 5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8
+ *     expires: 2027-06-30
+ * </pre>
+ */
+public final class Tokens {
+  private static final YAMLMapper YAML = new YAMLMapper();
+  private static final Set<String> MEMBERS =
+      Set.of("tenant", "role", "subnets", "sha256", "expires");
+
+  private final Map<String, Token> byHash;
+
+  private Tokens(Map<String, Token> byHash) {
+    this.byHash = byHash;
+  }
+
+  /**
+   * Reads a file's text.
+   *
+   * @throws IllegalArgumentException with what is wrong, and of which token
+   */
+  public static Tokens read(String yaml) {
+    JsonNode root;
+    try {
+      root = YAML.readTree(yaml);
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException("no YAML: " + e.getOriginalMessage(), e);
+    }
+    JsonNode list = root.path("tokens");
+    if (!list.isArray() || root.size() != 1) {
+      throw new IllegalArgumentException("it holds \"tokens:\", a list, and nothing else");
+    }
+    Map<String, Token> byHash = new HashMap<>();
+    for (int i = 0; i < list.size(); i++) {
+      try {
+        Token token = token(list.get(i));
+        if (byHash.put(token.sha256(), token) != null) {
+          throw new IllegalArgumentException("sha256: another token has the same");
+        }
+      } catch (IllegalArgumentException e) {
+        throw new IllegalArgumentException("token " + (i + 1) + ": " + e.getMessage(), e);
+      }
+    }
+    return new Tokens(byHash);
+  }
+
+  private static Token token(JsonNode node) {
+    for (Map.Entry<String, JsonNode> member : node.properties()) {
+      if (!MEMBERS.contains(member.getKey())) {
+        throw new IllegalArgumentException("unknown member \"" + member.getKey() + "\"");
+      }
+    }
+    Role role = role(node.path("role").asText());
+    Scope scope = scope(node.path("subnets"));
+    if (role != Role.ADMIN && scope.isEverything()) {
+      throw new IllegalArgumentException(
+          "subnets: name what it may look at; [0.0.0.0/0, \"::/0\"] is all addresses");
+    } else if (role == Role.ADMIN && !scope.isEverything()) {
+      throw new IllegalArgumentException("subnets: an admin sees everything, leave them out");
+    }
+    String tenant = node.path("tenant").asText();
+    if (tenant.equals(Rights.NOBODY)) {
+      throw new IllegalArgumentException("tenant: \"q\" is taken, by those without a token");
+    }
+    String sha256 = node.path("sha256").asText().toLowerCase(Locale.ROOT);
+    if (!sha256.matches("[0-9a-f]{64}")) {
+      throw new IllegalArgumentException("sha256: 64 hexadecimal digits");
+    }
+    return new Token(
+        role, new Rights(tenant, role == Role.ADMIN, scope), sha256, expiry(node.path("expires")));
+  }
+
+  private static Role role(String text) {
+    for (Role role : Role.values()) {
+      if (role.label().equals(text)) {
+        return role;
+      }
+    }
+    throw new IllegalArgumentException("role: viewer, analyst or admin");
+  }
+
+  private static Scope scope(JsonNode subnets) {
+    List<IpPrefix> prefixes = new ArrayList<>();
+    for (JsonNode subnet : subnets) {
+      prefixes.add(
+          Scope.prefix(subnet.asText())
+              .orElseThrow(
+                  () ->
+                      new IllegalArgumentException(
+                          "subnets: " + subnet.asText() + " is no network such as 10.0.2.0/24")));
+    }
+    return new Scope(prefixes);
+  }
+
+  /** The beginning of a day, UTC; null for never. */
+  private static Instant expiry(JsonNode text) {
+    if (text.isMissingNode() || text.isNull()) {
+      return null;
+    }
+    try {
+      return LocalDate.parse(text.asText()).atStartOfDay(ZoneOffset.UTC).toInstant();
+    } catch (DateTimeException e) {
+      throw new IllegalArgumentException("expires: a day such as 2027-06-30", e);
+    }
+  }
+
+  /** The token of a secret, unless it has expired. */
+  public Optional<Token> find(String secret, Instant now) {
+    return Optional.ofNullable(byHash.get(Token.hash(secret)))
+        .filter(token -> !token.isExpired(now));
+  }
+}

@@ -1,0 +1,136 @@
+package io.tapline.control.rest;
+
+import io.javalin.http.Context;
+import io.tapline.compiler.Rights;
+import io.tapline.compiler.Scope;
+import io.tapline.control.access.Role;
+import io.tapline.control.access.Token;
+import io.tapline.control.access.TokenFile;
+import io.tapline.control.drill.DrillService;
+import java.util.HashSet;
+import java.util.Optional;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Asks for tokens, and tells what their holders may do. Without a file of them, all may all. */
+final class Access {
+  private static final Logger AUDIT = LoggerFactory.getLogger("tapline.audit");
+  private static final String HOLDER = "holder";
+  private static final String SCHEME = "Bearer ";
+  private static final Token EVERYBODY = new Token(Role.ADMIN, Rights.ALL, "", null);
+
+  private final Optional<TokenFile> tokens;
+
+  Access(Optional<TokenFile> tokens) {
+    this.tokens = tokens;
+  }
+
+  /** Refuses who may not do this. */
+  void require(Context ctx, Route route) {
+    if (route.role().isEmpty()) {
+      return;
+    }
+    Token token = tokens.map(known -> known(ctx, known)).orElse(EVERYBODY);
+    ctx.attribute(HOLDER, token);
+    if (!token.role().mayActAs(route.role().get())) {
+      audit(ctx, token, "forbidden");
+      throw Problem.of(
+              403,
+              "forbidden",
+              "The token does not allow this",
+              "this needs the role "
+                  + route.role().get().label()
+                  + ", and the token's is "
+                  + token.role().label())
+          .asException();
+    }
+    if (tokens.isPresent() && !route.methods().anyMatch("GET"::equals)) {
+      audit(ctx, token, "allowed");
+    }
+  }
+
+  private static Token known(Context ctx, TokenFile tokens) {
+    String header = ctx.header("Authorization");
+    String secret =
+        header == null || !header.regionMatches(true, 0, SCHEME, 0, SCHEME.length())
+            ? ""
+            : header.substring(SCHEME.length()).strip();
+    if (secret.isEmpty()) {
+      throw unknown("give a token: Authorization: Bearer TOKEN");
+    }
+    return tokens
+        .find(secret)
+        .orElseThrow(
+            () -> unknown("the token is unknown or has expired: ask who runs this server"));
+  }
+
+  private static ProblemException unknown(String detail) {
+    return Problem.of(401, "no-token", "A token is needed", detail)
+        .withHeader("WWW-Authenticate", "Bearer realm=\"tapline\"")
+        .asException();
+  }
+
+  private static void audit(Context ctx, Token token, String outcome) {
+    AUDIT.info(
+        "{} {} {} by {} ({}) from {}",
+        outcome,
+        ctx.method(),
+        ctx.path(),
+        token.rights().tenant(),
+        token.role().label(),
+        ctx.ip());
+  }
+
+  /** What the one who asks may look at. */
+  static Rights rights(Context ctx) {
+    return holder(ctx).rights();
+  }
+
+  /** Whether a query, or what belongs to one, is his to see. */
+  static boolean owns(Context ctx, String query) {
+    Token token = holder(ctx);
+    return token.role() == Role.ADMIN || token.rights().owns(query);
+  }
+
+  /**
+   * A filter over headers as this one may ask it.
+   *
+   * @param drill knows the fields that headers have
+   */
+  static String filter(Context ctx, String filter, DrillService drill) {
+    Scope scope = rights(ctx).scope();
+    return scope.isEverything() ? filter : scoped(scope, drill).of(filter);
+  }
+
+  /** Refuses a condition that speaks of anything but headers and the watch's own aggregate. */
+  static void requireOwn(Context ctx, String condition, DrillService drill) {
+    Scope scope = rights(ctx).scope();
+    if (!scope.isEverything()) {
+      scoped(scope, drill).require(condition);
+    }
+  }
+
+  private static ScopedFilter scoped(Scope scope, DrillService drill) {
+    Set<String> fields = new HashSet<>();
+    for (DrillService.NodeState state : drill.states()) {
+      if (state.description() != null) {
+        state
+            .description()
+            .getSchema()
+            .lines()
+            .map(line -> line.split(" ")[0])
+            .forEach(fields::add);
+      }
+    }
+    return new ScopedFilter(scope, fields);
+  }
+
+  private static Token holder(Context ctx) {
+    Token token = ctx.attribute(HOLDER);
+    if (token == null) {
+      throw new IllegalStateException("asked before the token was");
+    }
+    return token;
+  }
+}

@@ -1,0 +1,118 @@
+package io.tapline.control.rest;
+
+import io.tapline.compiler.IpPrefix;
+import io.tapline.compiler.Scope;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * Expressions over headers as somebody may ask them who sees only some addresses. What he writes
+ * must stand by itself and speak of headers' fields alone: nodes also know aggregates by name, and
+ * a comparison with somebody else's would tell its value.
+ */
+final class ScopedFilter {
+  private static final Set<String> WORDS =
+      Set.of(
+          "in",
+          "like",
+          "contains",
+          "not",
+          "true",
+          "false",
+          "TCP",
+          "tcp",
+          "UDP",
+          "udp",
+          "ICMP",
+          "icmp",
+          "ICMP6",
+          "icmp6",
+          "SEQ",
+          "TS",
+          "COUNT",
+          "SUM",
+          "AVG",
+          "MIN",
+          "MAX",
+          "STDEV",
+          "DISTINCT",
+          "QUANTILE",
+          "count",
+          "sum",
+          "avg",
+          "min",
+          "max",
+          "stdev",
+          "distinct",
+          "quantile");
+
+  /** multilog/expr/token.cc: texts in quotes, words, anything else. */
+  private static final Pattern TOKEN =
+      Pattern.compile("\"[^\"]*\"|[A-Za-z0-9_.:*/%]+|\\s+|.", Pattern.DOTALL);
+
+  private static final Pattern LITERAL =
+      Pattern.compile("[0-9*].*|[0-9a-fA-F.*/]*:[0-9a-fA-F:.*/]*", Pattern.DOTALL);
+
+  private final Scope scope;
+  private final Set<String> known = new HashSet<>(WORDS);
+
+  /**
+   * Filters for a scope.
+   *
+   * @param fields that headers have
+   */
+  ScopedFilter(Scope scope, Set<String> fields) {
+    this.scope = scope;
+    known.addAll(fields);
+  }
+
+  /**
+   * The expression, and one end of the header's connection within the scope.
+   *
+   * @throws ProblemException if it is none that may be asked
+   */
+  String of(String filter) {
+    require(filter);
+    return filter.isBlank() ? within() : "(" + filter + ") && (" + within() + ")";
+  }
+
+  /** Checks an expression that is used as it is. */
+  void require(String expression) {
+    int depth = 0;
+    boolean closed = true;
+    Matcher tokens = TOKEN.matcher(expression);
+    while (closed && tokens.find()) {
+      String token = tokens.group();
+      depth += token.equals("(") ? 1 : token.equals(")") ? -1 : 0;
+      closed = depth >= 0 && !token.equals("\"");
+      boolean word =
+          Character.isLetterOrDigit(token.charAt(0)) || "_.:*/%".indexOf(token.charAt(0)) >= 0;
+      if (word && !known.contains(token) && !LITERAL.matcher(token).matches()) {
+        throw refused("'" + token + "' is no field of a header");
+      }
+    }
+    if (depth != 0 || !closed) {
+      throw refused("its brackets or quotes do not match");
+    }
+  }
+
+  private static ProblemException refused(String why) {
+    return Problem.of(
+            400, "drill-rejected", "The question makes no sense", "the filter is refused: " + why)
+        .asException();
+  }
+
+  private String within() {
+    return scope.prefixes().stream()
+        .flatMap(prefix -> List.of("src", "dst").stream().map(end -> end(end, prefix)))
+        .collect(Collectors.joining(" || "));
+  }
+
+  private static String end(String end, IpPrefix prefix) {
+    return end + (prefix.isIpv6() ? "_ip6 in " : "_ip in ") + prefix;
+  }
+}

@@ -1,0 +1,64 @@
+package io.tapline.compiler;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * The addresses that somebody may look at.
+ *
+ * @param prefixes those; empty for all there are
+ */
+public record Scope(List<IpPrefix> prefixes) {
+  /** All addresses. */
+  public static final Scope EVERYTHING = new Scope(List.of());
+
+  public Scope {
+    prefixes = List.copyOf(prefixes);
+  }
+
+  /**
+   * Reads "10.0.2.0/24" or an address.
+   *
+   * @return nothing if it is none, or has bits beyond its length
+   */
+  public static Optional<IpPrefix> prefix(String text) {
+    int slash = text.indexOf('/');
+    Optional<IpPrefix> address = IpPrefix.parse(slash < 0 ? text : text.substring(0, slash));
+    if (slash < 0 || address.isEmpty()) {
+      return address;
+    }
+    String digits = text.substring(slash + 1);
+    if (!digits.matches("0|[1-9][0-9]{0,2}")
+        || Integer.parseInt(digits) > address.get().longest()) {
+      return Optional.empty();
+    }
+    IpPrefix prefix = address.get().shortened(Integer.parseInt(digits));
+    return prefix.addressText().equals(address.get().addressText())
+        ? Optional.of(prefix)
+        : Optional.empty();
+  }
+
+  public boolean isEverything() {
+    return prefixes.isEmpty();
+  }
+
+  /** Whether all addresses of a prefix are within. */
+  public boolean holds(IpPrefix wanted) {
+    return isEverything() || prefixes.stream().anyMatch(prefix -> holds(prefix, wanted));
+  }
+
+  private static boolean holds(IpPrefix wide, IpPrefix narrow) {
+    return wide.isIpv6() == narrow.isIpv6()
+        && wide.length() <= narrow.length()
+        && narrow.shortened(wide.length()).equals(wide);
+  }
+
+  /** For people. */
+  @Override
+  public String toString() {
+    return isEverything()
+        ? "everything"
+        : prefixes.stream().map(IpPrefix::toString).collect(Collectors.joining(", "));
+  }
+}

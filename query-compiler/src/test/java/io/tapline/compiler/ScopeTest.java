@@ -1,0 +1,115 @@
+package io.tapline.compiler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Queries of somebody who may look at 10.0.2.0/24 and 2001:db8:2::/48 alone. */
+class ScopeTest {
+  private static final Inventory HOSTS =
+      Inventory.fromYaml(
+          """
+          hosts:
+            mine: 10.0.2.5
+            mine6: 2001:db8:2::5
+            theirs: 10.0.3.5
+            both: [10.0.2.6, 10.0.3.6]
+          groups:
+            everybody: [mine, theirs]
+          queries:
+            spying: PARSE http_get FROM * TO theirs:80 LIMIT 90s SAMPLE * PROCESS (top-k)
+          """);
+  private static final Rights RIGHTS =
+      new Rights(
+          "web",
+          false,
+          new Scope(
+              List.of(
+                  Scope.prefix("10.0.2.0/24").orElseThrow(),
+                  Scope.prefix("2001:db8:2::/48").orElseThrow())));
+
+  private static CompileResult compile(String fromTo) {
+    return Compiler.compile(
+        "PARSE http_get " + fromTo + " LIMIT 90s SAMPLE * PROCESS (top-k)",
+        Fixtures.CATALOGUE,
+        HOSTS,
+        Compiler.Options.local("web-1", RIGHTS));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "FROM * TO 10.0.2.5:80",
+        "TO 10.0.2.0/24",
+        "FROM 10.0.2.128/25 TO *:80",
+        "FROM 10.0.9.9 TO mine:80",
+        "FROM mine TO theirs",
+        "FROM mine, mine6 TO *",
+        "TO 2001:db8:2:1::/64",
+        "TO [2001:db8:2::1]:80",
+      })
+  void oneSideWithinIsEnough(String fromTo) {
+    assertThat(compile(fromTo).errors()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "FROM * TO *",
+        "FROM *:80 TO *",
+        "TO *:80",
+        "FROM * TO theirs:80",
+        "FROM * TO 10.0.3.5",
+        "TO 10.0.2.0/23",
+        "TO 10.0.0.0/8",
+        "TO 0.0.0.0/0",
+        "FROM 0.0.0.0/0 TO 0.0.0.0/0",
+        "TO 10.0.2.5, 10.0.3.5",
+        "FROM mine, theirs TO mine, theirs",
+        "TO mine, *:80",
+        "FROM mine, * TO *",
+        "TO both",
+        "TO everybody",
+        "TO ::ffff:10.0.2.5",
+        "TO ::/0",
+        "TO ::10.0.2.5",
+        "TO 2001:db8::/32",
+        "TO 2002:a00:205::/48",
+      })
+  void anythingElseIsRefused(String fromTo) {
+    CompileResult result = compile(fromTo);
+    assertThat(result.plan()).isEmpty();
+    assertThat(result.errors())
+        .singleElement()
+        .satisfies(error -> assertThat(error.code()).isEqualTo(QueryError.Code.FORBIDDEN));
+  }
+
+  @Test
+  void aNamedQueryIsNoWayRound() {
+    CompileResult result =
+        Compiler.compile(
+            "USE spying", Fixtures.CATALOGUE, HOSTS, Compiler.Options.local("web-1", RIGHTS));
+    assertThat(result.plan()).isEmpty();
+    assertThat(result.errors())
+        .anySatisfy(error -> assertThat(error.code()).isEqualTo(QueryError.Code.FORBIDDEN));
+  }
+
+  @Test
+  void errorsTellNoNamesOfOthers() {
+    CompileResult result = compile("TO minee");
+    String text = ErrorRenderer.render("", result.errors());
+    assertThat(text).contains("mine6").doesNotContain("theirs").doesNotContain("everybody");
+    assertThat(ErrorRenderer.render("", compile("TO theirs").errors()))
+        .contains("10.0.2.0/24")
+        .doesNotContain("10.0.3.5");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "10.0.2", "10.0.2.1/24", "10.0.2.0/33", "10.0.2.0/", "h1", "::/129"})
+  void whatIsNoPrefix(String text) {
+    assertThat(Scope.prefix(text)).isEmpty();
+  }
+}
