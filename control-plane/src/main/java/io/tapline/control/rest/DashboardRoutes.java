@@ -30,11 +30,13 @@ final class DashboardRoutes {
   List<Route> routes() {
     return List.of(
         Route.get("/", "getDashboard")
+            .open()
             .summary("The dashboard, for browsers.")
             .answers(200, "text/html", "PlainText", "The page.")
             .problem(404, "The server was built without it.")
             .to(this::page),
         Route.get("/assets/{file}", "getDashboardFile")
+            .open()
             .summary("A file of the dashboard.")
             .parameter("path", "file", Schemas.string(), "The file's name.")
             .answers(200, "text/javascript", "PlainText", "A script.")

@@ -29,7 +29,8 @@ class AccessTest {
   private static final String WEB_VIEWER = Token.newSecret();
   private static final String DATABASE = Token.newSecret();
   private static final String OLD = Token.newSecret();
-  private static final Set<String> OPEN = Set.of("/healthz", "/readyz", "/openapi.json");
+  private static final Set<String> OPEN =
+      Set.of("/healthz", "/readyz", "/openapi.json", "/", "/assets/web-1");
   private static final String SECRETS = "tapline_";
 
   @TempDir static Path folder;
