@@ -207,11 +207,7 @@ final class ServerCommand implements Callable<Integer> {
         AgentRegistry registry =
             registry(agents, session, LeaseListener.both(new LeasedNodes(drill), lead));
         RestServer server =
-            RestServer.start(
-                session.queries(),
-                Source.hosts(registry),
-                drill,
-                options.led(lead))) {
+            RestServer.start(session.queries(), Source.hosts(registry), drill, options.led(lead))) {
       StopSignals.handle(stop::countDown);
       lead.campaign(session.queries(), registry, () -> console.hint("leading"))
           .exceptionally(

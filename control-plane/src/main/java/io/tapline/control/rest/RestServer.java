@@ -71,8 +71,7 @@ public final class RestServer implements AutoCloseable {
   public static RestServer start(
       QueryService queries, Source source, DrillService drill, RestOptions options)
       throws PipelineException {
-    RestServer server =
-        new RestServer(queries, source, drill, guard(options.bind()), options);
+    RestServer server = new RestServer(queries, source, drill, guard(options.bind()), options);
     try {
       server.javalin.start(options.bind(), options.port());
       return server;
