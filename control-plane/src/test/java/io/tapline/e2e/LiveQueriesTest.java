@@ -78,17 +78,10 @@ class LiveQueriesTest {
 
   private Map<String, Integer> counts(Watch watch) throws Exception {
     Map<String, Integer> counts = new HashMap<>();
-    String after = "";
-    JsonNode page;
-    do {
-      page =
-          Cli.parse(server.get("/api/v1/queries/" + watch.id + "/results?after=" + after).body());
-      for (JsonNode row : page.get("rows")) {
-        counts.merge(
-            row.get("key").get(watch.field).asText(), row.get("value").asInt(), Integer::sum);
-      }
-      after = page.get("last_entry").asText();
-    } while (!page.get("rows").isEmpty());
+    for (JsonNode row : server.rows(watch.id)) {
+      counts.merge(
+          row.get("key").get(watch.field).asText(), row.get("value").asInt(), Integer::sum);
+    }
     return counts;
   }
 

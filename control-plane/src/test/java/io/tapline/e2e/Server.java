@@ -84,6 +84,33 @@ final class Server implements AutoCloseable {
             HttpResponse.BodyHandlers.ofString());
   }
 
+  /** Posts text, and gives the JSON that answers it. */
+  JsonNode post(String path, String text) throws Exception {
+    HttpResponse<String> answer =
+        HttpClient.newHttpClient()
+            .send(
+                HttpRequest.newBuilder(URI.create(url() + path))
+                    .header("Content-Type", "text/plain")
+                    .POST(HttpRequest.BodyPublishers.ofString(text))
+                    .build(),
+                HttpResponse.BodyHandlers.ofString());
+    assertThat(answer.statusCode()).as(answer.body()).isBetween(200, 299);
+    return Cli.parse(answer.body());
+  }
+
+  /** All result rows of a query that there are. */
+  List<JsonNode> rows(String id) throws Exception {
+    List<JsonNode> rows = new ArrayList<>();
+    String after = "";
+    JsonNode page;
+    do {
+      page = Cli.parse(get("/api/v1/queries/" + id + "/results?after=" + after).body());
+      page.get("rows").forEach(rows::add);
+      after = page.get("last_entry").asText();
+    } while (!page.get("rows").isEmpty());
+    return rows;
+  }
+
   private void awaitReady() throws Exception {
     long deadline = System.nanoTime() + READY_SECONDS * 1_000_000_000L;
     while (System.nanoTime() < deadline) {
