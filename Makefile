@@ -30,14 +30,13 @@ $(BUILD)/build.ninja: CMakeLists.txt
 native: deps $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -j $(JOBS)
 
-# The dashboard: npm fetches anew only where the lock file changed. Not by "npm ci", which some versions of npm refuse where the lock
-# file lacks packages of other platforms; versions and hashes are those of the lock file all the same.
+# The dashboard: npm fetches anew only where the lock file changed.
 NPM := npm --prefix dashboard --loglevel=error
 DASHBOARD_SOURCES = $(shell find dashboard/src -type f) $(wildcard dashboard/*.json dashboard/*.ts dashboard/*.html dashboard/.npmrc)
 
 dashboard/node_modules/.package-lock.json: dashboard/package-lock.json dashboard/package.json
 	@echo "Fetching what the dashboard is made with…"
-	@$(NPM) install --no-save >/dev/null
+	@$(NPM) ci >/dev/null
 	@touch $@
 
 $(BUILD)/dashboard/index.html: $(DASHBOARD_SOURCES) dashboard/node_modules/.package-lock.json
