@@ -122,6 +122,31 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(accounting["queries"]["local"]["packets_in"], count)
         self.assertTrue(balanced(accounting), accounting)
 
+    def test_packets_have_the_time_at_which_they_came(self):
+        count, pause = 4, 0.2
+
+        def slowly():
+            for i in range(count):
+                time.sleep(pause)
+                yield tcp_frame(10000 + i)
+
+        with self.monitor("--parser", "tcp_conn_time") as monitor:
+            monitor.await_event("ready")
+            monitor.process.send_signal(signal.SIGSTOP)
+            before = time.time_ns()
+            self.send(slowly())
+            after = time.time_ns()
+            monitor.process.send_signal(signal.SIGCONT)
+            monitor.await_event("progress", lambda event: event["packets"] == count)
+            code, out = monitor.terminate()
+        self.assertEqual(code, 0)
+        tuples = [json.loads(line) for line in out.splitlines()]
+        times = sorted(tuple_["time_ns"] for tuple_ in tuples if tuple_["event"] == "syn")
+        self.assertEqual(len(times), count)
+        self.assertTrue(before < times[0] and times[-1] < after, (before, times, after))
+        for earlier, later in zip(times, times[1:]):
+            self.assertGreaterEqual(later - earlier, 0.9 * pause * 1e9, "stamped when they were polled")
+
     def test_queries_come_and_go_and_the_others_lose_nothing(self):
         def plan(name, *parsers, **more):
             return {"format": 1, "query": name, "parsers": list(parsers), "monitors": [{"id": "local-0"}], **more}

@@ -58,6 +58,10 @@ std::string AfPacketDevice(const std::string& interface, unsigned queues) {
          ",framecnt=" + std::to_string(kFramesPerBlock * kBlocks) + ",qpairs=" + std::to_string(queues);
 }
 
+std::optional<ArrivalTimes> AfPacketTimes(uint16_t queue) {
+  return ArrivalTimes::Find(queue, kFrameBytes, size_t{kFramesPerBlock} * kBlocks);
+}
+
 unsigned AfPacketDataBytes() { return kFrameBytes - kFrameHeaderBytes; }
 
 }  // namespace tapline

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "monitors/base/status.h"
+#include "monitors/dpdk/arrival_times.h"
 
 namespace tapline {
 
@@ -14,6 +16,9 @@ Status CheckInterface(const std::string& name, const std::function<void(const st
 // The net_af_packet device that reads it. Frames hold the longest segment that GRO or TSO of a virtual link commonly
 // makes (45 full segments of 1500 bytes), since the driver cuts longer ones without saying so.
 std::string AfPacketDevice(const std::string& interface, unsigned queues);
+
+// When packets of one of its queues came; nothing if that can't be known.
+std::optional<ArrivalTimes> AfPacketTimes(uint16_t queue);
 
 // What a packet buffer must hold for that device.
 unsigned AfPacketDataBytes();

@@ -129,6 +129,10 @@ uint16_t Port::Receive(uint16_t queue, rte_mbuf** mbufs, uint16_t room) {
   return rte_eth_rx_burst(port_, queue, mbufs, room);
 }
 
+std::optional<ArrivalTimes> Port::Times(uint16_t queue) const {
+  return options_.interface.empty() ? std::nullopt : AfPacketTimes(queue);
+}
+
 PacketSource::Losses Port::ReadLosses() {
   PacketSource::Losses losses;
   rte_eth_stats stats = {};

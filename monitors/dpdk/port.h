@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "monitors/base/status.h"
+#include "monitors/dpdk/arrival_times.h"
 #include "monitors/dpdk/kernel_drops.h"
 #include "monitors/source/packet_source.h"
 
@@ -39,6 +41,8 @@ class Port {
   Status Start();
   void Stop();
 
+  // When a queue's packets came; nothing where the port does not tell.
+  std::optional<ArrivalTimes> Times(uint16_t queue) const;
   uint16_t queues() const { return options_.queues; }
   // Up to `room` packets; they are the caller's to free.
   uint16_t Receive(uint16_t queue, rte_mbuf** mbufs, uint16_t room);

@@ -9,8 +9,9 @@
 
 namespace tapline {
 
-// Packet time is the wall clock when the packet was polled, since net_af_packet gives none. The packets of a burst stay
-// in DPDK's buffers until the next Poll(), or longer if they are retained. The port's losses are told by queue 0.
+// Packet time is when the kernel saw the packet where that can be known, else when it was polled. The packets of a
+// burst stay in DPDK's buffers until the next Poll(), or longer if they are retained. The port's losses are told by
+// queue 0.
 class PortSource final : public PacketSource {
  public:
   PortSource(std::shared_ptr<Port> port, uint16_t queue) : port_(std::move(port)), queue_(queue) {}
@@ -29,14 +30,18 @@ class PortSource final : public PacketSource {
   void Release(std::span<void* const> buffers) override;
 
  private:
+  void Begin();
   void FreeBurst();
+  int64_t NoEarlier(int64_t came_ns);
 
   std::shared_ptr<Port> port_;
   uint16_t queue_;
-  bool thread_registered_ = false;
+  bool begun_ = false;
+  std::optional<ArrivalTimes> times_;
   std::array<rte_mbuf*, kBurstPackets> mbufs_ = {};
   uint16_t held_ = 0;
   int64_t polled_at_ns_ = 0;
+  int64_t told_ns_ = 0;
 };
 
 }  // namespace tapline

@@ -1,0 +1,47 @@
+// When packets came, as the kernel stamped them: net_af_packet copies packets out of a ring that it shares with the
+// kernel, and leaves the stamps behind. Without them all packets of a poll would have the time of the poll, up to a
+// millisecond late, and answers that are quicker would take no time at all.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "monitors/source/packet_source.h"
+
+namespace tapline {
+
+// Of one queue's ring. Follows the driver, which takes frames in order, from the first one on.
+class ArrivalTimes {
+ public:
+  // A ring of TPACKET_V2 frames; it stays the driver's.
+  ArrivalTimes(const uint8_t* ring, size_t frame_bytes, size_t frames)
+      : ring_(ring), frame_bytes_(frame_bytes), frames_(frames) {}
+
+  // The ring number `queue` of the process, in the order in which their sockets were opened. Nothing if there is none.
+  static std::optional<ArrivalTimes> Find(uint16_t queue, size_t frame_bytes, size_t frames);
+
+  // Before the driver is asked for up to `room` packets: afterwards the kernel may write over them.
+  void Look(uint16_t room);
+  // Nanoseconds since the epoch of packet `index` of those that the driver then gave; nothing if it came after the
+  // look, or is another one than expected: then nothing is told any more.
+  std::optional<int64_t> Of(uint16_t index, uint32_t bytes);
+  // The driver gave that many.
+  void Took(uint16_t packets) { next_ = (next_ + packets) % frames_; }
+
+ private:
+  struct Stamp {
+    int64_t time_ns;
+    uint32_t bytes;
+  };
+
+  const uint8_t* ring_;
+  size_t frame_bytes_, frames_;
+  size_t next_ = 0;
+  uint16_t seen_ = 0;
+  bool lost_ = false;
+  std::array<Stamp, kBurstPackets> stamps_ = {};
+};
+
+}  // namespace tapline
