@@ -47,7 +47,8 @@ class Collector final : public prometheus::Collectable {
         {Metric(log.segment_bytes + log.heap_bytes + log.aggregate_bytes)});
     add("freezes_total", "Times a coordinator asked to freeze what readers see", MetricType::Counter,
         {Metric(log.freezes)});
-    add("frozen_seconds_total", "How long it was frozen", MetricType::Counter, {Metric(static_cast<double>(log.frozen_ns) / 1e9)});
+    add("frozen_seconds_total", "How long it was frozen", MetricType::Counter,
+        {Metric(static_cast<double>(log.frozen_ns) / 1e9)});
     add("frozen", "1 while what readers see is frozen", MetricType::Gauge, {Metric(log.frozen ? 1 : 0)});
     add("trigger_evaluations_total", "Times a trigger was looked at", MetricType::Counter,
         {Metric(triggers.evaluations)});

@@ -198,7 +198,8 @@ TEST_F(NodeServiceTest, ASnapshotStaysWhatItWas) {
   EXPECT_FALSE(Unfreeze(short_one.id())) << "nobody unfroze in time";
   const v1::NodeCounters counters = Describe().counters();
   EXPECT_EQ(counters.freezes(), 3u) << "asked for, one refused";
-  EXPECT_GT(counters.frozen_ns(), 1'000'000u) << "the short one lasted until it expired, the first one longer than nothing";
+  EXPECT_GT(counters.frozen_ns(), 1'000'000u)
+      << "the short one lasted until it expired, the first one longer than nothing";
   EXPECT_LT(counters.frozen_ns(), 10'000'000'000u + 1'000'000u);
 }
 
