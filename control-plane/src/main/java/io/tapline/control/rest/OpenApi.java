@@ -12,6 +12,7 @@ import java.util.Locale;
 /** Writes the table of routes as an OpenAPI 3.1 document. */
 final class OpenApi {
   private static final String VERSION = "1";
+  private static final String TOKEN = "token";
 
   private OpenApi() {}
 
@@ -28,7 +29,14 @@ final class OpenApi {
           .withObject("/" + escaped(route.path()))
           .set(route.method().name().toLowerCase(Locale.ROOT), operation(route));
     }
-    document.putObject("components").set("schemas", Schemas.components());
+    ObjectNode components = document.putObject("components");
+    components.set("schemas", Schemas.components());
+    components
+        .putObject("securitySchemes")
+        .putObject(TOKEN)
+        .put("type", "http")
+        .put("scheme", "bearer")
+        .put("description", "Where the server was started with --tokens.");
     return document;
   }
 
@@ -48,6 +56,12 @@ final class OpenApi {
       ObjectNode content =
           operation.putObject("requestBody").put("required", true).putObject("content");
       route.body().forEach(body -> add(content, body));
+    }
+    if (route.role().isPresent()) {
+      // Either: a server without tokens asks for none.
+      ArrayNode security = operation.putArray("security");
+      security.addObject().putArray(TOKEN);
+      security.addObject();
     }
     ObjectNode responses = operation.putObject("responses");
     route.answers().forEach(answer -> add(responses, answer));

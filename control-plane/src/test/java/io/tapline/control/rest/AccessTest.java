@@ -92,6 +92,9 @@ class AccessTest {
     JsonNode paths = Rest.json(rest.get("/openapi.json")).path("paths");
     for (Map.Entry<String, JsonNode> path : paths.properties()) {
       for (Map.Entry<String, JsonNode> method : path.getValue().properties()) {
+        assertThat(method.getValue().has("security"))
+            .as("%s says whether it asks for a token", path.getKey())
+            .isNotEqualTo(OPEN.contains(path.getKey().replace("{file}", "web-1")));
         operations.add(
             new String[] {
               method.getKey().toUpperCase(java.util.Locale.ROOT),
