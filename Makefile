@@ -74,7 +74,7 @@ test-sanitized: deps
 	@ctest --test-dir $(BUILD)/sanitized --output-on-failure -j $(JOBS)
 
 # What threads share without locks, under ThreadSanitizer.
-THREAD_TESTS = dispatch_test lane_inbox_test multilog_concurrency_test multilog_snapshots_test row_ring_test spsc_ring_test
+THREAD_TESTS = dispatch_test doorbell_test lane_inbox_test multilog_concurrency_test multilog_snapshots_test row_ring_test spsc_ring_test
 .PHONY: test-threads
 test-threads: deps
 	@cmake -S . -B $(BUILD)/threads -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTAPLINE_SANITIZE=thread >/dev/null

@@ -1,4 +1,7 @@
 // Triggers: the thread that looks at them, the times they ask for, and the alerts they raise.
+#include <algorithm>
+#include <limits>
+
 #include "multilog/base/clock.h"
 #include "multilog/multilog.h"
 
@@ -6,7 +9,7 @@ namespace tapline::multilog {
 namespace {
 
 constexpr size_t kKeptAlerts = 1024;
-constexpr uint64_t kLateNs = 100000;
+constexpr int64_t kLateNs = 100000;
 
 }  // namespace
 
@@ -57,18 +60,15 @@ std::vector<Alert> MultiLog::TakeAlerts() {
   return alerts;
 }
 
+// Sleeps until a trigger is due; with none, until one is added.
 void MultiLog::RunTriggers() {
-  constexpr int64_t kIdleNs = 10000000;
-  int64_t next = ClockNs(CLOCK_MONOTONIC);
   while (!stop_.load(std::memory_order_acquire)) {
-    const int64_t now = ClockNs(CLOCK_MONOTONIC);
-    const uint64_t due = triggers_->Evaluate(static_cast<uint64_t>(now));
-    next = due == ~uint64_t{0} ? now + kIdleNs : std::min(static_cast<int64_t>(due), now + kIdleNs);
+    const auto due = static_cast<int64_t>(std::min<uint64_t>(
+        triggers_->Evaluate(static_cast<uint64_t>(ClockNs(CLOCK_MONOTONIC))), std::numeric_limits<int64_t>::max()));
     trigger_cpu_ns_.store(static_cast<uint64_t>(ClockNs(CLOCK_THREAD_CPUTIME_ID)), std::memory_order_relaxed);
-    SleepUntil(next);
+    if (trigger_work_.WaitUntil(due)) continue;
     wakeups_.fetch_add(1, std::memory_order_relaxed);
-    if (ClockNs(CLOCK_MONOTONIC) > next + static_cast<int64_t>(kLateNs))
-      late_wakeups_.fetch_add(1, std::memory_order_relaxed);
+    if (ClockNs(CLOCK_MONOTONIC) > due + kLateNs) late_wakeups_.fetch_add(1, std::memory_order_relaxed);
   }
 }
 

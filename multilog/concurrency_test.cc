@@ -246,6 +246,23 @@ TEST(Concurrency, MemoryRunsOutWhileReadersHoldOn) {
   EXPECT_LE(statistics.segment_bytes, size_t{4} << 20);
 }
 
+// Threads that have nothing to do sleep; work wakes them.
+TEST(Concurrency, IdleThreadsSleepUntilThereIsWork) {
+  const auto log = Opened(size_t{16} << 20, true);
+  Writer* writer = *log->AddWriter();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(log->statistics().wakeups, 0u);
+  ASSERT_TRUE(log->AddAggregate({.name = "sum", .filter = "", .function = {.function = "SUM", .field = "bytes"}}).ok());
+  ASSERT_TRUE(log->AddTrigger({.name = "any", .aggregate = "sum", .condition = "SUM > 0"}).ok());
+  // Until memory is full and the oldest rows go.
+  for (uint64_t number = 0; log->statistics().removed == 0; ++number) {
+    const PaperRow row = NumberedRow(0, number);
+    writer->Append(Bytes(&row), 1);
+  }
+  while (log->TakeAlerts().empty()) std::this_thread::yield();
+  EXPECT_GT(log->statistics().wakeups, 0u);
+}
+
 TEST(Freezing, ExpiryIsToldByUnfreeze) {
   const auto log = Opened(size_t{8} << 20, false);
   Writer* writer = *log->AddWriter();

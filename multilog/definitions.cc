@@ -204,6 +204,7 @@ Status MultiLog::AddTrigger(const TriggerSpec& spec) {
   if (Status status = CheckName(spec.name); !status.ok()) return status;
   const std::lock_guard lock(control_);
   if (Status status = AddTriggerLocked(spec); !status.ok()) return status;
+  trigger_work_.Ring();
   return SaveCatalogue();
 }
 

@@ -6,21 +6,25 @@
 
 namespace tapline::multilog {
 
+// Sleeps until a writer takes memory or rows are due on disk. Where memory is short, for readers still hold what was to
+// be freed, it looks again soon.
 void MultiLog::RunStorage() {
-  constexpr int64_t kTurnNs = 5000000;
+  constexpr int64_t kRestNs = 5000000, kIdleNs = 1000000000;
+  const bool journal = storage_ != nullptr && options_.storage.durability != Durability::kMemory;
+  const int64_t interval = journal ? static_cast<int64_t>(options_.storage.interval_ns) : kIdleNs;
   int64_t flushed = 0;
   while (!stop_.load(std::memory_order_acquire)) {
-    SleepUntil(ClockNs(CLOCK_MONOTONIC) + kTurnNs);
     const int64_t now = ClockNs(CLOCK_MONOTONIC);
-    const bool due = storage_ != nullptr && options_.storage.durability != Durability::kMemory &&
-                     now - flushed >= static_cast<int64_t>(options_.storage.interval_ns);
-    if (due) {
+    if (journal && now - flushed >= interval) {
       flushed = now;
       (void)Maintain().ok();
-      continue;
+    } else {
+      const std::lock_guard lock(maintain_);
+      (void)FreeMemory().ok();
     }
-    const std::lock_guard lock(maintain_);
-    (void)FreeMemory().ok();
+    // Writers that take segments fast don't wake it for each.
+    SleepUntil(now + kRestNs);
+    if (FreeArenas() >= WantedArenas()) (void)storage_work_.WaitUntil(journal ? flushed + interval : now + interval);
   }
 }
 
@@ -43,20 +47,20 @@ Status MultiLog::storage_status() const {
   return storage_status_;
 }
 
+// What is left for segments beside those that are taken and the heap.
+size_t MultiLog::FreeArenas() const {
+  const size_t most = arenas_->max_arenas(), bytes = arenas_->arena_bytes();
+  const size_t used = arenas_->taken() + (heap_bytes_.load(std::memory_order_relaxed) + bytes - 1) / bytes;
+  return used < most ? most - used : 0;
+}
+
 // Keeps some memory free for writers: archives the oldest complete segments or, where that can't be, lets them go.
 Status MultiLog::FreeMemory() {
   epochs_.Collect();
-  const size_t most = arenas_->max_arenas();
-  const size_t wanted_free = std::max<size_t>(1, most / 8);
-  auto free = [&] {
-    const size_t heap =
-        (heap_bytes_.load(std::memory_order_relaxed) + arenas_->arena_bytes() - 1) / arenas_->arena_bytes();
-    const size_t used = arenas_->taken() + heap;
-    return used < most ? most - used : 0;
-  };
+  const size_t wanted_free = WantedArenas();
   Status status;
   // What readers still hold is freed later; no use in releasing more meanwhile.
-  while (free() < wanted_free && epochs_.Collect() == 0) {
+  while (FreeArenas() < wanted_free && epochs_.Collect() == 0) {
     WriterLog* oldest = nullptr;
     Segment* segment = nullptr;
     for (uint32_t i = 0; i < writers(); ++i) {

@@ -85,6 +85,8 @@ Status MultiLog::Start() {
 Status MultiLog::Close() {
   if (std::exchange(closed_, true)) return {};
   stop_.store(true, std::memory_order_release);
+  trigger_work_.Ring();
+  storage_work_.Ring();
   if (trigger_thread_.joinable()) trigger_thread_.join();
   if (storage_thread_.joinable()) storage_thread_.join();
   return Maintain();
@@ -100,9 +102,9 @@ MultiLog::~MultiLog() {
 WriterLog* MultiLog::AddLog(uint64_t first) {
   const uint32_t number = writer_count_.load(std::memory_order_relaxed);
   if (number >= kMaxWriters) return nullptr;
-  logs_[number] = std::make_unique<WriterLog>(
-      WriterLog::Shared{&options_.schema, arenas_.get(), &epochs_, &pipeline_, options_.segment_rows, &heap_bytes_},
-      number, first);
+  logs_[number] = std::make_unique<WriterLog>(WriterLog::Shared{&options_.schema, arenas_.get(), &epochs_, &pipeline_,
+                                                                options_.segment_rows, &heap_bytes_, &storage_work_},
+                                              number, first);
   writers_[number] = std::unique_ptr<Writer>(new Writer(this, logs_[number].get()));
   for (const auto& aggregate : aggregates_) MakePerWriter(aggregate.get(), number);
   writer_count_.store(number + 1, std::memory_order_release);

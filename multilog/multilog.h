@@ -19,6 +19,7 @@
 // Any thread may call anything, but a Writer belongs to one thread at a time, and a Cursor to one.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <functional>
@@ -30,6 +31,7 @@
 #include <thread>
 #include <vector>
 
+#include "multilog/base/doorbell.h"
 #include "multilog/base/status.h"
 #include "multilog/query/query.h"
 #include "multilog/query/snapshot.h"
@@ -193,7 +195,8 @@ class MultiLog {
     uint64_t appended = 0, dropped = 0;
     uint64_t removed = 0;  // rows that left by retention or for want of memory
     size_t segment_bytes = 0, heap_bytes = 0, aggregate_bytes = 0;
-    uint64_t late_wakeups = 0, wakeups = 0;  // of the trigger thread: more than 100 us after its time
+    // Of the trigger thread, by the clock; late: more than 100 us after its time.
+    uint64_t late_wakeups = 0, wakeups = 0;
     uint64_t trigger_cpu_ns = 0;
     uint64_t freezes = 0;
     uint64_t frozen_ns = 0;  // of the freezes that are over
@@ -246,6 +249,8 @@ class MultiLog {
   void RunTriggers();
   void RunStorage();
   Status FreeMemory();
+  size_t FreeArenas() const;
+  size_t WantedArenas() const { return std::max<size_t>(1, arenas_->max_arenas() / 8); }
   Status SaveCatalogue();
   Status LoadCatalogue(const std::string& text);
   Status LoadDefinition(const std::string& line);
@@ -288,6 +293,7 @@ class MultiLog {
   RecoveryReport recovery_;
   std::mutex maintain_;
   std::atomic<bool> stop_{false};
+  Doorbell trigger_work_, storage_work_;
   std::thread trigger_thread_, storage_thread_;
   std::atomic<uint64_t> wakeups_{0}, late_wakeups_{0}, trigger_cpu_ns_{0};
   bool closed_ = false;

@@ -90,6 +90,7 @@ void WriterLog::Load(std::unique_ptr<Segment> segment, uint64_t first, uint32_t 
 
 bool WriterLog::OpenSegment() {
   uint8_t* arena = shared_.arenas->Take();
+  shared_.storage->Ring();
   if (arena == nullptr) return false;
   // A writer that goes on in the middle of a segment's range (after recovery) begins at its place in it.
   const uint64_t first = next_ / shared_.segment_rows * shared_.segment_rows;

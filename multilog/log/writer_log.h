@@ -21,6 +21,7 @@
 #include <memory>
 #include <vector>
 
+#include "multilog/base/doorbell.h"
 #include "multilog/expr/chunk_program.h"
 #include "multilog/log/arena_pool.h"
 #include "multilog/log/epochs.h"
@@ -47,6 +48,8 @@ class WriterLog {
     uint32_t segment_rows;
     // Bytes outside arenas, and how many there may be.
     std::atomic<size_t>* heap_bytes;
+    // Rung where a writer took memory for a segment, or found none.
+    Doorbell* storage;
   };
   WriterLog(const Shared& shared, uint32_t number, uint64_t first);
   ~WriterLog();

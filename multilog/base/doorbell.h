@@ -1,0 +1,47 @@
+// Lets one thread sleep until a time, or until another has work for it.
+//
+// Ring never waits, whoever sleeps or stands still: an exchange, and a system call only where somebody sleeps, so that
+// writers may call it. A ring while the thread is busy is not lost: its next wait returns at once. What was written
+// before Ring is seen after the wait that heard it.
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <ctime>
+
+namespace tapline::multilog {
+
+class Doorbell {
+ public:
+  void Ring() {
+    if (state_.exchange(kRung, std::memory_order_acq_rel) == kAsleep) Futex(FUTEX_WAKE_PRIVATE, 1, nullptr);
+  }
+
+  // By one thread at a time. True if it was rung, false once CLOCK_MONOTONIC has reached `monotonic_ns`.
+  bool WaitUntil(int64_t monotonic_ns) {
+    const timespec until{monotonic_ns / 1000000000, monotonic_ns % 1000000000};
+    uint32_t quiet = kQuiet;
+    state_.compare_exchange_strong(quiet, kAsleep, std::memory_order_acq_rel);
+    while (state_.load(std::memory_order_acquire) == kAsleep) {
+      if (Futex(FUTEX_WAIT_BITSET_PRIVATE, kAsleep, &until) != 0 && errno == ETIMEDOUT) break;
+    }
+    return state_.exchange(kQuiet, std::memory_order_acq_rel) == kRung;
+  }
+
+ private:
+  enum State : uint32_t { kQuiet, kRung, kAsleep };
+
+  long Futex(int operation, uint32_t value, const timespec* until) {
+    static_assert(sizeof(state_) == sizeof(uint32_t));
+    return syscall(SYS_futex, &state_, operation, value, until, nullptr, FUTEX_BITSET_MATCH_ANY);
+  }
+
+  std::atomic<uint32_t> state_{kQuiet};
+};
+
+}  // namespace tapline::multilog
