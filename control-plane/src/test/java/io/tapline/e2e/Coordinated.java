@@ -11,17 +11,43 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.retry.RetryOneTime;
 
 /**
- * What several control planes share: a ZooKeeper, a broker and a Redis, and a Flink cluster of
+ * What several control planes share: ZooKeeper, a broker and a Redis, and a Flink cluster of
  * processes. Each is real.
  */
 final class Coordinated implements AutoCloseable {
   final FlinkCluster flink;
   private final EmbeddedServices services;
-  private final TestZooKeeper zooKeeper;
+  private final String brokers;
+  private final String zooKeeper;
+  private final AutoCloseable zooKeeperServers;
 
+  /** With one ZooKeeper server. */
   Coordinated(Path folder) throws Exception {
+    this(folder, "", new TestZooKeeper(Files.createDirectory(folder.resolve("zookeeper"))));
+  }
+
+  private Coordinated(Path folder, String address, TestZooKeeper one) throws Exception {
+    this(folder, address, one, one.address());
+  }
+
+  /**
+   * With three ZooKeeper servers.
+   *
+   * @param address of this host at which other hosts reach the broker
+   */
+  Coordinated(Path folder, String address, ZooKeepers three) throws Exception {
+    this(folder, address, three, three.addresses());
+  }
+
+  private Coordinated(Path folder, String address, AutoCloseable servers, String zooKeeper)
+      throws Exception {
+    this.zooKeeperServers = servers;
+    this.zooKeeper = zooKeeper;
     CompletableFuture<FlinkCluster> cluster =
         CompletableFuture.supplyAsync(
             () -> {
@@ -31,14 +57,26 @@ final class Coordinated implements AutoCloseable {
                 throw new IllegalStateException(e);
               }
             });
-    Path data = Files.createDirectory(folder.resolve("zookeeper"));
-    zooKeeper = new TestZooKeeper(data);
-    services = EmbeddedServices.start();
+    services = EmbeddedServices.start(address);
+    brokers = address.isEmpty() ? services.endpoints().brokers() : services.hostBrokers();
     flink = cluster.join();
   }
 
   String zooKeeper() {
-    return zooKeeper.address();
+    return zooKeeper;
+  }
+
+  String brokers() {
+    return brokers;
+  }
+
+  /** Queries that are kept in ZooKeeper. */
+  List<String> records() throws Exception {
+    try (CuratorFramework client =
+        CuratorFrameworkFactory.newClient(zooKeeper, new RetryOneTime(100))) {
+      client.start();
+      return client.getChildren().forPath("/tapline/queries");
+    }
   }
 
   /** A server's options. */
@@ -54,7 +92,7 @@ final class Coordinated implements AutoCloseable {
                 "--agents",
                 agents,
                 "--brokers",
-                services.endpoints().brokers(),
+                brokers,
                 "--redis",
                 redis,
                 "--flink",
@@ -74,6 +112,6 @@ final class Coordinated implements AutoCloseable {
   public void close() throws Exception {
     flink.close();
     services.close();
-    zooKeeper.close();
+    zooKeeperServers.close();
   }
 }

@@ -14,9 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.CuratorFrameworkFactory;
-import org.apache.curator.retry.RetryOneTime;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -166,14 +163,6 @@ class CoordinationTest {
         .as("the gap is named")
         .contains("\"monitor_replaced\"");
     assertThat(shared.flink.get("/jobs/overview")).doesNotContain("RUNNING");
-    Fabric.await("its record is gone", () -> records() == 0);
-  }
-
-  private int records() throws Exception {
-    try (CuratorFramework client =
-        CuratorFrameworkFactory.newClient(shared.zooKeeper(), new RetryOneTime(100))) {
-      client.start();
-      return client.getChildren().forPath("/tapline/queries").size();
-    }
+    Fabric.await("its record is gone", () -> shared.records().isEmpty());
   }
 }

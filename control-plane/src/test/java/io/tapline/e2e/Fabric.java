@@ -15,6 +15,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -160,6 +161,25 @@ final class Fabric implements AutoCloseable {
       }
     }
     return all;
+  }
+
+  /** The same but for the epochs in cookies: a later controller's rules are as good. */
+  Map<String, String> rules() throws IOException {
+    Map<String, String> all = new TreeMap<>(switches());
+    all.replaceAll((bridge, flows) -> sorted(flows.replaceAll("(cookie=0x7a91..)\\w{10}", "$1")));
+    return all;
+  }
+
+  private static String sorted(String lines) {
+    return lines.lines().sorted().collect(Collectors.joining("\n"));
+  }
+
+  /** What somebody does to a switch by hand: {@code ovs-ofctl ACTION … SWITCH …}. */
+  void openFlow(String action, String bridge, String... words) {
+    List<String> command = new ArrayList<>(List.of("ovs-ofctl", "-O", "OpenFlow14", action));
+    command.add("unix:" + folder().resolve(name + "-" + bridge + ".mgmt"));
+    command.addAll(List.of(words));
+    run(command).expectSuccess();
   }
 
   /** Bridges with a mirror rule of ours, and the packets that each has copied. */

@@ -114,6 +114,10 @@ final class FlinkCluster implements AutoCloseable {
     }
   }
 
+  List<Process> processes() {
+    return processes;
+  }
+
   @Override
   public void close() throws InterruptedException {
     for (Process process : processes) {

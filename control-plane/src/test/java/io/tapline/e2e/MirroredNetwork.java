@@ -1,10 +1,13 @@
 package io.tapline.e2e;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -35,22 +38,50 @@ final class MirroredNetwork implements AutoCloseable {
   static final Set<String> WATCHERS = Set.of(H1, "h-0-0-1", H2, "h-1-0-1", "h-3-1-0");
 
   final Fabric fabric;
+  private final Set<String> watchers;
   private final List<AutoCloseable> open = new ArrayList<>();
   private final HttpClient http = HttpClient.newHttpClient();
   private final Map<String, Cli.Running> running = new HashMap<>();
-  private String agents;
+
+  /** Where agents come to each control plane. */
+  private final List<String> registries = new ArrayList<>();
+
+  private final List<Server> servers = new ArrayList<>();
+  private Coordinated shared;
+  private ZooKeepers zooKeepers;
   private Server server;
 
-  private MirroredNetwork(Fabric fabric) {
+  private MirroredNetwork(Fabric fabric, Set<String> watchers) {
     this.fabric = fabric;
+    this.watchers = watchers;
     open.add(fabric);
   }
 
   /** Skips the test where there can be none; else returns when all of it is up. */
   static MirroredNetwork up() throws Exception {
-    MirroredNetwork network = new MirroredNetwork(Fabric.up("--no-controller"));
+    return up(WATCHERS, MirroredNetwork::startServer);
+  }
+
+  /** With agents in other hosts, and no web servers. */
+  static MirroredNetwork upWithAgents(Set<String> hosts) throws Exception {
+    return up(hosts, MirroredNetwork::startServer);
+  }
+
+  /** With two control planes of which one leads, three ZooKeeper servers and a Flink cluster. */
+  static MirroredNetwork upCoordinated(Path folder) throws Exception {
+    return up(WATCHERS, network -> network.startServers(folder));
+  }
+
+  private interface ControlPlane {
+    void start(MirroredNetwork network) throws Exception;
+  }
+
+  private static MirroredNetwork up(Set<String> watchers, ControlPlane controlPlane)
+      throws Exception {
+    MirroredNetwork network = new MirroredNetwork(Fabric.up("--no-controller"), watchers);
     try {
-      network.start();
+      controlPlane.start(network);
+      network.startHosts();
       return network;
     } catch (Exception | AssertionError e) {
       network.close();
@@ -58,50 +89,114 @@ final class MirroredNetwork implements AutoCloseable {
     }
   }
 
-  private void start() throws Exception {
-    agents = fabric.status().path("control_address").asText() + ":" + Server.freePort();
-    startServer();
-    WATCHERS.forEach(this::startAgent);
+  private String registry(int number) throws IOException {
+    while (registries.size() <= number) {
+      registries.add(address() + ":" + Server.freePort());
+    }
+    return registries.get(number);
+  }
+
+  private String address() {
+    return fabric.status().path("control_address").asText();
+  }
+
+  private void startHosts() throws Exception {
+    watchers.forEach(this::startAgent);
+    if (watchers.equals(WATCHERS)) {
+      startWebServers();
+    }
+    fabric.awaitForwarding();
+    Fabric.await("agents are up", () -> agentsWith("state", "up").equals(watchers));
+  }
+
+  private void startWebServers() throws Exception {
     open.add(Requests.serve(fabric, H1, H1_ADDRESS, 80));
     open.add(Requests.serve(fabric, H1, H1_ADDRESS, 81));
     open.add(Requests.serve(fabric, "h-0-0-1", H3_ADDRESS, 80));
     open.add(Requests.serve(fabric, H2, H2_ADDRESS, 8080));
-    fabric.awaitForwarding();
-    Fabric.await("agents are up", () -> agentsWith("state", "up").equals(WATCHERS));
   }
 
   void startServer() throws Exception {
-    server =
-        Server.start(
-            "--agents",
-            agents,
-            "--openflow-port",
-            Integer.toString(fabric.openFlowPort),
-            "--inventory",
-            fabric.inventory());
-    open.add(server);
-    fabric.guards(server.process());
+    server = opened(Server.start(asController("--agents", registry(0))));
+  }
+
+  private void startServers(Path folder) throws Exception {
+    ZooKeepers three = new ZooKeepers(Files.createDirectory(folder.resolve("zookeepers")));
+    open.add(three);
+    guard(three.processes());
+    zooKeepers = three;
+    shared = new Coordinated(folder, address(), three);
+    open.add(shared);
+    guard(shared.flink.processes());
+    servers.add(null);
+    servers.add(null);
+    startServer(0);
+    startServer(1);
+    awaitLeader();
+  }
+
+  private void guard(List<Process> processes) throws IOException {
+    for (Process process : processes) {
+      fabric.guards(process);
+    }
+  }
+
+  /** Starts one of several control planes. */
+  void startServer(int number) throws Exception {
+    List<String> options = shared.options(registry(number));
+    Server started = Server.start(asController(options.toArray(String[]::new)));
+    servers.set(number, opened(started));
+  }
+
+  private String[] asController(String... options) {
+    List<String> all = new ArrayList<>(List.of(options));
+    all.addAll(List.of("--openflow-port", Integer.toString(fabric.openFlowPort)));
+    all.addAll(List.of("--inventory", fabric.inventory()));
+    return all.toArray(String[]::new);
+  }
+
+  private Server opened(Server started) throws IOException {
+    open.add(started);
+    fabric.guards(started.process());
+    return started;
+  }
+
+  /** Waits for one that leads: from now on it is asked. */
+  void awaitLeader() throws Exception {
+    Fabric.await("a control plane leads", () -> leader() >= 0);
+    server = servers.get(leader());
+  }
+
+  /** The number of the control plane that leads; -1 if none does. */
+  int leader() throws Exception {
+    for (int i = 0; i < servers.size(); i++) {
+      if (servers.get(i).process().isAlive() && Coordinated.leads(servers.get(i))) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /** SIGKILL. */
+  void killServer(int number) throws InterruptedException {
+    servers.get(number).process().destroyForcibly().waitFor();
+  }
+
+  Coordinated shared() {
+    return shared;
+  }
+
+  ZooKeepers zooKeepers() {
+    return zooKeepers;
   }
 
   void startAgent(String host) {
-    Cli.Running agent =
-        fabric.start(
-            host,
-            Cli.root().resolve("build/bin/tapline-agent").toString(),
-            "--name",
-            host,
-            "--interface",
-            "mirror0",
-            "--control-plane",
-            agents,
-            "--hugepages",
-            "never",
-            "--idle-s",
-            "1",
-            "--memory-mib",
-            "64",
-            "--max-connections",
-            "16384");
+    List<String> words = new ArrayList<>();
+    words.add(Cli.root().resolve("build/bin/tapline-agent").toString());
+    words.addAll(List.of("--name", host, "--interface", "mirror0", "--hugepages", "never"));
+    words.addAll(List.of("--idle-s", "1", "--memory-mib", "64", "--max-connections", "16384"));
+    registries.forEach(registry -> words.addAll(List.of("--control-plane", registry)));
+    Cli.Running agent = fabric.start(host, words.toArray(String[]::new));
     open.add(agent);
     running.put(host, agent);
   }
@@ -163,15 +258,18 @@ final class MirroredNetwork implements AutoCloseable {
 
   /** Hosts in which a monitor's process runs. */
   Set<String> hostsWithMonitors() {
-    Set<String> hosts = new TreeSet<>();
-    for (String host : WATCHERS) {
-      String script = "for p in $(ip netns pids $0); do readlink /proc/$p/exe; done";
-      String namespace = fabric.name + "-" + host;
-      if (Fabric.run(List.of("sh", "-c", script, namespace)).stdout().contains("tapline-monitor")) {
-        hosts.add(host);
-      }
-    }
+    Set<String> hosts = new TreeSet<>(watchers);
+    hosts.removeIf(host -> monitors(host).isEmpty());
     return hosts;
+  }
+
+  /** Monitors' processes in a host. */
+  List<Long> monitors(String host) {
+    String script =
+        "for p in $(ip netns pids $0); do readlink /proc/$p/exe | grep -q /tapline-monitor && echo $p; done; true";
+    String pids =
+        Fabric.run(List.of("sh", "-c", script, fabric.name + "-" + host)).expectSuccess().stdout();
+    return pids.lines().map(Long::valueOf).toList();
   }
 
   /**

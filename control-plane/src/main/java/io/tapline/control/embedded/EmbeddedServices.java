@@ -19,11 +19,20 @@ public final class EmbeddedServices implements AutoCloseable {
 
   /** Starts both; what fails later only the experiment's own clients see. */
   public static EmbeddedServices start() throws IOException {
+    return start("");
+  }
+
+  /**
+   * The same, with a broker that other hosts reach.
+   *
+   * @param address of this host; empty: none does
+   */
+  public static EmbeddedServices start(String address) throws IOException {
     TemporaryFolder folder = TemporaryFolder.create();
     System.setProperty("java.io.tmpdir", folder.path().toString());
     EmbeddedRedis redis = EmbeddedRedis.start(folder.path(), reason -> {});
     try {
-      EmbeddedKafka kafka = EmbeddedKafka.start(folder.path(), "", reason -> {});
+      EmbeddedKafka kafka = EmbeddedKafka.start(folder.path(), address, reason -> {});
       EmbeddedServices services = new EmbeddedServices(folder, kafka, redis);
       Runtime.getRuntime().addShutdownHook(services.hook);
       return services;
@@ -36,6 +45,11 @@ public final class EmbeddedServices implements AutoCloseable {
 
   public Endpoints endpoints() {
     return new Endpoints(kafka.brokers(), "127.0.0.1", redis.port());
+  }
+
+  /** Of Kafka, as other hosts reach it. */
+  public String hostBrokers() {
+    return kafka.hostBrokers();
   }
 
   public Path folder() {
