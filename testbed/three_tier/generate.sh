@@ -43,25 +43,12 @@ fail() {
   exit 1
 }
 
-export PATH=$PATH:/usr/sbin:/sbin
-missing_packages() {
-  local tool_package
-  for tool_package in ip:iproute2 bridge:iproute2 ss:iproute2 ethtool:ethtool tcpdump:tcpdump tshark:tshark zstd:zstd \
-    nginx:nginx mariadbd:mariadb-server mariadb-install-db:mariadb-server mariadb:mariadb-client memcached:memcached \
-    unshare:util-linux setpriv:util-linux flock:util-linux; do
-    command -v "${tool_package%:*}" >/dev/null || echo "${tool_package#*:}"
-  done
-  [ -x /usr/bin/python3 ] || echo python3
-  /usr/bin/python3 -c 'import pymysql' 2>/dev/null || echo python3-pymysql
-}
-
-missing=$(missing_packages | sort -u | tr '\n' ' ')
-[ -z "$missing" ] || fail "Debian packages are missing; install them with:
-  apt-get install -y --no-install-recommends $missing"
-[ "$(id -u)" = 0 ] || fail "network namespaces need root; start it with sudo"
+. "$here/../namespaces.sh"
+require_packages ip:iproute2 bridge:iproute2 ss:iproute2 ethtool:ethtool tcpdump:tcpdump tshark:tshark zstd:zstd \
+  nginx:nginx mariadbd:mariadb-server mariadb-install-db:mariadb-server mariadb:mariadb-client memcached:memcached \
+  unshare:util-linux setpriv:util-linux flock:util-linux /usr/bin/python3:python3 \
+  /usr/lib/python3/dist-packages/pymysql/__init__.py:python3-pymysql
 [ -d "$output" ] || fail "no directory $output"
-unshare --mount --net --pid --fork true 2>/dev/null ||
-  fail "not allowed to make namespaces; in a container, that takes --privileged"
 
 # The lock is on the directory itself, so that no lock file stays behind.
 exec {lock}<"$output"
@@ -81,9 +68,7 @@ trap 'exit 143' TERM HUP
 
 rm -rf "$output/.new"
 mkdir "$output/.new"
-setpriv --pdeathsig KILL unshare --mount --net --pid --ipc --uts --mount-proc --fork --kill-child=KILL \
-  "$here/sandbox.sh" "$output/.new" "$seconds" "$rate" {lock}<&- &
-sandbox=$!
+in_namespaces "$here/sandbox.sh" "$output/.new" "$seconds" "$rate"
 wait "$sandbox" || fail "nothing was changed in $output"
 mv "$output"/.new/* "$output/"
 echo "written to $output:"

@@ -6,64 +6,16 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 output=$1 seconds=$2 rate=$3
-[ $$ = 1 ] || { echo "sandbox.sh: run generate.sh instead" >&2; exit 2; }
-
-mount -t tmpfs tmpfs /run  # hides the host's; holds the names of the network namespaces and all working files
-work=/run/work
-mkdir -m 755 "$work"
-cd "$work"
-cp "$here"/*.py .  # the repository may be where user nobody can't read
-
-say() { echo "$(date +%T) $1"; }
-
 fail() {
   echo "sandbox.sh: $1" >&2
   [ $# -lt 2 ] || tail -n 20 "$2" >&2
   exit 1
 }
 
-declare -A address
-read_inventory() {
-  local name value
-  while read -r name value; do
-    address[$name]=$value
-  done < <(sed -nE 's/^  ([a-z0-9]+): \[([0-9.]+)\]$/\1 \2/p' "$here/inventory.yaml")
-}
+. "$here/../namespaces.sh"
+enter_folder
+cp "$here"/*.py .  # the repository may be where user nobody can't read
 
-# This network namespace is the switch; each host is another one, on a veth pair. Without offloads, frames keep the size
-# and the checksums that they would have on a wire.
-add_switch() {
-  sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
-  ip link add br0 type bridge mcast_snooping 0
-  ip link set br0 up promisc on  # promiscuous: the bridge hands a copy of each forwarded frame to itself, once
-}
-
-add_host() {
-  local name=$1 number=$2
-  ip netns add "$name"
-  ip netns exec "$name" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
-  ip link add "to-$name" type veth peer name eth0 address "$(printf '02:00:00:00:00:%02x' "$number")" netns "$name"
-  ethtool -K "to-$name" tx off tso off gso off gro off >/dev/null
-  ip netns exec "$name" ethtool -K eth0 tx off tso off gso off gro off >/dev/null
-  ip link set "to-$name" master br0 up
-  ip -n "$name" link set lo up
-  ip -n "$name" address add "${address[$name]}/24" dev eth0
-  ip -n "$name" link set eth0 up
-}
-
-as_nobody=(setpriv --reuid nobody --regid nogroup --clear-groups)
-on() { local host=$1; shift; ip netns exec "$host" "$@"; }
-
-# until_true SECONDS COMMAND...: waits for a condition; fails after the deadline.
-until_true() {
-  local deadline=$((SECONDS + $1)); shift
-  until "$@"; do
-    [ $SECONDS -lt $deadline ] || return 1
-    sleep 0.1
-  done
-}
-
-listens() { [ -n "$(on "$1" ss -Hltn "sport = :$2")" ]; }
 answers_sql() { sql -e 'SELECT 1' >/dev/null 2>&1; }
 sql() { mariadb --no-defaults --socket "$work/db_log/socket" -u root "$@"; }
 nothing_open() {
@@ -123,7 +75,7 @@ stop_capture() {
     fail "the capture has losses; try again on a less busy machine:" tcpdump.log
 }
 
-read_inventory
+read_inventory "$here/inventory.yaml"
 add_switch
 number=1
 for host in client proxy app1 app2 db cache; do

@@ -25,6 +25,7 @@ import picocli.CommandLine.Spec;
       DrillCommand.class,
       WatchCommand.class,
       DiagnoseCommand.class,
+      ReplicateCommand.class,
       NodesCommand.class,
       ServerCommand.class,
       TokenCommand.class,

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.control.testing.Await;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.StringReader;

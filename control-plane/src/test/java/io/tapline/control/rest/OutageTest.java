@@ -2,6 +2,7 @@ package io.tapline.control.rest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.control.testing.Await;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;

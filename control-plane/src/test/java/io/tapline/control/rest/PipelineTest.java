@@ -10,6 +10,7 @@ import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.embedded.EmbeddedPipeline;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.Source;
+import io.tapline.control.testing.Await;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -2,6 +2,7 @@ package io.tapline.control.rest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.control.testing.Await;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;

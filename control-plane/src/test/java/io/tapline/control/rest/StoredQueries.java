@@ -7,6 +7,7 @@ import io.tapline.control.query.Backend;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.Source;
 import io.tapline.control.query.TopicPolicy;
+import io.tapline.control.testing.TestRedis;
 import io.tapline.flink.Endpoints;
 import java.io.IOException;
 import java.nio.file.Files;

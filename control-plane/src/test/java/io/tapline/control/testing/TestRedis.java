@@ -1,4 +1,4 @@
-package io.tapline.control.rest;
+package io.tapline.control.testing;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -9,7 +9,7 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisException;
 
 /** A redis-server of a test's own, which can be stopped in the middle. */
-final class TestRedis implements AutoCloseable {
+public final class TestRedis implements AutoCloseable {
   private static final Duration READY = Duration.ofSeconds(10);
 
   private final int port;
@@ -19,20 +19,20 @@ final class TestRedis implements AutoCloseable {
     this.port = port;
   }
 
-  static TestRedis start() throws Exception {
+  public static TestRedis start() throws Exception {
     TestRedis redis = new TestRedis(freePort());
     redis.launch();
     return redis;
   }
 
-  static int freePort() throws IOException {
+  public static int freePort() throws IOException {
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();
     }
   }
 
   /** Starts it, or starts it again on the same port. */
-  void launch() throws Exception {
+  public void launch() throws Exception {
     process =
         new ProcessBuilder(
                 "redis-server",
@@ -58,11 +58,11 @@ final class TestRedis implements AutoCloseable {
     }
   }
 
-  Jedis client() {
+  public Jedis client() {
     return new Jedis("127.0.0.1", port);
   }
 
-  String address() {
+  public String address() {
     return "127.0.0.1:" + port;
   }
 

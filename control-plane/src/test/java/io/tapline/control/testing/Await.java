@@ -1,13 +1,14 @@
-package io.tapline.control.rest;
+package io.tapline.control.testing;
 
 import java.time.Duration;
 import java.util.concurrent.Callable;
 
 /** Waits for conditions, never for times. */
-final class Await {
+public final class Await {
   private Await() {}
 
-  static void until(String what, Duration most, Callable<Boolean> condition) throws Exception {
+  public static void until(String what, Duration most, Callable<Boolean> condition)
+      throws Exception {
     long deadline = System.nanoTime() + most.toNanos();
     while (!condition.call()) {
       if (System.nanoTime() > deadline) {

@@ -1,0 +1,56 @@
+package io.tapline.control.replicas;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.Transaction;
+import redis.clients.jedis.params.XAddParams;
+
+/**
+ * Where pages are, in Redis (schema/redis.md, "Pools"). Changes are rare: each call has a
+ * connection of its own. Thread-safe.
+ */
+final class PoolStore {
+  private static final int CHANGES_KEPT = 1000;
+
+  private final HostAndPort address;
+  private final String key;
+
+  PoolStore(Pool pool) {
+    this.address = HostAndPort.from(pool.redis());
+    this.key = "tapline:pool:" + pool.name();
+  }
+
+  /** Addresses of the servers that have a page, of pages that more than the first has. */
+  Map<String, List<String>> read() {
+    try (Jedis redis = new Jedis(address)) {
+      Map<String, List<String>> places = new LinkedHashMap<>();
+      redis.hgetAll(key).forEach((url, servers) -> places.put(url, List.of(servers.split(" "))));
+      return places;
+    }
+  }
+
+  /** Puts these in the place of those that are there, at once. */
+  void write(Map<String, List<String>> places) {
+    try (Jedis redis = new Jedis(address)) {
+      Transaction all = redis.multi();
+      all.del(key);
+      places.forEach((url, servers) -> all.hset(key, url, String.join(" ", servers)));
+      all.exec();
+    }
+  }
+
+  void note(Change change) {
+    Map<String, String> fields =
+        Map.of(
+            "time_ns", Long.toString(change.timeNs()),
+            "servers", Integer.toString(change.servers()),
+            "pages", Integer.toString(change.pages()),
+            "reason", change.reason());
+    try (Jedis redis = new Jedis(address)) {
+      redis.xadd(key + ":changes", fields, XAddParams.xAddParams().maxLen(CHANGES_KEPT));
+    }
+  }
+}

@@ -1,0 +1,227 @@
+package io.tapline.control.replicas;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.query.WindowResult;
+import io.tapline.control.replicas.Updater.Wanted;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * Makes a pool what its {@link Updater} wants, window by window.
+ *
+ * <p>Order: a server gets requests once it runs and has the pages, and is stopped once it gets none
+ * any more. What fails leaves the pool as it was and is told; it is tried again with a later
+ * window. Thread-safe.
+ */
+public final class ReplicaManager implements AutoCloseable {
+  private static final double NS_PER_S = 1e9;
+
+  /** How long nginx may take to hear of a change, twice over (its timer is 200 ms). */
+  private static final int DRAIN_PAUSES = 5;
+
+  private final Pool pool;
+  private final PoolStore store;
+  private final Updater updater;
+  private final ServerCommands commands = new ServerCommands();
+  private final Replicator replicator = new Replicator();
+  private final Consumer<Change> done;
+  private final Consumer<String> failed;
+
+  /** URL -> servers beyond the first that have it, by number. */
+  private final Map<String, Set<Integer>> copies = new TreeMap<>();
+
+  /** What could not be copied and was told. */
+  private final Set<String> missing = new HashSet<>();
+
+  private Map<String, List<String>> written = Map.of();
+
+  private int servers = 1;
+  private long lastWindowEndNs;
+
+  private ReplicaManager(Pool pool, Consumer<Change> done, Consumer<String> failed) {
+    this.pool = pool;
+    this.store = new PoolStore(pool);
+    this.updater = new Updater(pool.thresholds(), pool.servers().size());
+    this.done = done;
+    this.failed = failed;
+  }
+
+  /**
+   * Takes a pool over as Redis says it was left, or with its first server alone.
+   *
+   * @param done told of changes
+   * @param failed told what could not be done
+   */
+  public static ReplicaManager open(Pool pool, Consumer<Change> done, Consumer<String> failed) {
+    ReplicaManager manager = new ReplicaManager(pool, done, failed);
+    manager.written = manager.store.read();
+    manager.written.forEach(manager::adopt);
+    return manager;
+  }
+
+  private void adopt(String url, List<String> addresses) {
+    for (int i = 1; i < pool.servers().size(); i++) {
+      if (addresses.contains(pool.servers().get(i).address())) {
+        copies.computeIfAbsent(url, none -> new TreeSet<>()).add(i);
+        servers = Math.max(servers, i + 1);
+      }
+    }
+  }
+
+  /** Servers in use. */
+  public synchronized int servers() {
+    return servers;
+  }
+
+  /** Looks at a window of the ranking. */
+  public synchronized void look(WindowResult window) {
+    double seconds = (window.windowEndNs() - window.windowStartNs()) / NS_PER_S;
+    Map<String, Double> perSecond = new HashMap<>();
+    for (JsonNode row : window.rows()) {
+      String url = row.path("key").path("url").asText();
+      if (Replicator.isPlain(url)) {
+        perSecond.put(url, row.path("value").asDouble() / seconds);
+      }
+    }
+    look(window.windowEndNs(), perSecond);
+  }
+
+  /** No window came for a while: nothing was asked for. */
+  public synchronized void lookAtNothing(long elapsedNs) {
+    look(lastWindowEndNs + elapsedNs, Map.of());
+  }
+
+  private void look(long windowEndNs, Map<String, Double> perSecond) {
+    lastWindowEndNs = Math.max(lastWindowEndNs, windowEndNs);
+    Wanted now = new Wanted(servers, copies.keySet());
+    Wanted wanted = updater.next(windowEndNs, perSecond, now);
+    try {
+      if (wanted.servers() > servers) {
+        commands.start(pool.servers().get(servers));
+        servers++;
+      }
+      int stopped = wanted.servers() < servers ? servers-- : 0;
+      boolean moved = become(wanted);
+      if (stopped > 0) {
+        commands.stop(pool.servers().get(stopped - 1));
+      }
+      if (moved || stopped > 0 || wanted.servers() != now.servers()) {
+        tell(windowEndNs, now.servers(), perSecond);
+      }
+    } catch (IOException e) {
+      failed.accept(e.getMessage());
+    } catch (JedisException e) {
+      servers = now.servers();
+      failed.accept("Redis does not answer: " + e.getMessage());
+    }
+  }
+
+  /**
+   * Copies what is missing, says in Redis what is where, and only then removes what is too much.
+   */
+  private boolean become(Wanted wanted) throws IOException {
+    Map<String, Set<Integer>> before = new HashMap<>();
+    copies.forEach((url, on) -> before.put(url, new TreeSet<>(on)));
+    copies.keySet().retainAll(wanted.hot());
+    copies.values().forEach(on -> on.removeIf(server -> server >= servers));
+    for (String url : wanted.hot()) {
+      for (int server = 1; server < servers; server++) {
+        copy(url, server);
+      }
+    }
+    copies.values().removeIf(Set::isEmpty);
+    missing.removeIf(page -> !wanted.hot().contains(page.substring(page.indexOf('/'))));
+    Map<String, List<String>> places = places();
+    if (places.equals(written)) {
+      return false;
+    }
+    store.write(places);
+    written = places;
+    removeCopies(before);
+    return true;
+  }
+
+  private void copy(String url, int server) {
+    Set<Integer> on = copies.computeIfAbsent(url, none -> new TreeSet<>());
+    if (on.contains(server)) {
+      return;
+    }
+    try {
+      replicator.copy(url, pool.servers().get(0), pool.servers().get(server));
+      on.add(server);
+    } catch (IOException e) {
+      if (missing.add(server + url)) {
+        failed.accept(e.getMessage());
+      }
+    }
+  }
+
+  private Map<String, List<String>> places() {
+    Map<String, List<String>> places = new TreeMap<>();
+    copies.forEach(
+        (url, on) -> {
+          List<String> addresses = new ArrayList<>(List.of(pool.servers().get(0).address()));
+          on.forEach(server -> addresses.add(pool.servers().get(server).address()));
+          places.put(url, addresses);
+        });
+    return places;
+  }
+
+  private void removeCopies(Map<String, Set<Integer>> before) throws IOException {
+    before.forEach((url, on) -> on.removeAll(copies.getOrDefault(url, Set.of())));
+    before.values().removeIf(Set::isEmpty);
+    for (int i = 0; i < DRAIN_PAUSES && !before.isEmpty(); i++) {
+      ServerCommands.pause();
+    }
+    for (Map.Entry<String, Set<Integer>> each : before.entrySet()) {
+      for (int server : each.getValue()) {
+        try {
+          replicator.remove(each.getKey(), pool.servers().get(server));
+        } catch (IOException e) {
+          failed.accept(e.getMessage());
+        }
+      }
+    }
+  }
+
+  private void tell(long timeNs, int before, Map<String, Double> perSecond) {
+    String peak =
+        perSecond.entrySet().stream()
+            .max(Map.Entry.comparingByValue())
+            .map(most -> format("%s at %.1f/s", most.getKey(), most.getValue()))
+            .orElse("nothing is asked for");
+    String over = before == 1 ? "1 server" : before + " servers";
+    Change change = new Change(timeNs, servers, copies.size(), peak + " on " + over);
+    store.note(change);
+    done.accept(change);
+  }
+
+  private static String format(String pattern, Object... values) {
+    return String.format(Locale.ROOT, pattern, values);
+  }
+
+  /** Goes back to the first server alone. */
+  @Override
+  public synchronized void close() {
+    try {
+      int running = servers;
+      servers = 1;
+      become(Wanted.LEAST);
+      while (running > 1) {
+        commands.stop(pool.servers().get(--running));
+      }
+    } catch (IOException | JedisException e) {
+      failed.accept(e.getMessage());
+    }
+  }
+}

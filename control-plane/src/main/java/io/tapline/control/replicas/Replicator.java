@@ -1,0 +1,104 @@
+package io.tapline.control.replicas;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.HttpResponse.BodySubscribers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.regex.Pattern;
+
+/**
+ * Copies pages from server to server: GET from the one, PUT to the other, and GET from there to see
+ * that it is the same. URLs come out of traffic, so only those are copied that are a plain path,
+ * and that the first server gives with a length of at most {@link #MOST_BYTES}.
+ */
+final class Replicator {
+  static final long MOST_BYTES = 1L << 30;
+
+  private static final Pattern PLAIN = Pattern.compile("(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+");
+  private static final int LONGEST_URL = 1024;
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final int OK = 200;
+
+  private final HttpClient http =
+      HttpClient.newBuilder()
+          .version(HttpClient.Version.HTTP_1_1)
+          .connectTimeout(Duration.ofSeconds(5))
+          .build();
+
+  /** Whether a URL is one that can be copied: no query, no way out of its folder. */
+  static boolean isPlain(String url) {
+    return url.length() <= LONGEST_URL && PLAIN.matcher(url).matches();
+  }
+
+  /** Makes a copy that is known to be equal. */
+  void copy(String url, WebServer from, WebServer to) throws IOException {
+    Path original = Files.createTempFile("tapline-page-", "");
+    Path copy = Files.createTempFile("tapline-page-", "");
+    try {
+      fetch(url, from, original);
+      send(url, to, HttpRequest.newBuilder().PUT(BodyPublishers.ofFile(original)));
+      fetch(url, to, copy);
+      if (Files.mismatch(original, copy) != -1) {
+        throw new IOException(url + " on " + to.name() + " is another than on " + from.name());
+      }
+    } finally {
+      Files.deleteIfExists(original);
+      Files.deleteIfExists(copy);
+    }
+  }
+
+  /** Takes a copy away; one that is gone is fine. */
+  void remove(String url, WebServer from) throws IOException {
+    send(url, from, HttpRequest.newBuilder().DELETE());
+  }
+
+  private void fetch(String url, WebServer from, Path file) throws IOException {
+    HttpResponse<Path> answer =
+        exchange(
+            request(url, from, HttpRequest.newBuilder().GET()),
+            info ->
+                info.statusCode() == OK && length(info) <= MOST_BYTES
+                    ? BodySubscribers.ofFile(file)
+                    : BodySubscribers.replacing(null));
+    if (answer.statusCode() != OK) {
+      throw new IOException(from.name() + " answered " + answer.statusCode() + " to GET " + url);
+    } else if (answer.body() == null) {
+      throw new IOException(url + " on " + from.name() + " is too long, or of unknown length");
+    }
+  }
+
+  private static long length(HttpResponse.ResponseInfo info) {
+    return info.headers().firstValueAsLong("content-length").orElse(Long.MAX_VALUE);
+  }
+
+  private void send(String url, WebServer to, HttpRequest.Builder request) throws IOException {
+    HttpRequest ready = request(url, to, request);
+    int status = exchange(ready, BodyHandlers.discarding()).statusCode();
+    boolean gone = ready.method().equals("DELETE") && status == 404;
+    if (status / 100 != 2 && !gone) {
+      throw new IOException(
+          to.name() + " answered " + status + " to " + ready.method() + " " + url);
+    }
+  }
+
+  private static HttpRequest request(String url, WebServer server, HttpRequest.Builder request) {
+    return request.uri(URI.create("http://" + server.address() + url)).timeout(PATIENCE).build();
+  }
+
+  private <T> HttpResponse<T> exchange(HttpRequest request, HttpResponse.BodyHandler<T> handler)
+      throws IOException {
+    try {
+      return http.send(request, handler);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted", e);
+    }
+  }
+}

@@ -1,0 +1,28 @@
+package io.tapline.control.replicas;
+
+/**
+ * When servers are added and removed.
+ *
+ * <p>The upper one is at least twice the lower one. So servers come and go only with what is asked
+ * for: if n servers are too many for a page, its rate is below n times the lower threshold, hence
+ * below 2 (n - 1) times it, and n - 1 servers are not too few.
+ *
+ * @param upperPerSecond requests of one page that one server is to answer at most
+ * @param lowerPerSecond with fewer of the most popular page on each server, one is too many
+ * @param backOffNs how long nothing is added or removed after that was done, in packet time
+ */
+public record Thresholds(double upperPerSecond, double lowerPerSecond, long backOffNs) {
+  private static final long MOST_BACK_OFF_NS = 3_600_000_000_000L;
+
+  /** Checks them. */
+  public Thresholds {
+    if (!(lowerPerSecond > 0) || !(upperPerSecond < Double.POSITIVE_INFINITY)) {
+      throw new IllegalArgumentException("upper_per_second, lower_per_second: give both, above 0");
+    } else if (upperPerSecond < 2 * lowerPerSecond) {
+      throw new IllegalArgumentException(
+          "upper_per_second: at least twice lower_per_second, or servers would come and go");
+    } else if (backOffNs < 0 || backOffNs > MOST_BACK_OFF_NS) {
+      throw new IllegalArgumentException("back_off: 0s to 1h");
+    }
+  }
+}

@@ -1,0 +1,68 @@
+package io.tapline.control.replicas;
+
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Decides how many servers there shall be, and which pages all of them have (the Updater Bolt of
+ * NetAlytics, Middleware'16, 7.3). Time is packet time. Not thread-safe.
+ */
+final class Updater {
+  private final Thresholds thresholds;
+  private final int most;
+  private long restUntilNs = Long.MIN_VALUE;
+
+  /**
+   * What there shall be.
+   *
+   * @param servers at least 1
+   * @param hot pages that are on all of them; none where there is one
+   */
+  record Wanted(int servers, Set<String> hot) {
+    static final Wanted LEAST = new Wanted(1, Set.of());
+  }
+
+  /**
+   * A decider.
+   *
+   * @param most servers that there can be
+   */
+  Updater(Thresholds thresholds, int most) {
+    this.thresholds = thresholds;
+    this.most = most;
+  }
+
+  /** What shall be after a window, given what is. */
+  Wanted next(long windowEndNs, Map<String, Double> perSecond, Wanted now) {
+    if (windowEndNs < restUntilNs) {
+      return now;
+    }
+    double each =
+        perSecond.values().stream().mapToDouble(Double::doubleValue).max().orElse(0)
+            / now.servers();
+    int servers = now.servers();
+    if (each > thresholds.upperPerSecond() && servers < most) {
+      servers++;
+    } else if (each < thresholds.lowerPerSecond() && servers > 1) {
+      servers--;
+    }
+    if (servers != now.servers()) {
+      restUntilNs = windowEndNs + thresholds.backOffNs();
+    }
+    return servers == 1 ? Wanted.LEAST : new Wanted(servers, hot(perSecond, now.hot()));
+  }
+
+  /** A page becomes hot above the upper threshold and stays it down to the lower one. */
+  private Set<String> hot(Map<String, Double> perSecond, Set<String> before) {
+    Set<String> hot = new TreeSet<>();
+    perSecond.forEach(
+        (url, rate) -> {
+          boolean stays = before.contains(url) && rate >= thresholds.lowerPerSecond();
+          if (stays || rate > thresholds.upperPerSecond()) {
+            hot.add(url);
+          }
+        });
+    return hot;
+  }
+}

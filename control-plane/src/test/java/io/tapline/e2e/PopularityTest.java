@@ -1,0 +1,41 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Runs the tutorial "More servers for what is popular": NetAlytics' third use case, with nginx as
+ * load balancer and as web servers. The experiment itself compares contents, logs and rows.
+ */
+class PopularityTest {
+  @TempDir Path folder;
+
+  @Test
+  void serversComeWithAHotPageAndGoWithIt() throws Exception {
+    assumeTrue(
+        System.getProperty("user.name").equals("root"), "SKIPPED: network namespaces need root");
+    String options = "--figures " + folder + " --calm 3 --hot 3 --after 2";
+    try (Tutorial tutorial =
+        new Tutorial(
+            "more-servers-for-what-is-popular.md",
+            Map.of("--figures figures", options),
+            Map.of())) {
+      tutorial.run(started -> {});
+      assertThat(tutorial.sessions()).isEqualTo(1);
+    }
+    List<String> servers = Captures.lines(folder.resolve("figure-17-servers.csv"));
+    assertThat(servers.get(0)).isEqualTo("seconds,servers,pages,reason");
+    assertThat(servers).anyMatch(line -> line.matches("[0-9.]+,3,10,\"/video/05.*"));
+    List<String> loads = Captures.lines(folder.resolve("figure-17.csv"));
+    assertThat(loads.get(1)).as("before the rush").matches("0,\\d+,0,0");
+    assertThat(loads).anyMatch(line -> line.matches("\\d+,\\d{2,},\\d{2,},\\d{2,}"));
+    assertThat(Files.readString(folder.resolve("figure-17.svg"))).contains("3 servers");
+  }
+}

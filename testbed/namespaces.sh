@@ -1,0 +1,81 @@
+# For scripts that run real servers in namespaces of their own (network, processes, mounts), with their files in memory. Sourced twice:
+# by the script that a person starts, for `require_packages` and `in_namespaces`, and by the one within, for the rest.
+# The namespaces belong to the process that in_namespaces starts: the kernel takes all in them down with it, however it ends.
+# REQUIRES: set -euo pipefail; fail() is defined by whoever sources this.
+
+export PATH=$PATH:/usr/sbin:/sbin
+
+# require_packages PROGRAM:PACKAGE…: also root, and the right to make namespaces.
+require_packages() {
+  local missing=() each
+  for each in "$@"; do
+    command -v "${each%:*}" >/dev/null || [ -e "${each%:*}" ] || missing+=("${each#*:}")
+  done
+  [ ${#missing[@]} = 0 ] || fail "Debian packages are missing; install them with:
+  apt-get install -y --no-install-recommends $(printf '%s\n' "${missing[@]}" | sort -u | tr '\n' ' ')"
+  [ "$(id -u)" = 0 ] || fail "network namespaces need root; start it with sudo"
+  unshare --mount --net --pid --fork true 2>/dev/null ||
+    fail "not allowed to make namespaces; in a container, that takes --privileged"
+}
+
+# in_namespaces COMMAND…: in the background; its process is $sandbox.
+in_namespaces() {
+  setpriv --pdeathsig KILL unshare --mount --net --pid --ipc --uts --mount-proc --fork --kill-child=KILL "$@" &
+  sandbox=$!
+}
+
+# The rest is for the script within.
+
+# enter_folder: files in memory; the host's /run is hidden, which also holds the names of network namespaces.
+enter_folder() {
+  [ $$ = 1 ] || fail "it runs within namespaces of its own only"
+  mount -t tmpfs tmpfs /run
+  work=/run/work
+  mkdir -m 755 "$work"
+  cd "$work"
+}
+
+declare -A address
+read_inventory() {
+  local name value
+  while read -r name value; do
+    address[$name]=$value
+  done < <(sed -nE 's/^  ([a-z0-9]+): \[([0-9.]+)\]$/\1 \2/p' "$1")
+}
+
+# This network namespace is the switch; each host is another one, on a veth pair. Without offloads, frames keep the size
+# and the checksums that they would have on a wire.
+add_switch() {
+  sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+  ip link set lo up
+  ip link add br0 type bridge mcast_snooping 0
+  ip link set br0 up promisc on  # promiscuous: the bridge hands a copy of each forwarded frame to itself, once
+}
+
+add_host() {
+  local name=$1 number=$2
+  ip netns add "$name"
+  ip netns exec "$name" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+  ip link add "to-$name" type veth peer name eth0 address "$(printf '02:00:00:00:00:%02x' "$number")" netns "$name"
+  ethtool -K "to-$name" tx off tso off gso off gro off >/dev/null
+  ip netns exec "$name" ethtool -K eth0 tx off tso off gso off gro off >/dev/null
+  ip link set "to-$name" master br0 up
+  ip -n "$name" link set lo up
+  ip -n "$name" address add "${address[$name]}/24" dev eth0
+  ip -n "$name" link set eth0 up
+}
+
+as_nobody=(setpriv --reuid nobody --regid nogroup --clear-groups)
+on() { local host=$1; shift; ip netns exec "$host" "$@"; }
+
+# until_true SECONDS COMMAND...: waits for a condition; fails after the deadline.
+until_true() {
+  local deadline=$((SECONDS + $1)); shift
+  until "$@"; do
+    [ $SECONDS -lt $deadline ] || return 1
+    sleep 0.1
+  done
+}
+
+listens() { [ -n "$(on "$1" ss -Hltn "sport = :$2")" ]; }
+say() { echo "$(date +%T) $1"; }

@@ -1,0 +1,279 @@
+#!/usr/bin/python3
+"""The experiment of run: starts Tapline's server, two queries and the updater, then the clients; says what happened.
+
+Runs inside the namespaces that sandbox.sh has made, in its working folder. Exit code 1 if it did not go as it should.
+"""
+import argparse
+import itertools
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import plot  # noqa: E402
+
+TAPLINE = str(HERE.parent.parent / "bin/tapline")
+SERVER = "http://127.0.0.1:8480"
+RANKING = "PARSE http_get FROM * TO proxy:80 LIMIT 1h SAMPLE * PROCESS (top-k: k=20, w=5s, s=1s)"
+LOADS = ("PARSE http_get FROM proxy TO web1:80, web2:80, web3:80 LIMIT 1h SAMPLE *"
+         " PROCESS (group-count: group=dst_ip, w=1s, s=1s)")
+WEBS = {"10.30.0.11": "web1", "10.30.0.12": "web2", "10.30.0.13": "web3"}
+PROXY = "10.30.0.10"
+HOT_FIRST, HOT_PAGES = 501, 10
+MOST_SECONDS = 120
+SETTLED_S = 4  # how long three servers share the load at least
+
+
+class Wrong(Exception):
+  """What did not go as it should."""
+
+
+def get(url):
+  with urllib.request.urlopen(url, timeout=30) as answer:
+    return answer.read()
+
+
+def until(what, condition, least_s=0.0):
+  """Waits for a condition, and at least for a time."""
+  begin = time.time()
+  while time.time() < begin + least_s or not condition():
+    if time.time() > begin + MOST_SECONDS + least_s:
+      raise Wrong(f"not within {MOST_SECONDS} s: {what}")
+    time.sleep(0.05)
+
+
+class Server:
+  """tapline server on the switch, with its queries."""
+
+  def __init__(self):
+    self._process = subprocess.Popen(
+        [TAPLINE, "server", "--interface", "br0", "--redis", "10.30.0.1:6379", "--inventory", "inventory.yaml"],
+        stdout=subprocess.PIPE, text=True)
+    if not self._process.stdout.readline().startswith("listening on "):
+      raise Wrong("tapline server did not come up")
+
+  def submit(self, *queries):
+    """IDs of queries that are running."""
+    commands = [subprocess.Popen([TAPLINE, "query", "submit", query], stdout=subprocess.PIPE, text=True) for query in queries]
+    ids = [command.communicate()[0].strip() for command in commands]
+    for query in ids:
+      until(f"query {query} runs", lambda: self._query(query)["state"] == "running")
+    return ids
+
+  @staticmethod
+  def _query(query):
+    return json.loads(get(f"{SERVER}/api/v1/queries/{query}"))
+
+  def stop(self, query):
+    """Stops a query; all its rows, and what was lost."""
+    urllib.request.urlopen(urllib.request.Request(f"{SERVER}/api/v1/queries/{query}", method="DELETE"), timeout=30).close()
+    until(f"query {query} has ended", lambda: self._query(query)["state"] == "stopped")
+    rows, after = [], ""
+    while True:
+      page = json.loads(get(f"{SERVER}/api/v1/queries/{query}/results?after={after}"))
+      if not page["rows"]:
+        return rows, self._query(query)["totals"]["dropped"]
+      rows += page["rows"]
+      after = page["last_entry"]
+
+  def end(self):
+    self._process.terminate()
+    self._process.wait(60)
+
+
+class Updater:
+  """tapline replicate, and what it did: (time, servers, pages, reason)."""
+
+  def __init__(self, query):
+    self.changes = []
+    self._process = subprocess.Popen([TAPLINE, "replicate", query, "--pool", str(HERE / "pool.yaml"), "--json"],
+                                     stdout=subprocess.PIPE, text=True)
+    self._reader = threading.Thread(target=self._read)
+    self._reader.start()
+
+  def _read(self):
+    for line in self._process.stdout:
+      change = json.loads(line)
+      self.changes.append((time.time(), change["servers"], change["pages"], change["reason"]))
+
+  def servers(self):
+    if self._process.poll() is not None:
+      raise Wrong("tapline replicate has ended")
+    return self.changes[-1][1] if self.changes else 1
+
+  def end(self):
+    self._process.terminate()
+    if self._process.wait(60) != 0:
+      raise Wrong("tapline replicate failed")
+    self._reader.join()
+
+
+class Client:
+  """A client on a host of its own."""
+
+  def __init__(self, host, rate, pages, first):
+    self._process = subprocess.Popen(
+        ["ip", "netns", "exec", host, "setpriv", "--reuid", "nobody", "--clear-groups", "/usr/bin/python3", "-B", "client.py",
+         PROXY, "--rate", str(rate), "--pages", str(pages), "--first", str(first)],
+        stdout=subprocess.PIPE, text=True)
+
+  def end(self):
+    """How many requests it made, all of which were answered."""
+    self._process.send_signal(signal.SIGTERM)
+    counts, _ = self._process.communicate(timeout=60)
+    if self._process.returncode != 0:
+      raise Wrong(f"a client got other answers than it should: {counts}")
+    return sum(json.loads(counts).values())
+
+
+def check_content():
+  """Every hot page, asked of each server itself, is the same."""
+  for page in range(HOT_FIRST, HOT_FIRST + HOT_PAGES):
+    bodies = {get(f"http://{address}/video/{page:04}") for address in WEBS}
+    if len(bodies) != 1:
+      raise Wrong(f"/video/{page:04} is not the same on all servers")
+
+
+def check_no_copies():
+  left = [str(file) for web in ("web2", "web3") for file in pathlib.Path(web).glob("pages/**/*") if file.is_file()]
+  if left:
+    raise Wrong(f"copies are left: {left}")
+
+
+def logged():
+  """Requests of the load balancer by server, as they logged them."""
+  counts = {}
+  for web in WEBS.values():
+    lines = [json.loads(line) for line in pathlib.Path(web, "access.jsonl").read_text().splitlines()]
+    counts[web] = sum(line["client"] == PROXY for line in lines)
+  return counts
+
+
+def counted(rows):
+  """Requests by server and second, as Tapline saw them: {web: {second: requests}}."""
+  counts = {web: {} for web in WEBS.values()}
+  for row in rows:
+    counts[WEBS[row["key"]["dst_ip"]]][row["window_start_ns"] // 10**9] = row["value"]
+  return counts
+
+
+class Times:
+  """When what began, in seconds since the epoch."""
+
+  def __init__(self):
+    self.begin = time.time()
+    self.hot = self.after = self.end = None
+
+
+def experiment(options):
+  """Returns (times, changes, counts by server and second)."""
+  server = Server()
+  ranking, loads = server.submit(RANKING, LOADS)
+  updater = Updater(ranking)
+  times = Times()
+  moderate = Client("client1", rate=50, pages=1000, first=1)
+  until("the calm is over", lambda: updater.servers() == 1, options.calm)
+  times.hot = time.time()
+  fast = Client("client2", rate=250, pages=HOT_PAGES, first=HOT_FIRST)
+  until("three servers", lambda: updater.servers() == 3)
+  check_content()
+  until("the rush is over", lambda: True, max(SETTLED_S, times.hot + options.hot - time.time()))
+  fast_requests = fast.end()
+  times.after = time.time()
+  until("one server", lambda: updater.servers() == 1, options.after)
+  requests = fast_requests + moderate.end()
+  times.end = time.time()
+  updater.end()
+  check_no_copies()
+  rows, dropped = server.stop(loads)
+  server.end()
+  counts = counted(rows)
+  sums = {web: sum(seconds.values()) for web, seconds in counts.items()}
+  if dropped:
+    raise Wrong(f"Tapline lost packets: {dropped}")
+  if sums != logged() or sum(sums.values()) != requests:
+    raise Wrong(f"requests: the clients made {requests}, the servers logged {logged()}, Tapline counted {sums}")
+  check_balance(times, updater.changes, counts)
+  return times, updater.changes, counts
+
+
+def check_balance(times, changes, counts):
+  """While there are three servers, the second and the third get equal parts of the ten pages' requests."""
+  three = next(when for when, servers, _, _ in changes if servers == 3)
+  web1, web2, web3 = (sum(seconds.get(s, 0) for s in range(int(three) + 1, int(times.after))) for seconds in counts.values())
+  if abs(web2 - web3) > 0.1 * web2 or not web2 < web1 < 3 * web2:
+    raise Wrong(f"three servers shared requests as {web1}, {web2}, {web3}")
+
+
+def table(times, changes, counts):
+  """Requests a second of each server, from one event to the next."""
+  servers = [(times.begin, 1)] + [(change[0], change[1]) for change in changes]
+  bounds = sorted([when for when, _ in servers] + [times.hot, times.after, times.end])
+  lines = [f"{'seconds':>12}  {'load':<5}  {'servers':>7}  {'web1':>6}  {'web2':>6}  {'web3':>6}   requests/s"]
+  for begin, end in itertools.pairwise(bounds):
+    load = "hot" if times.hot <= begin < times.after else "calm"
+    number = [n for when, n in servers if when <= begin][-1]
+    whole = range(int(begin) + 1, int(end))
+    if not whole:
+      continue
+    rates = [sum(counts[web].get(second, 0) for second in whole) / len(whole) for web in WEBS.values()]
+    lines.append(f"{begin - times.begin:5.1f}–{end - times.begin:6.1f}  {load:<5}  {number:>7}  " +
+                 "  ".join(f"{rate:6.1f}" for rate in rates))
+  return "\n".join(lines)
+
+
+def write_figures(folder, times, changes, counts):
+  first, last = int(times.begin) + 1, int(times.end)
+  seconds = range(first, last)
+  points = {web: [(s - first, counts[web].get(s, 0)) for s in seconds] for web in WEBS.values()}
+  csv = ["second,web1,web2,web3"]
+  csv += [f"{s - first},{','.join(str(counts[web].get(s, 0)) for web in WEBS.values())}" for s in seconds]
+  (folder / "figure-17.csv").write_text("\n".join(csv) + "\n")
+  csv = ["seconds,servers,pages,reason"]
+  csv += [f'{when - first:.1f},{servers},{pages},"{reason}"' for when, servers, pages, reason in changes]
+  (folder / "figure-17-servers.csv").write_text("\n".join(csv) + "\n")
+  top = max(y for line in points.values() for _, y in line)
+  chart = plot.Chart("Popular pages on more servers (Figure 17)", "seconds", "requests a second", (0, last - first), top)
+  for web, line in points.items():
+    chart.line(web, line)
+  chart.mark(times.hot - first, "ten hot pages")
+  chart.mark(times.after - first, "their end")
+  for when, servers, _, _ in changes:
+    chart.mark(when - first, "1 server" if servers == 1 else f"{servers} servers")
+  (folder / "figure-17.svg").write_text(chart.svg())
+
+
+def main():
+  parser = argparse.ArgumentParser()
+  parser.add_argument("--figures", type=pathlib.Path)
+  parser.add_argument("--calm", type=int, default=10)
+  parser.add_argument("--hot", type=int, default=25)
+  parser.add_argument("--after", type=int, default=20)
+  options = parser.parse_args()
+  try:
+    times, changes, counts = experiment(options)
+  except Wrong as wrong:
+    print(f"popularity: {wrong}", file=sys.stderr)
+    # Threads and programs end with the namespaces.
+    sys.stderr.flush()
+    os._exit(1)
+  for when, servers, pages, reason in changes:
+    print(f"{when - times.begin:5.1f} s: {servers} server{'s' * (servers > 1)}, {pages} pages on more than one; {reason}")
+  print("\n" + table(times, changes, counts) + "\n")
+  if options.figures:
+    write_figures(options.figures, times, changes, counts)
+  print("Servers:", ", ".join(str(n) for n, _ in itertools.groupby([1] + [servers for _, servers, _, _ in changes])))
+  print(f"Content: the {HOT_PAGES} pages were on web2 and web3 as they are on web1, and no copy is left")
+  print("Balance: web2 and web3 got equal parts of them")
+  print("Requests: Tapline counted all that the web servers logged, and no others")
+
+
+if __name__ == "__main__":
+  main()
