@@ -78,4 +78,21 @@ until_true() {
 }
 
 listens() { [ -n "$(on "$1" ss -Hltn "sport = :$2")" ]; }
+
+# start_database HOST [OPTION…]: a MariaDB with its data in db, its logs and its socket in db_log.
+start_database() {
+  local host=$1
+  shift
+  install -d -o mysql -g mysql db db_log
+  mariadb-install-db --no-defaults --user=mysql --datadir="$work/db" --skip-test-db \
+    --auth-root-authentication-method=normal >install_db.log 2>&1 || fail "mariadb-install-db failed:" install_db.log
+  on "$host" mariadbd --no-defaults --user=mysql --datadir="$work/db" --socket="$work/db_log/socket" \
+    --pid-file="$work/db_log/pid" --bind-address="${address[$host]}" --skip-name-resolve --skip-log-bin \
+    --innodb-flush-method=fsync --innodb-log-file-size=16M "$@" >mariadbd.log 2>&1 &
+  until_true 60 answers_sql || fail "mariadbd did not come up:" mariadbd.log
+}
+
+sql() { mariadb --no-defaults --socket "$work/db_log/socket" -u root "$@"; }
+answers_sql() { sql -e 'SELECT 1' >/dev/null 2>&1; }
+
 say() { echo "$(date +%T) $1"; }

@@ -8,84 +8,23 @@ import itertools
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import threading
 import time
-import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import plot  # noqa: E402
+from tapline_server import TAPLINE, Client, Server, Wrong, get, until  # noqa: E402
 
-TAPLINE = str(HERE.parent.parent / "bin/tapline")
-SERVER = "http://127.0.0.1:8480"
 RANKING = "PARSE http_get FROM * TO proxy:80 LIMIT 1h SAMPLE * PROCESS (top-k: k=20, w=5s, s=1s)"
 LOADS = ("PARSE http_get FROM proxy TO web1:80, web2:80, web3:80 LIMIT 1h SAMPLE *"
          " PROCESS (group-count: group=dst_ip, w=1s, s=1s)")
 WEBS = {"10.30.0.11": "web1", "10.30.0.12": "web2", "10.30.0.13": "web3"}
 PROXY = "10.30.0.10"
 HOT_FIRST, HOT_PAGES = 501, 10
-MOST_SECONDS = 120
 SETTLED_S = 4  # how long three servers share the load at least
-
-
-class Wrong(Exception):
-  """What did not go as it should."""
-
-
-def get(url):
-  with urllib.request.urlopen(url, timeout=30) as answer:
-    return answer.read()
-
-
-def until(what, condition, least_s=0.0):
-  """Waits for a condition, and at least for a time."""
-  begin = time.time()
-  while time.time() < begin + least_s or not condition():
-    if time.time() > begin + MOST_SECONDS + least_s:
-      raise Wrong(f"not within {MOST_SECONDS} s: {what}")
-    time.sleep(0.05)
-
-
-class Server:
-  """tapline server on the switch, with its queries."""
-
-  def __init__(self):
-    self._process = subprocess.Popen(
-        [TAPLINE, "server", "--interface", "br0", "--redis", "10.30.0.1:6379", "--inventory", "inventory.yaml"],
-        stdout=subprocess.PIPE, text=True)
-    if not self._process.stdout.readline().startswith("listening on "):
-      raise Wrong("tapline server did not come up")
-
-  def submit(self, *queries):
-    """IDs of queries that are running."""
-    commands = [subprocess.Popen([TAPLINE, "query", "submit", query], stdout=subprocess.PIPE, text=True) for query in queries]
-    ids = [command.communicate()[0].strip() for command in commands]
-    for query in ids:
-      until(f"query {query} runs", lambda: self._query(query)["state"] == "running")
-    return ids
-
-  @staticmethod
-  def _query(query):
-    return json.loads(get(f"{SERVER}/api/v1/queries/{query}"))
-
-  def stop(self, query):
-    """Stops a query; all its rows, and what was lost."""
-    urllib.request.urlopen(urllib.request.Request(f"{SERVER}/api/v1/queries/{query}", method="DELETE"), timeout=30).close()
-    until(f"query {query} has ended", lambda: self._query(query)["state"] == "stopped")
-    rows, after = [], ""
-    while True:
-      page = json.loads(get(f"{SERVER}/api/v1/queries/{query}/results?after={after}"))
-      if not page["rows"]:
-        return rows, self._query(query)["totals"]["dropped"]
-      rows += page["rows"]
-      after = page["last_entry"]
-
-  def end(self):
-    self._process.terminate()
-    self._process.wait(60)
 
 
 class Updater:
@@ -113,24 +52,6 @@ class Updater:
     if self._process.wait(60) != 0:
       raise Wrong("tapline replicate failed")
     self._reader.join()
-
-
-class Client:
-  """A client on a host of its own."""
-
-  def __init__(self, host, rate, pages, first):
-    self._process = subprocess.Popen(
-        ["ip", "netns", "exec", host, "setpriv", "--reuid", "nobody", "--clear-groups", "/usr/bin/python3", "-B", "client.py",
-         PROXY, "--rate", str(rate), "--pages", str(pages), "--first", str(first)],
-        stdout=subprocess.PIPE, text=True)
-
-  def end(self):
-    """How many requests it made, all of which were answered."""
-    self._process.send_signal(signal.SIGTERM)
-    counts, _ = self._process.communicate(timeout=60)
-    if self._process.returncode != 0:
-      raise Wrong(f"a client got other answers than it should: {counts}")
-    return sum(json.loads(counts).values())
 
 
 def check_content():
@@ -174,30 +95,30 @@ class Times:
 
 def experiment(options):
   """Returns (times, changes, counts by server and second)."""
-  server = Server()
+  server = Server("--redis", "10.30.0.1:6379")
   ranking, loads = server.submit(RANKING, LOADS)
   updater = Updater(ranking)
   times = Times()
-  moderate = Client("client1", rate=50, pages=1000, first=1)
+  moderate = Client("client1", PROXY, 50, "/video/{:04}:1:1000")
   until("the calm is over", lambda: updater.servers() == 1, options.calm)
   times.hot = time.time()
-  fast = Client("client2", rate=250, pages=HOT_PAGES, first=HOT_FIRST)
+  fast = Client("client2", PROXY, 250, f"/video/{{:04}}:{HOT_FIRST}:{HOT_PAGES}")
   until("three servers", lambda: updater.servers() == 3)
   check_content()
   until("the rush is over", lambda: True, max(SETTLED_S, times.hot + options.hot - time.time()))
-  fast_requests = fast.end()
+  requests = sum(fast.end().values())
   times.after = time.time()
   until("one server", lambda: updater.servers() == 1, options.after)
-  requests = fast_requests + moderate.end()
+  requests += sum(moderate.end().values())
   times.end = time.time()
   updater.end()
   check_no_copies()
-  rows, dropped = server.stop(loads)
+  rows, totals = server.stop(loads)
   server.end()
   counts = counted(rows)
   sums = {web: sum(seconds.values()) for web, seconds in counts.items()}
-  if dropped:
-    raise Wrong(f"Tapline lost packets: {dropped}")
+  if totals["dropped"]:
+    raise Wrong(f"Tapline lost packets: {totals['dropped']}")
   if sums != logged() or sum(sums.values()) != requests:
     raise Wrong(f"requests: the clients made {requests}, the servers logged {logged()}, Tapline counted {sums}")
   check_balance(times, updater.changes, counts)

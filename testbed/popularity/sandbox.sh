@@ -11,7 +11,7 @@ fail() {
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../namespaces.sh"
 enter_folder
-cp "$here"/{web,web.conf,inventory.yaml,client.py} .  # the repository may be where user nobody can't read
+cp "$here"/{web,web.conf,inventory.yaml} "$here/../load.py" .  # the repository may be where user nobody can't read
 
 read_inventory "$here/inventory.yaml"
 add_switch

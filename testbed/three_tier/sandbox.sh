@@ -16,25 +16,11 @@ fail() {
 enter_folder
 cp "$here"/*.py .  # the repository may be where user nobody can't read
 
-answers_sql() { sql -e 'SELECT 1' >/dev/null 2>&1; }
-sql() { mariadb --no-defaults --socket "$work/db_log/socket" -u root "$@"; }
 nothing_open() {
   local host
   for host in "${!address[@]}"; do
     [ -z "$(on "$host" ss -Htn state connected exclude time-wait)" ] || return 1
   done
-}
-
-start_database() {
-  install -d -o mysql -g mysql db db_log
-  mariadb-install-db --no-defaults --user=mysql --datadir="$work/db" --skip-test-db \
-    --auth-root-authentication-method=normal >install_db.log 2>&1 || fail "mariadb-install-db failed:" install_db.log
-  on db mariadbd --no-defaults --user=mysql --datadir="$work/db" --socket="$work/db_log/socket" \
-    --pid-file="$work/db_log/pid" --bind-address="${address[db]}" --skip-name-resolve --skip-log-bin \
-    --innodb-flush-method=fsync --innodb-log-file-size=16M \
-    --slow-query-log-file="$work/db_log/slow.log" --long-query-time=0 >mariadbd.log 2>&1 &
-  until_true 60 answers_sql || fail "mariadbd did not come up:" mariadbd.log
-  sql <"$here/shop.sql"
 }
 
 start_cache() {
@@ -83,7 +69,8 @@ for host in client proxy app1 app2 db cache; do
 done
 
 say "starting MariaDB, memcached, two application servers and nginx"
-start_database
+start_database db --slow-query-log-file="$work/db_log/slow.log" --long-query-time=0
+sql <"$here/shop.sql"
 start_cache
 start_app app2 --preload
 start_app app1 --wrong-key-share 0.9

@@ -1,0 +1,88 @@
+"""A `tapline server` for experiments on a network of namespaces.sh: starts it, runs queries, takes their rows."""
+import json
+import pathlib
+import signal
+import subprocess
+import time
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+TAPLINE = str(HERE.parent / "bin/tapline")
+URL = "http://127.0.0.1:8480"
+MOST_SECONDS = 120
+
+
+class Wrong(Exception):
+  """What did not go as it should."""
+
+
+def get(url):
+  with urllib.request.urlopen(url, timeout=30) as answer:
+    return answer.read()
+
+
+def until(what, condition, least_s=0.0):
+  """Waits for a condition, and at least for a time."""
+  begin = time.time()
+  while time.time() < begin + least_s or not condition():
+    if time.time() > begin + MOST_SECONDS + least_s:
+      raise Wrong(f"not within {MOST_SECONDS} s: {what}")
+    time.sleep(0.05)
+
+
+class Server:
+  """tapline server on the switch, with its queries."""
+
+  def __init__(self, *options, prefix=()):
+    self.process = subprocess.Popen([*prefix, TAPLINE, "server", "--interface", "br0", "--inventory", "inventory.yaml", *options],
+                                    stdout=subprocess.PIPE, text=True)
+    if not self.process.stdout.readline().startswith("listening on "):
+      raise Wrong("tapline server did not come up")
+
+  def submit(self, *queries):
+    """IDs of queries that are running."""
+    ids = []
+    for query in queries:
+      request = urllib.request.Request(f"{URL}/api/v1/queries", query.encode(), {"Content-Type": "text/plain"}, method="POST")
+      with urllib.request.urlopen(request, timeout=60) as answer:
+        ids.append(json.loads(answer.read())["id"])
+    for query in ids:
+      until(f"query {query} runs", lambda: self.query(query)["state"] == "running")
+    return ids
+
+  @staticmethod
+  def query(query):
+    return json.loads(get(f"{URL}/api/v1/queries/{query}"))
+
+  def stop(self, query):
+    """Stops a query; all its rows, and what it counted."""
+    urllib.request.urlopen(urllib.request.Request(f"{URL}/api/v1/queries/{query}", method="DELETE"), timeout=30).close()
+    until(f"query {query} has ended", lambda: self.query(query)["state"] == "stopped")
+    rows, after = [], ""
+    while True:
+      page = json.loads(get(f"{URL}/api/v1/queries/{query}/results?after={after}"))
+      if not page["rows"]:
+        return rows, self.query(query)["totals"]
+      rows += page["rows"]
+      after = page["last_entry"]
+
+  def end(self):
+    self.process.terminate()
+    self.process.wait(60)
+
+
+class Client:
+  """load.py on a host of its own."""
+
+  def __init__(self, host, address, rate, *patterns):
+    self._process = subprocess.Popen(
+        ["ip", "netns", "exec", host, "setpriv", "--reuid", "nobody", "--clear-groups", "/usr/bin/python3", "-B", "load.py",
+         address, "--rate", str(rate), *patterns], stdout=subprocess.PIPE, text=True)
+
+  def end(self):
+    """How many requests it made by pattern, all of which were answered with 200."""
+    self._process.send_signal(signal.SIGTERM)
+    printed, _ = self._process.communicate(timeout=60)
+    if self._process.returncode != 0:
+      raise Wrong(f"a client got other answers than it should: {printed}")
+    return json.loads(printed)["patterns"]
