@@ -124,6 +124,10 @@ fuzz: deps ## Fuzz decoding, reassembly and every parser, FUZZ_SECONDS each (600
 	@ninja -C $(BUILD)/fuzzing -j $(JOBS) fuzzers
 	@bench/fuzz run $(BUILD)/fuzzing/fuzz $(FUZZ_SECONDS)
 
+.PHONY: fuzz-api
+fuzz-api: build ## Ask a server everything its OpenAPI document allows, and more, as an admin, an analyst and nobody (fetches schemathesis)
+	@bench/fuzz_api
+
 .PHONY: soak
 soak: build ## Kill a MultiLog 600 times, and Flink, Kafka and Redis in turn; a million snapshots; 200 queries; ten that come and go over real switches; what mirrors, killed in turn; a monitor under attack and a server for SOAK_SECONDS (600)
 	@MULTILOG_KILLS=200 $(BUILD)/tests/multilog_crash_test

@@ -1,10 +1,11 @@
-"""Brokers, a Flink session cluster and Redis as processes of their own, for measurements. Standard library only."""
+"""Brokers, a Flink session cluster, Redis and a Tapline server as processes of their own, for measurements. Standard library only."""
 import glob
 import json
 import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -13,6 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "monitors"))
 from testing.kafka_broker import DEADLINE_S, JARS, Broker, free_ports  # noqa: E402
 
+SMALL_CAPTURE = os.path.join(ROOT, "testbed", "captures", "http_small.pcap.zst")
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
@@ -150,3 +152,46 @@ class FlinkCluster:
             process.kill()
         for process in self.processes:
             process.wait()
+
+
+class TaplineServer:
+    """`tapline server`, over the bundled capture unless another source is given, with a temporary folder of its own; a context."""
+
+    def __init__(self, port, *arguments, source=("--pcap", SMALL_CAPTURE)):
+        self.url = f"http://127.0.0.1:{port}"
+        self.command = [os.path.join(ROOT, "bin", "tapline"), "server", *source, "--port", str(port), *arguments]
+
+    def __enter__(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = self.temporary.name
+        self.process = subprocess.Popen(self.command, env=dict(os.environ, TMPDIR=self.folder))
+        try:
+            self.wait_ready()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def wait_ready(self):
+        deadline = time.monotonic() + DEADLINE_S
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise AssertionError("the server ended before it was ready")
+            try:
+                urllib.request.urlopen(self.url + "/readyz", timeout=1)
+                return
+            except OSError:
+                time.sleep(0.1)
+        raise AssertionError(f"the server was not ready within {DEADLINE_S} s")
+
+    def call(self, path, body=None):
+        """GET, or POST of a JSON body, and the JSON that comes back."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.loads(answer.read() or b"null")
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(30)
+        self.temporary.cleanup()

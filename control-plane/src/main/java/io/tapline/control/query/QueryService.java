@@ -395,6 +395,11 @@ public final class QueryService implements AutoCloseable {
     return store.windowsAfter(id, entry);
   }
 
+  /** Entry of the last window; empty where there is none. */
+  public String lastWindow(String id) {
+    return store.lastWindow(id);
+  }
+
   /** All result rows that are kept, in the order of windows. */
   public List<JsonNode> rows(String id) {
     List<JsonNode> rows = new ArrayList<>();

@@ -130,6 +130,14 @@ final class QueryStore implements AutoCloseable {
     }
   }
 
+  /** The last window's entry; empty where there is none. */
+  String lastWindow(String id) {
+    try (Jedis redis = pool.getResource()) {
+      List<StreamEntry> last = redis.xrevrange(windows(id), "+", "-", 1);
+      return last.isEmpty() ? "" : last.get(0).getID().toString();
+    }
+  }
+
   private static WindowResult window(StreamEntry entry) {
     Map<String, String> fields = entry.getFields();
     return new WindowResult(
@@ -166,8 +174,7 @@ final class QueryStore implements AutoCloseable {
   /** Changes as long as the query's job writes results. */
   Object progress(String id) {
     try (Jedis redis = pool.getResource()) {
-      return List.of(
-          redis.hgetAll(key(id) + ":totals"), redis.xrevrange(windows(id), "+", "-", 1).toString());
+      return List.of(redis.hgetAll(key(id) + ":totals"), lastWindow(id));
     }
   }
 

@@ -1,5 +1,7 @@
 package io.tapline.control.rest;
 
+import redis.clients.jedis.StreamEntryID;
+
 /** Entry IDs of a query's stream of windows, which clients give back to go on where they were. */
 final class Entry {
   private Entry() {}
@@ -23,5 +25,13 @@ final class Entry {
           .asException();
     }
     return text;
+  }
+
+  /** Whether one entry of a stream comes before another; {@code ""} comes before all. */
+  static boolean isBefore(String entry, String other) {
+    if (entry.isEmpty() || other.isEmpty()) {
+      return entry.isEmpty() && !other.isEmpty();
+    }
+    return new StreamEntryID(entry).compareTo(new StreamEntryID(other)) < 0;
   }
 }

@@ -1,17 +1,19 @@
 package io.tapline.control.rest;
 
 import io.javalin.http.Context;
-import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.QueryState;
 import io.tapline.control.query.WindowResult;
+import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.util.HashMap;
 import java.util.List;
-import java.util.Optional;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -21,43 +23,79 @@ import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Follows queries for clients, each on a thread of its own, so that a slow client delays no other.
- * A stream ends with its query, its client, or this. Thread-safe.
+ * Follows queries for clients, each on a thread of its own, so that a slow client delays no other;
+ * what they are sent is read once for all who follow a query. A stream ends with its query, its
+ * client, or this. Thread-safe.
  */
 final class EventStreams implements AutoCloseable {
-  static final int MOST = 32;
-
   /** ID of the event that ends a stream: a client that comes back with it has seen everything. */
   static final String END = "end";
 
   private static final Logger LOG = LoggerFactory.getLogger(EventStreams.class);
 
   /**
-   * Windows end a second apart or more: this delay is not seen by people, and costs two small
-   * reads.
+   * Windows end a second apart or more: this delay is not seen by people, and costs two small reads
+   * a query.
    */
   private static final long POLL_MS = 200;
 
-  private final QueryService queries;
-  private final Semaphore free = new Semaphore(MOST);
-  private final CountDownLatch closing = new CountDownLatch(1);
-  private final ExecutorService threads =
-      new ThreadPoolExecutor(
-          0, MOST, 10, TimeUnit.SECONDS, new SynchronousQueue<>(), EventStreams::thread);
+  private static final int READERS = 4;
 
-  EventStreams(QueryService queries) {
+  /** Keeps proxies from closing, and shows whether the client is still there. */
+  private static final long KEEP_ALIVE_MS = 15_000;
+
+  /** A stream writes what others made: it needs little. */
+  private static final long STACK_BYTES = 256 << 10;
+
+  private final QueryService queries;
+  private final int most;
+  private final Semaphore free;
+  private final Map<String, Followed> followed = new HashMap<>();
+  private final ScheduledExecutorService readers =
+      Executors.newScheduledThreadPool(READERS, task -> thread(task, "events-reader"));
+  private final ThreadPoolExecutor threads;
+  private volatile boolean closed;
+
+  /**
+   * Streams of these queries.
+   *
+   * @param most that are open at a time
+   */
+  EventStreams(QueryService queries, int most) {
     this.queries = queries;
+    this.most = most;
+    free = new Semaphore(most);
+    threads =
+        new ThreadPoolExecutor(
+            0,
+            most,
+            10,
+            TimeUnit.SECONDS,
+            new SynchronousQueue<>(),
+            task -> thread(task, "events"));
   }
 
-  private static Thread thread(Runnable task) {
-    Thread thread = new Thread(task, "events");
+  private static Thread thread(Runnable task, String name) {
+    Thread thread = new Thread(null, task, name, STACK_BYTES);
     thread.setDaemon(true);
     return thread;
   }
 
+  /** A query's feed while somebody follows it. */
+  private static final class Followed {
+    private final QueryFeed feed;
+    private final ScheduledFuture<?> reading;
+    private int followers;
+
+    Followed(QueryFeed feed, ScheduledFuture<?> reading) {
+      this.feed = feed;
+      this.reading = reading;
+    }
+  }
+
   /** Streams open at the moment. */
   int open() {
-    return MOST - free.availablePermits();
+    return most - free.availablePermits();
   }
 
   /**
@@ -68,11 +106,11 @@ final class EventStreams implements AutoCloseable {
   void follow(Context ctx, String query, String after) {
     if (!free.tryAcquire()) {
       String detail =
-          MOST
+          most
               + " event streams are open, which is as many as this server serves: close one or ask again";
       throw Problems.tooMany("event-streams", detail).asException();
     }
-    ctx.status(200).contentType(EventWriter.MEDIA_TYPE).header("X-Accel-Buffering", "no");
+    ctx.status(200).contentType(Events.MEDIA_TYPE).header("X-Accel-Buffering", "no");
     ctx.future(() -> started(ctx, query, after));
   }
 
@@ -81,7 +119,7 @@ final class EventStreams implements AutoCloseable {
     Runnable stream =
         () -> {
           try {
-            run(new EventWriter(ctx.res()), query, after);
+            run(ctx.res(), query, after);
           } catch (IOException e) {
             LOG.debug("client of events of {} is gone: {}", query, e.getMessage());
           } catch (JedisException e) {
@@ -95,68 +133,121 @@ final class EventStreams implements AutoCloseable {
         };
     try {
       threads.execute(stream);
-    } catch (RejectedExecutionException closed) {
+    } catch (RejectedExecutionException closing) {
       free.release();
       end.complete(null);
     }
     return end;
   }
 
-  private void run(EventWriter out, String id, String after) throws IOException {
-    out.open();
-    String last = after;
-    QueryState told = null;
-    do {
-      // The state is read before the windows: an ended query's are then all there, and its end is
-      // told after them.
-      Optional<QueryInfo> query = queries.find(id);
-      if (query.isEmpty()) {
-        return;
-      }
-      QueryState state = query.get().state();
-      if (state != told && !state.ended()) {
-        out.state(query.get(), "");
-        told = state;
-      }
-      last = windows(out, id, last);
-      if (state.ended() && !closed()) {
-        out.state(query.get(), END);
-        return;
-      }
-      out.keepAlive();
-    } while (!awaitClose());
+  private void run(HttpServletResponse out, String id, String after) throws IOException {
+    // The head of the answer, so that the client knows that it is connected.
+    write(out, Events.comment("connected"));
+    QueryFeed feed = join(id);
+    try {
+      tell(out, feed, id, after);
+    } finally {
+      leave(id);
+    }
   }
 
-  private String windows(EventWriter out, String id, String after) throws IOException {
+  private void tell(HttpServletResponse out, QueryFeed feed, String id, String after)
+      throws IOException {
     String last = after;
-    List<WindowResult> page;
-    do {
-      page = queries.windowsAfter(id, last);
+    QueryState told = null;
+    QueryFeed.Moment now = feed.moment();
+    while (now.query().isPresent() && !closed) {
+      QueryState state = now.query().get().state();
+      if (state != told && !state.ended()) {
+        write(out, Events.state(now.query().get(), ""));
+        told = state;
+      }
+      last = windows(out, now, id, last);
+      if (now.lost()) {
+        return;
+      }
+      if (state.ended() && !closed) {
+        write(out, Events.state(now.query().get(), END));
+        return;
+      }
+      QueryFeed.Moment seen = now;
+      now = feed.next(seen, KEEP_ALIVE_MS);
+      if (now == seen) {
+        write(out, Events.comment("still here"));
+      }
+    }
+  }
+
+  /**
+   * Sends the windows after one: what the feed no longer has from Redis, the rest from the feed.
+   */
+  private String windows(HttpServletResponse out, QueryFeed.Moment now, String id, String after)
+      throws IOException {
+    String last = after;
+    while (Entry.isBefore(last, now.after()) && !closed) {
+      List<WindowResult> page = queries.windowsAfter(id, last);
+      if (page.isEmpty()) {
+        break;
+      }
       for (WindowResult window : page) {
-        out.window(window);
+        write(out, Events.window(window));
         last = window.entry();
       }
-    } while (!page.isEmpty() && !closed());
+    }
+    for (QueryFeed.Event window : now.windows()) {
+      if (Entry.isBefore(last, window.entry()) && !closed) {
+        write(out, window.bytes());
+        last = window.entry();
+      }
+    }
     return last;
   }
 
-  private boolean closed() {
-    return closing.getCount() == 0;
+  /** Waits for a slow client as long as the server's idle timeout, then fails. */
+  private static void write(HttpServletResponse out, byte[] event) throws IOException {
+    out.getOutputStream().write(event);
+    out.flushBuffer();
   }
 
-  private boolean awaitClose() {
-    try {
-      return closing.await(POLL_MS, TimeUnit.MILLISECONDS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return true;
+  private QueryFeed join(String id) {
+    synchronized (followed) {
+      Followed one = followed.get(id);
+      if (one != null) {
+        one.followers++;
+        return one.feed;
+      }
+    }
+    // Read outside the lock: many may begin at a time. Of two feeds of a query one is forgotten.
+    QueryFeed feed = new QueryFeed(queries, id);
+    synchronized (followed) {
+      Followed one = followed.computeIfAbsent(id, any -> new Followed(feed, scheduled(feed)));
+      one.followers++;
+      return one.feed;
+    }
+  }
+
+  private ScheduledFuture<?> scheduled(QueryFeed feed) {
+    return readers.scheduleWithFixedDelay(feed, POLL_MS, POLL_MS, TimeUnit.MILLISECONDS);
+  }
+
+  private void leave(String id) {
+    synchronized (followed) {
+      Followed one = followed.get(id);
+      if (--one.followers == 0) {
+        one.reading.cancel(false);
+        followed.remove(id);
+      }
     }
   }
 
   /** Ends all streams, each between two events. */
   @Override
   public void close() {
-    closing.countDown();
+    closed = true;
+    readers.shutdown();
     threads.shutdown();
+    synchronized (followed) {
+      followed.values().forEach(one -> one.feed.wake());
+    }
   }
 }

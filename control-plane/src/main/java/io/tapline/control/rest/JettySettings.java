@@ -11,7 +11,7 @@ import org.eclipse.jetty.util.thread.QueuedThreadPool;
 final class JettySettings {
   private static final int MOST_THREADS = 48;
   private static final int LEAST_THREADS = 4;
-  private static final int MOST_CONNECTIONS = 512;
+  private static final int MOST_CONNECTIONS = 2048;
 
   /** How long requests under way may take once the server closes. */
   private static final long STOP_MS = 3000;

@@ -2,7 +2,6 @@ package io.tapline.control.rest;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 
 /**
@@ -47,11 +46,14 @@ final class Members {
     if (value.isMissingNode() || value.isNull()) {
       return texts;
     }
-    for (Iterator<JsonNode> each = value.elements(); each.hasNext(); ) {
-      texts.add(each.next().asText());
+    boolean wanted = value.isArray();
+    for (JsonNode each : value) {
+      wanted &= each.isTextual() && !each.textValue().isEmpty();
+      texts.add(each.asText());
     }
-    if (!value.isArray() || texts.stream().anyMatch(String::isEmpty)) {
-      throw Problem.badRequest("member \"" + name + "\" is not a list of strings").asException();
+    if (!wanted) {
+      String message = "member \"%s\" is a list of strings, none of them empty".formatted(name);
+      throw Problem.badRequest(message).asException();
     }
     return texts;
   }

@@ -90,6 +90,9 @@ final class OpenApi {
   }
 
   private static void add(ObjectNode contents, Content content) {
-    contents.putObject(content.mediaType()).set("schema", Schemas.reference(content.schema()));
+    ObjectNode json = contents.putObject(content.mediaType());
+    if (!content.schema().isEmpty()) {
+      json.set("schema", Schemas.reference(content.schema()));
+    }
   }
 }

@@ -191,9 +191,9 @@ final class QueryRoutes {
             "ID of the last event seen: the stream goes on after it.")
         .answers(
             200,
-            EventWriter.MEDIA_TYPE,
-            "Events",
-            "Events named state and window, their data as JSON.")
+            Events.MEDIA_TYPE,
+            Route.Content.NO_SCHEMA,
+            "Server-sent events: data of `state` is a StateEvent, of `window` a WindowEvent, whose ID is an entry of the query's stream.")
         .answersNothing(204, "Last-Event-ID is the end's: there is no more.")
         .problem(400, "Last-Event-ID is none of ours.")
         .problem(

@@ -38,7 +38,7 @@ public final class RestServer implements AutoCloseable {
     this.guard = guard;
     this.follower = new Follower(options.leader());
     this.access = new Access(options.tokens());
-    streams = new EventStreams(queries);
+    streams = new EventStreams(queries, options.mostStreams());
     metrics = new Metrics(queries, streams);
     routes.addAll(new QueryRoutes(queries, source, streams, metrics).routes());
     routes.addAll(new CatalogueRoutes(queries).routes());

@@ -40,9 +40,11 @@ record Route(
   /**
    * A body.
    *
-   * @param schema its name in the document's components
+   * @param schema its name in the document's components; {@code ""} where OpenAPI can't say it
    */
-  record Content(String mediaType, String schema) {}
+  record Content(String mediaType, String schema) {
+    static final String NO_SCHEMA = "";
+  }
 
   /**
    * An answer.

@@ -283,7 +283,7 @@ class ErrorsTest {
                 RestServer.start(
                     stored.queries(),
                     null,
-                    new RestOptions("192.0.2.1", 0, Leader.ALONE, Optional.empty())))
+                    new RestOptions("192.0.2.1", 0, Leader.ALONE, Optional.empty(), 1)))
         .isInstanceOf(PipelineException.class)
         .hasMessageContaining("192.0.2.1");
   }

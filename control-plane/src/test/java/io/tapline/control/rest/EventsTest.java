@@ -24,6 +24,7 @@ import redis.clients.jedis.Jedis;
 class EventsTest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final String EVENTS = "/api/v1/queries/q-1/events";
+  private static final int MOST_STREAMS = 32;
   private static final Duration SOON = Duration.ofSeconds(10);
 
   private StoredQueries stored;
@@ -31,7 +32,7 @@ class EventsTest {
 
   @BeforeEach
   void start() throws Exception {
-    stored = new StoredQueries();
+    stored = new StoredQueries(null, "", RestOptions.loopback(0).streams(MOST_STREAMS));
     stored.add("q-1", "running");
   }
 
@@ -125,7 +126,7 @@ class EventsTest {
   @Test
   void streamsAreBoundedAndComeBack() throws Exception {
     List<BufferedReader> streams = new ArrayList<>();
-    for (int i = 0; i < EventStreams.MOST; i++) {
+    for (int i = 0; i < MOST_STREAMS; i++) {
       BufferedReader stream = stored.rest.events(EVENTS);
       next(stream);
       streams.add(stream);

@@ -1,0 +1,135 @@
+package io.tapline.control.rest;
+
+import io.tapline.control.query.QueryInfo;
+import io.tapline.control.query.QueryService;
+import io.tapline.control.query.WindowResult;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * What happens to one query, read from Redis and written as events once for all who follow it. It
+ * keeps the latest windows only; who is further behind reads Redis itself. Thread-safe.
+ */
+final class QueryFeed implements Runnable {
+  private static final Logger LOG = LoggerFactory.getLogger(QueryFeed.class);
+  private static final int KEPT_BYTES = 4 << 20;
+  private static final int KEPT_WINDOWS = 256;
+
+  private final QueryService queries;
+  private final String id;
+  private final Deque<Event> kept = new ArrayDeque<>();
+  private long keptBytes;
+  private String after = "";
+  private Moment moment = new Moment(Optional.empty(), "", List.of(), false);
+
+  /**
+   * A window as it is sent.
+   *
+   * @param entry its ID in the query's stream
+   */
+  record Event(String entry, byte[] bytes) {}
+
+  /**
+   * What is known at one time.
+   *
+   * @param query empty once it is forgotten
+   * @param after the windows are all that come after this entry; {@code ""}: all there are
+   * @param lost Redis can't be reached: nothing more comes of this feed
+   */
+  record Moment(Optional<QueryInfo> query, String after, List<Event> windows, boolean lost) {}
+
+  /** The query's feed from its present last window on. */
+  QueryFeed(QueryService queries, String id) {
+    this.queries = queries;
+    this.id = id;
+    read(() -> after = queries.lastWindow(id));
+    run();
+  }
+
+  synchronized Moment moment() {
+    return moment;
+  }
+
+  /** Waits until there is another moment than this, or a time is over. */
+  synchronized Moment next(Moment seen, long ms) {
+    if (moment == seen) {
+      try {
+        wait(ms);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+    return moment;
+  }
+
+  /** Wakes all who wait. */
+  synchronized void wake() {
+    notifyAll();
+  }
+
+  /** Reads what is new. One thread at a time. */
+  @Override
+  public void run() {
+    read(
+        () -> {
+          // The state is read before the windows: an ended query's are then all there.
+          Optional<QueryInfo> query = queries.find(id);
+          boolean more = query.isPresent() && readWindows();
+          if (more || !query.equals(moment().query())) {
+            publish(new Moment(query, after, List.copyOf(kept), false));
+          }
+        });
+  }
+
+  private void read(Runnable reading) {
+    Moment before = moment();
+    if (before.lost()) {
+      return;
+    }
+    try {
+      reading.run();
+    } catch (JedisException e) {
+      LOG.warn("events of {} end: Redis: {}", id, e.getMessage());
+      publish(new Moment(before.query(), before.after(), before.windows(), true));
+    } catch (RuntimeException e) {
+      LOG.error("events of {} end", id, e);
+      publish(new Moment(before.query(), before.after(), before.windows(), true));
+    }
+  }
+
+  /** Whether there were any. */
+  private boolean readWindows() {
+    boolean more = false;
+    for (List<WindowResult> page = queries.windowsAfter(id, last());
+        !page.isEmpty();
+        page = queries.windowsAfter(id, last())) {
+      more = true;
+      page.forEach(window -> keep(new Event(window.entry(), Events.window(window))));
+    }
+    return more;
+  }
+
+  private String last() {
+    return kept.isEmpty() ? after : kept.getLast().entry();
+  }
+
+  private void keep(Event window) {
+    kept.add(window);
+    keptBytes += window.bytes().length;
+    while (kept.size() > KEPT_WINDOWS || kept.size() > 1 && keptBytes > KEPT_BYTES) {
+      Event gone = kept.remove();
+      keptBytes -= gone.bytes().length;
+      after = gone.entry();
+    }
+  }
+
+  private synchronized void publish(Moment now) {
+    moment = now;
+    notifyAll();
+  }
+}
