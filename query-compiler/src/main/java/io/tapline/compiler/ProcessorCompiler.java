@@ -1,13 +1,9 @@
 package io.tapline.compiler;
 
-import com.google.protobuf.util.Durations;
-import io.tapline.schema.proto.Action;
 import io.tapline.schema.proto.Aggregate;
-import io.tapline.schema.proto.Difference;
 import io.tapline.schema.proto.Join;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Ranking;
-import io.tapline.schema.proto.Trigger;
 import io.tapline.schema.proto.Value;
 import io.tapline.schema.proto.Window;
 import java.util.Comparator;
@@ -22,7 +18,7 @@ import java.util.stream.Collectors;
 final class ProcessorCompiler {
   private final List<ParserInfo> parsers;
   private final Fields fields;
-  private final WebhookPolicy webhooks;
+  private final TriggerReader triggers;
   private final Errors errors;
 
   /** REQUIRES: at least one parser. */
@@ -30,7 +26,7 @@ final class ProcessorCompiler {
       List<ParserInfo> parsers, Catalogue catalogue, WebhookPolicy webhooks, Errors errors) {
     this.parsers = parsers;
     this.fields = new Fields(parsers, catalogue, errors);
-    this.webhooks = webhooks;
+    this.triggers = new TriggerReader(webhooks, errors);
     this.errors = errors;
   }
 
@@ -105,13 +101,9 @@ final class ProcessorCompiler {
     return group(arguments, kind, WindowReader.rolling(arguments, errors))
         .map(
             result -> {
-              result.getValueBuilder().setUnit(perSecond(result.getValue().getUnit()));
+              result.getValueBuilder().setUnit(Values.perSecond(result.getValue().getUnit()));
               return result.setAggregate(Aggregate.RATE);
             });
-  }
-
-  private static String perSecond(String unit) {
-    return unit.isEmpty() || unit.equals("count") ? "per_second" : unit + "_per_second";
   }
 
   private Optional<Processor.Builder> distinct(Arguments arguments) {
@@ -160,14 +152,14 @@ final class ProcessorCompiler {
           .setJoin(Join.newBuilder().setParser(second.name()).addAllFields(main));
     }
     if (aggregate == Aggregate.COUNT) {
-      return Optional.of(result.setValue(counted()));
+      return Optional.of(result.setValue(Values.counted()));
     }
     if (arguments.has("by")
         && Fields.having(List.of(first), arguments.word("by").get()).isEmpty()) {
       fields.unknown(arguments.word("by").get());
       return Optional.empty();
     }
-    return value(first, arguments, "agg").map(field -> result.setValue(valueOf(field)));
+    return value(first, arguments, "agg").map(field -> result.setValue(Values.of(field)));
   }
 
   /** Groups by the aggregate and field of a condition, which they must meet. */
@@ -194,7 +186,8 @@ final class ProcessorCompiler {
     }
     if (aggregate.equals("count") || aggregate.equals("rate") && field.isEmpty()) {
       ParserInfo parser = Fields.firstHaving(parsers, arguments.words("group"));
-      Processor.Builder result = Processor.newBuilder().setWindow(window).setValue(counted());
+      Processor.Builder result =
+          Processor.newBuilder().setWindow(window).setValue(Values.counted());
       setKey(result, parser, arguments, "group");
       boolean perSecond = aggregate.equals("rate");
       return bounded(
@@ -226,7 +219,8 @@ final class ProcessorCompiler {
             : Aggregate.valueOf(aggregate.toUpperCase(Locale.ROOT));
     return fields
         .numeric(parser, field.get())
-        .flatMap(info -> bounded(result.setValue(valueOf(info)).setAggregate(meant), when, errors));
+        .flatMap(
+            info -> bounded(result.setValue(Values.of(info)).setAggregate(meant), when, errors));
   }
 
   /** A rate is one of a window: what the whole query is, is not known before its end. */
@@ -250,57 +244,7 @@ final class ProcessorCompiler {
 
   private Optional<Processor.Builder> trigger(Arguments arguments) {
     Optional<Processor.Builder> watched = filter(arguments, WindowReader.every(arguments, errors));
-    return watched.map(result -> result.setTrigger(triggerOf(arguments, result)));
-  }
-
-  private Trigger.Builder triggerOf(Arguments arguments, Processor.Builder watched) {
-    Trigger.Builder trigger =
-        Trigger.newBuilder()
-            .setClear(watched.getCondition().getThreshold())
-            .setAfter(arguments.integer("after", 1, ProcessorCatalogue.MOST_AFTER, 1))
-            .setSeverity(
-                arguments.choice("severity", ProcessorCatalogue.SEVERITIES).orElse("warning"));
-    arguments.windowNs("cooldown").map(Durations::fromNanos).ifPresent(trigger::setCooldown);
-    arguments
-        .word("clear")
-        .ifPresent(
-            word ->
-                ConditionReader.threshold(word.text())
-                    .ifPresentOrElse(
-                        trigger::setClear,
-                        () ->
-                            errors.type(
-                                word.span(),
-                                "clear is no threshold: " + Names.quoted(word.text()),
-                                "a number, size or duration, for example 5MB")));
-    action(arguments, "webhook", "https?://[^\\s/]+(/\\S*)?", "an http or https URL")
-        .filter(url -> mayPostTo(url, arguments))
-        .ifPresent(url -> trigger.addActions(Action.newBuilder().setWebhook(url)));
-    action(arguments, "topic", "[a-zA-Z0-9._-]{1,249}", "letters, digits, '.', '_' and '-'")
-        .ifPresent(topic -> trigger.addActions(Action.newBuilder().setTopic(topic)));
-    return trigger;
-  }
-
-  private boolean mayPostTo(String url, Arguments arguments) {
-    boolean allowed = webhooks.allows(url);
-    if (!allowed) {
-      Span span = arguments.word("webhook").orElseThrow().span();
-      String message = "alerts may not be posted to %s".formatted(Names.quoted(url));
-      String expected = "one of the inventory's webhooks: " + webhooks.expected();
-      errors.add(span, QueryError.Code.FORBIDDEN, message, expected, "");
-    }
-    return allowed;
-  }
-
-  private Optional<String> action(
-      Arguments arguments, String name, String pattern, String expected) {
-    Optional<Ast.Word> word = arguments.word(name);
-    if (word.isPresent() && !word.get().text().matches(pattern)) {
-      String message = "%s can't be %s".formatted(name, Names.quoted(word.get().text()));
-      errors.type(word.get().span(), message, expected);
-      return Optional.empty();
-    }
-    return word.map(Ast.Word::text);
+    return watched.map(result -> result.setTrigger(triggers.read(arguments, result)));
   }
 
   private Optional<Processor.Builder> topK(Arguments arguments) {
@@ -374,14 +318,14 @@ final class ProcessorCompiler {
         errors.conflict(
             arguments.span("by"), message, "agg=count without by, or sum, max, min or avg");
       }
-      return Optional.of(result.setValue(counted()).setAggregate(Aggregate.COUNT));
+      return Optional.of(result.setValue(Values.counted()).setAggregate(Aggregate.COUNT));
     }
     return value(parser, arguments, "agg")
         .map(
             field -> {
               Aggregate byField =
                   field.additive() ? Aggregate.SUM : ascending ? Aggregate.MIN : Aggregate.MAX;
-              return result.setValue(valueOf(field)).setAggregate(given.orElse(byField));
+              return result.setValue(Values.of(field)).setAggregate(given.orElse(byField));
             });
   }
 
@@ -396,7 +340,7 @@ final class ProcessorCompiler {
       noDuration(parser, arguments.processor());
       return Optional.empty();
     }
-    return Optional.of(result.setValue(duration(parser)));
+    return Optional.of(result.setValue(Values.duration(parser)));
   }
 
   private void noDuration(ParserInfo parser, Ast.Word processor) {
@@ -408,21 +352,6 @@ final class ProcessorCompiler {
     String message =
         "%s, first in PARSE, has no start and end to subtract".formatted(parser.name());
     errors.conflict(processor.span(), message, "first in PARSE one of " + able);
-  }
-
-  private static Value duration(ParserInfo parser) {
-    ParserInfo.DurationSource source = parser.duration().orElseThrow();
-    if (source instanceof ParserInfo.DurationField field) {
-      return valueOf(parser.field(field.field()).orElseThrow());
-    }
-    ParserInfo.DurationEvents events = (ParserInfo.DurationEvents) source;
-    Difference difference =
-        Difference.newBuilder()
-            .setEventField(events.eventField())
-            .addAllStart(events.start())
-            .addAllEnd(events.end())
-            .build();
-    return Value.newBuilder().setDifference(difference).setUnit("ns").build();
   }
 
   private Optional<Processor.Builder> group(Arguments arguments, Aggregate aggregate) {
@@ -443,13 +372,13 @@ final class ProcessorCompiler {
     }
     setKey(result, parser.get(), arguments, "group");
     if (aggregate == Aggregate.COUNT) {
-      return Optional.of(result.setValue(counted()));
+      return Optional.of(result.setValue(Values.counted()));
     }
     return value(parser.get(), arguments, "by")
         .map(
             field -> {
               warnOfSum(field, aggregate);
-              return result.setValue(valueOf(field));
+              return result.setValue(Values.of(field));
             });
   }
 
@@ -489,13 +418,5 @@ final class ProcessorCompiler {
           "sums of %s mean little; group-avg, group-max or group-min may be what is wanted"
               .formatted(field.name()));
     }
-  }
-
-  private static Value counted() {
-    return Value.newBuilder().setCount(Value.Count.getDefaultInstance()).setUnit("count").build();
-  }
-
-  private static Value valueOf(FieldInfo field) {
-    return Value.newBuilder().setField(field.name()).setUnit(field.unit()).build();
   }
 }

@@ -1,0 +1,40 @@
+package io.tapline.compiler;
+
+import io.tapline.schema.proto.Difference;
+import io.tapline.schema.proto.Value;
+
+/** What processors aggregate. */
+final class Values {
+  private Values() {}
+
+  /** Tuples, each as one. */
+  static Value counted() {
+    return Value.newBuilder().setCount(Value.Count.getDefaultInstance()).setUnit("count").build();
+  }
+
+  /** A field, in its unit. */
+  static Value of(FieldInfo field) {
+    return Value.newBuilder().setField(field.name()).setUnit(field.unit()).build();
+  }
+
+  /** The time between start and end. REQUIRES: the parser has one. */
+  static Value duration(ParserInfo parser) {
+    ParserInfo.DurationSource source = parser.duration().orElseThrow();
+    if (source instanceof ParserInfo.DurationField field) {
+      return of(parser.field(field.field()).orElseThrow());
+    }
+    ParserInfo.DurationEvents events = (ParserInfo.DurationEvents) source;
+    Difference difference =
+        Difference.newBuilder()
+            .setEventField(events.eventField())
+            .addAllStart(events.start())
+            .addAllEnd(events.end())
+            .build();
+    return Value.newBuilder().setDifference(difference).setUnit("ns").build();
+  }
+
+  /** The unit of a rate. */
+  static String perSecond(String unit) {
+    return unit.isEmpty() || unit.equals("count") ? "per_second" : unit + "_per_second";
+  }
+}
