@@ -1,12 +1,17 @@
 package io.tapline.control.cli;
 
-import java.net.NetworkInterface;
-import java.net.SocketException;
-import java.util.Collections;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 
-/** The host's network interfaces. */
+/**
+ * The host's network interfaces, as the kernel lists them: Java's own list lacks those without an
+ * address, which ports that get mirrored packets mostly are.
+ */
 final class NetworkInterfaces {
+  private static final Path LIST = Path.of("/proc/self/net/dev");
+
   private NetworkInterfaces() {}
 
   static void check(String name) {
@@ -17,12 +22,14 @@ final class NetworkInterfaces {
     }
   }
 
+  /** What stands before the colons, but for the two lines of headings. */
   private static List<String> names() {
     try {
-      return Collections.list(NetworkInterface.getNetworkInterfaces()).stream()
-          .map(NetworkInterface::getName)
+      return Files.readAllLines(LIST).stream()
+          .filter(line -> line.contains(":"))
+          .map(line -> line.substring(0, line.indexOf(':')).strip())
           .toList();
-    } catch (SocketException e) {
+    } catch (IOException e) {
       throw new CommandException("can't list network interfaces: " + e.getMessage(), e);
     }
   }
