@@ -32,6 +32,8 @@ enter_folder() {
   mount -t tmpfs tmpfs /run
   work=/run/work
   mkdir -m 755 "$work"
+  export TMPDIR=$work/tmp  # servers of several users write there
+  mkdir -m 1777 "$TMPDIR"
   cd "$work"
 }
 
