@@ -236,9 +236,14 @@ final class MirroredNetwork implements AutoCloseable {
     return send(request, "/queries").path("id").asText();
   }
 
+  /** Asks it to stop. */
+  void requestStop(String query) throws Exception {
+    send(HttpRequest.newBuilder().DELETE(), "/queries/" + query);
+  }
+
   /** Asks it to stop, and waits until it has. */
   void stop(String query) throws Exception {
-    send(HttpRequest.newBuilder().DELETE(), "/queries/" + query);
+    requestStop(query);
     Fabric.await(
         query + " has stopped",
         () -> get("/queries/" + query).path("state").asText().equals("stopped"));

@@ -71,7 +71,7 @@ class TakeoverSoak {
     monitorKilled();
     agentKilled();
 
-    network.stop(query);
+    leaderKilledTheQueryStops();
     Map<String, Long> counts = network.counted(query);
     assertThat(counts.values()).as("each counted once").containsOnly(1L);
     Fabric.await("everything is as before", () -> state().equals(before));
@@ -239,6 +239,14 @@ class TakeoverSoak {
         .mapToLong(i -> times.get(i) - times.get(i - 1))
         .max()
         .orElseThrow();
+  }
+
+  /** Asked to stop, and nobody is left who was asked. */
+  private void leaderKilledTheQueryStops() throws Exception {
+    network.requestStop(query);
+    network.killServer(network.leader());
+    network.awaitLeader();
+    Fabric.await("it stops", () -> state(query).path("state").asText().equals("stopped"));
   }
 
   private void timed(String what, long sinceNs, Callable<Boolean> holds) throws Exception {

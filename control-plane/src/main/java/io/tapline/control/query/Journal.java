@@ -55,6 +55,17 @@ final class Journal {
     note(record.with(parts));
   }
 
+  /** Somebody has asked it to stop; a store that can't be reached does not keep it from that. */
+  synchronized void stopping() {
+    try {
+      if (!record.stopping()) {
+        note(record.stopped());
+      }
+    } catch (IOException e) {
+      LOG.error("that {} is to stop can't be kept: {}", record.id(), e.getMessage());
+    }
+  }
+
   /** How it ends; a store that can't be reached does not keep it from ending. */
   synchronized void ending(QueryInfo end) {
     try {

@@ -100,6 +100,12 @@ final class LiveQuery {
     journal.ending(next(state, error));
   }
 
+  /** Asks it to end with what it has seen; whoever goes on with it will know. */
+  void stop() {
+    journal.stopping();
+    run.stop();
+  }
+
   /** Writes everything again, to a store that has lost it. */
   synchronized void rewrite() {
     store.add(info, plan);

@@ -23,9 +23,16 @@ import java.util.TreeSet;
  * @param mirrored whether switches mirror for it, else hosts see its packets anyway
  * @param parts its monitors: each a plan with one monitor, its host, and the epoch at which it is
  *     there now
+ * @param stopping whether somebody has asked it to stop
  */
 public record QueryRecord(
-    QueryInfo info, QueryStep step, String job, Plan plan, boolean mirrored, List<Plan> parts) {
+    QueryInfo info,
+    QueryStep step,
+    String job,
+    Plan plan,
+    boolean mirrored,
+    List<Plan> parts,
+    boolean stopping) {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   public QueryRecord {
@@ -44,21 +51,26 @@ public record QueryRecord(
   }
 
   QueryRecord at(QueryStep next) {
-    return new QueryRecord(info, next, job, plan, mirrored, parts);
+    return new QueryRecord(info, next, job, plan, mirrored, parts, stopping);
   }
 
   QueryRecord with(QueryInfo newInfo) {
-    return new QueryRecord(newInfo, step, job, plan, mirrored, parts);
+    return new QueryRecord(newInfo, step, job, plan, mirrored, parts, stopping);
   }
 
   QueryRecord with(List<Plan> newParts) {
-    return new QueryRecord(info, step, job, plan, mirrored, newParts);
+    return new QueryRecord(info, step, job, plan, mirrored, newParts, stopping);
+  }
+
+  QueryRecord stopped() {
+    return new QueryRecord(info, step, job, plan, mirrored, parts, true);
   }
 
   /** As JSON in UTF-8. */
   public byte[] bytes() {
     ObjectNode json = MAPPER.createObjectNode();
     json.put("step", step.name()).put("job", job).put("mirrored", mirrored);
+    json.put("stopping", stopping);
     json.put("id", info.id()).put("text", info.text()).put("state", info.state().name());
     json.put("submitted_ns", info.submittedNs());
     json.put("started_ns", info.startedNs()).put("ended_ns", info.endedNs());
@@ -93,7 +105,8 @@ public record QueryRecord(
           json.path("job").asText(),
           Plans.fromJson(json.path("plan").asText()),
           json.path("mirrored").asBoolean(),
-          parts);
+          parts,
+          json.path("stopping").asBoolean());
     } catch (IllegalArgumentException e) {
       throw new IOException("the record of a query can't be read: " + e.getMessage(), e);
     }

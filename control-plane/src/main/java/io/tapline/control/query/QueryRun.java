@@ -198,11 +198,15 @@ final class QueryRun {
   }
 
   private synchronized boolean startMonitor() throws IOException {
-    if (stopRequested) {
+    if (stopRequested && !resumed) {
       return false;
     }
     monitor = launcher.launch(hooks.onRunning());
-    if (plan.getSampling().getMode() == Sampling.Mode.AUTO) {
+    if (stopRequested) {
+      // What an earlier control plane had begun has seen something.
+      monitor.stop();
+      stopSoon();
+    } else if (plan.getSampling().getMode() == Sampling.Mode.AUTO) {
       double allowed = plan.getSampling().getRate() > 0 ? plan.getSampling().getRate() : 1;
       sampling =
           new SamplingWatch(plan.getQuery(), allowed, this::progressOfJob, monitor::limit).start();

@@ -186,7 +186,8 @@ public final class QueryService implements AutoCloseable {
             mirrored.isPresent(),
             source.hosts().isEmpty()
                 ? List.of()
-                : RemoteMonitors.parts(plan, place.map(NetworkPlan::parts).orElse(Map.of())));
+                : RemoteMonitors.parts(plan, place.map(NetworkPlan::parts).orElse(Map.of())),
+            false);
     String refusal = mirrored.isPresent() && place.isEmpty() ? outcome.refusal() : "";
     LiveQuery live = runs.of(state, record, new Runs.Start(false, refusal, source), progress);
     reserve(live);
@@ -227,6 +228,9 @@ public final class QueryService implements AutoCloseable {
           runs.of(state, record, new Runs.Start(true, "", source), ProgressListener.SILENT);
       running.put(live.id(), live);
       live.rewriteAs(record.info());
+      if (record.stopping()) {
+        live.run().stop();
+      }
       boolean over = record.step() == QueryStep.ENDING;
       begin(live, over ? () -> finish(live, record.info()) : () -> run(live));
     }
@@ -375,7 +379,7 @@ public final class QueryService implements AutoCloseable {
   public void stop(String id) {
     LiveQuery live = running.get(id);
     if (live != null) {
-      live.run().stop();
+      live.stop();
     }
   }
 

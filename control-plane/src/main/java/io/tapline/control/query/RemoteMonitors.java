@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -47,6 +48,7 @@ final class RemoteMonitors implements QueryMonitor {
 
   private final AgentRegistry registry;
   private final String query;
+  private final boolean inherited;
   private final Moves moves;
   private final Runnable onReady;
   private final CompletableFuture<Void> end = new CompletableFuture<>();
@@ -59,12 +61,19 @@ final class RemoteMonitors implements QueryMonitor {
   private volatile boolean killed;
 
   private RemoteMonitors(
-      AgentRegistry registry, String query, List<Plan> plans, Moves moves, Runnable onReady) {
+      AgentRegistry registry,
+      String query,
+      List<Plan> plans,
+      boolean inherited,
+      OptionalLong endsAtNs,
+      Moves moves,
+      Runnable onReady) {
     this.registry = registry;
+    this.inherited = inherited;
     this.query = query;
     this.moves = moves;
     this.onReady = onReady;
-    plans.forEach(plan -> parts.add(new RemotePart(plan)));
+    plans.forEach(plan -> parts.add(new RemotePart(plan, endsAtNs)));
   }
 
   /** The plan with a monitor for each host that has an agent now: each sees what its host does. */
@@ -117,6 +126,7 @@ final class RemoteMonitors implements QueryMonitor {
    * Assigns each part to the agent of its host.
    *
    * @param inherited whether an earlier control plane has done so
+   * @param endsAtNs when a LIMIT's time is over, of System.nanoTime, if it has begun
    * @param onReady called when all watch, and again when one that moved does
    */
   static RemoteMonitors start(
@@ -124,9 +134,11 @@ final class RemoteMonitors implements QueryMonitor {
       String query,
       List<Plan> plans,
       boolean inherited,
+      OptionalLong endsAtNs,
       Moves moves,
       Runnable onReady) {
-    RemoteMonitors monitors = new RemoteMonitors(registry, query, plans, moves, onReady);
+    RemoteMonitors monitors =
+        new RemoteMonitors(registry, query, plans, inherited, endsAtNs, moves, onReady);
     if (plans.isEmpty()) {
       monitors.end.completeExceptionally(
           new PipelineException(Kind.RESOURCES, "no host had an agent when it was submitted"));
@@ -175,6 +187,10 @@ final class RemoteMonitors implements QueryMonitor {
     @Override
     public void ended(JsonNode status) {
       LOG.info("{} has ended on {}: {}", query, part.host(), status.path("accounting"));
+      partEnded();
+    }
+
+    private void partEnded() {
       synchronized (parts) {
         if (isPast()) {
           return;
@@ -203,7 +219,11 @@ final class RemoteMonitors implements QueryMonitor {
     @Override
     public void lost(String reason) {
       synchronized (parts) {
-        if (stopping || part.isCounted()) {
+        if (stopping && inherited) {
+          // Its end may have been told to the control plane that died.
+          partEnded();
+          return;
+        } else if (stopping || part.isCounted()) {
           failed("resources", reason);
           return;
         }

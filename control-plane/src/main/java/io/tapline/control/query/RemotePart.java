@@ -1,9 +1,11 @@
 package io.tapline.control.query;
 
 import com.google.protobuf.Duration;
+import io.tapline.schema.proto.Limit;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
+import java.util.OptionalLong;
 
 /**
  * One monitor's part of a query: where it is, since which epoch, and how far. Its ID and partition,
@@ -16,11 +18,30 @@ final class RemotePart {
   private boolean ready;
   private boolean ended;
 
-  /** Monotonic; 0 before it was ready for the first time. */
-  private long readyAtNs;
+  /** When a LIMIT's time is over, of System.nanoTime; empty before it was ready. */
+  private OptionalLong endsAtNs;
 
-  RemotePart(Plan plan) {
+  /**
+   * @param endsAtNs when a LIMIT's time is over, if it has begun
+   */
+  RemotePart(Plan plan, OptionalLong endsAtNs) {
     this.plan = plan;
+    this.endsAtNs = endsAtNs;
+  }
+
+  /**
+   * When a LIMIT's time is over, of System.nanoTime; empty if there is none or it has not begun.
+   *
+   * @param startedNs when it began, since the epoch; 0: not yet
+   */
+  static OptionalLong endsAtNs(Limit limit, long startedNs, long nowNs) {
+    return limit.hasDuration() && startedNs != 0
+        ? OptionalLong.of(System.nanoTime() + startedNs + wholeNs(limit) - nowNs)
+        : OptionalLong.empty();
+  }
+
+  private static long wholeNs(Limit limit) {
+    return limit.getDuration().getSeconds() * SECOND_NS + limit.getDuration().getNanos();
   }
 
   Plan plan() {
@@ -44,7 +65,9 @@ final class RemotePart {
   boolean becomesReady() {
     boolean before = ready;
     ready = true;
-    readyAtNs = readyAtNs == 0 ? System.nanoTime() : readyAtNs;
+    if (endsAtNs.isEmpty() && plan.getLimit().hasDuration()) {
+      endsAtNs = OptionalLong.of(System.nanoTime() + wholeNs(plan.getLimit()));
+    }
     return !before;
   }
 
@@ -65,10 +88,8 @@ final class RemotePart {
     Monitor monitor = plan.getMonitors(0).toBuilder().setHost(host).build();
     Plan.Builder next =
         plan.toBuilder().setEpoch(plan.getEpoch() + 1).setMatch(match).setMonitors(0, monitor);
-    if (plan.getLimit().hasDuration() && readyAtNs != 0) {
-      Duration whole = plan.getLimit().getDuration();
-      long wholeNs = whole.getSeconds() * SECOND_NS + whole.getNanos();
-      long leftNs = Math.max(1, wholeNs - (System.nanoTime() - readyAtNs));
+    if (endsAtNs.isPresent()) {
+      long leftNs = Math.max(1, endsAtNs.getAsLong() - System.nanoTime());
       next.getLimitBuilder()
           .setDuration(
               Duration.newBuilder()
@@ -81,6 +102,5 @@ final class RemotePart {
   void becomes(Plan next) {
     plan = next;
     ready = false;
-    readyAtNs = 0;
   }
 }

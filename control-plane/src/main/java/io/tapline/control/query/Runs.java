@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.apache.flink.api.common.JobID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -74,8 +75,10 @@ final class Runs {
       return monitors.start(record.plan(), how.source(), progress, onReady);
     }
     Moves moves = new Moves(record.id(), hosts.get(), journal);
+    OptionalLong endsAtNs =
+        RemotePart.endsAtNs(record.plan().getLimit(), record.info().startedNs(), LiveQuery.nowNs());
     return RemoteMonitors.start(
-        hosts.get(), record.id(), record.parts(), how.resumed(), moves, onReady);
+        hosts.get(), record.id(), record.parts(), how.resumed(), endsAtNs, moves, onReady);
   }
 
   /** All of its monitors watch, for the first time or again. */

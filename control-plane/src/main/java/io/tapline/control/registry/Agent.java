@@ -49,10 +49,16 @@ final class Agent {
    * What it was told to run.
    *
    * @param inherited an earlier control plane told it, and it was not heard of since
+   * @param ending it was told to end, or will be when it comes
    */
-  private record Assigned(int epoch, String plan, AssignmentEvents events, boolean inherited) {
+  private record Assigned(
+      int epoch, String plan, AssignmentEvents events, boolean inherited, boolean ending) {
     Assigned heard() {
-      return new Assigned(epoch, plan, events, false);
+      return new Assigned(epoch, plan, events, false, ending);
+    }
+
+    Assigned ended() {
+      return new Assigned(epoch, plan, events, inherited, true);
     }
   }
 
@@ -140,7 +146,7 @@ final class Agent {
    * @param inherited whether an earlier control plane assigned it
    */
   void assign(String query, int epoch, String plan, AssignmentEvents events, boolean inherited) {
-    Assigned assignment = new Assigned(epoch, plan, events, inherited);
+    Assigned assignment = new Assigned(epoch, plan, events, inherited, false);
     assigned.put(query, assignment);
     sendAssign(query, assignment);
   }
@@ -153,11 +159,14 @@ final class Agent {
                     .setQuery(query)
                     .setEpoch(assignment.epoch())
                     .setPlan(assignment.plan())));
+    if (assignment.ending()) {
+      sendEnd(query, false);
+    }
   }
 
   /** Asks a query to end; its events tell when it has. */
   void end(String query) {
-    if (assigned.containsKey(query)) {
+    if (assigned.computeIfPresent(query, (id, each) -> each.ended()) != null) {
       sendEnd(query, false);
     }
   }

@@ -61,7 +61,9 @@ class LeadershipTest {
             .build();
     QueryInfo info =
         new QueryInfo(id, "PARSE …", QueryState.RUNNING, submittedNs, 2, 0, "", List.of("a note"));
-    return new QueryRecord(info, QueryStep.MIRRORING, "0".repeat(32), plan, true, List.of(plan));
+    boolean stopping = submittedNs % 2 == 0;
+    return new QueryRecord(
+        info, QueryStep.MIRRORING, "0".repeat(32), plan, true, List.of(plan), stopping);
   }
 
   @Test

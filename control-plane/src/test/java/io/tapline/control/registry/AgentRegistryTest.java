@@ -429,6 +429,24 @@ class AgentRegistryTest {
   }
 
   @Test
+  void anEndThatWasAskedForMeanwhileIsToldWhenTheAgentComesBack() throws Exception {
+    Peer first = peer("h1", 1);
+    Heard heard = new Heard();
+    registry.assign("h1", "q", 1, "{}", heard);
+    first.next();
+    first.out.onError(Status.CANCELLED.asException());
+    awaitUp("h1", false);
+    registry.end("h1", "q");
+    Peer again = peer("h1", 1, Assignment.newBuilder().setQuery("q").setEpoch(1).build());
+    assertThat(again.next().getAssign().getQuery()).isEqualTo("q");
+    AgentCommand end = again.next();
+    assertThat(end.getEnd().getQuery()).isEqualTo("q");
+    assertThat(end.getEnd().getAbandon()).isFalse();
+    again.status("{\"event\":\"query_ended\",\"query\":\"q\"}", 1);
+    assertThat(heard.next()).startsWith("ended");
+  }
+
+  @Test
   void whatIsForgottenIsEndedWhenTheAgentComesBack() throws Exception {
     Peer first = peer("h1", 1);
     Heard heard = new Heard();
