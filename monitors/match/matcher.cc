@@ -86,6 +86,14 @@ bool AnyIs(const std::vector<uint32_t>& wanted, uint32_t value) {
 }  // namespace
 
 ConnectionMatch::Answer ConnectionMatch::Ask(const Packet& packet) const {
+  const Answer answer = AskOwn(packet);
+  for (const ConnectionMatch& other : except_) {
+    if (answer.wanted && other.Ask(packet).wanted) return {false, ToSide::kUnknown};
+  }
+  return answer;
+}
+
+ConnectionMatch::Answer ConnectionMatch::AskOwn(const Packet& packet) const {
   if (!AnyIs(vlans_, packet.vlan[0]) || !AnyIs(tenants_, packet.network_id)) return {false, ToSide::kUnknown};
   if (from_.empty() && to_.empty()) return {true, ToSide::kUnknown};
   bool forward = AnyCovers(to_, packet.dst_ip, packet.dst_port) && AnyCovers(from_, packet.src_ip, packet.src_port);

@@ -51,6 +51,9 @@ class ConnectionMatch {
     tenants_ = std::move(tenants);
   }
 
+  // Leaves out what fits another one, too.
+  void Except(ConnectionMatch other) { except_.push_back(std::move(other)); }
+
   struct Answer {
     bool wanted;
     // Unknown where the packet fits both ways round.
@@ -58,15 +61,19 @@ class ConnectionMatch {
   };
   Answer Ask(const Packet& packet) const;
   // Whether it wants every packet.
-  bool wants_all() const { return from_.empty() && to_.empty() && vlans_.empty() && tenants_.empty(); }
+  bool wants_all() const {
+    return from_.empty() && to_.empty() && vlans_.empty() && tenants_.empty() && except_.empty();
+  }
 
  private:
+  Answer AskOwn(const Packet& packet) const;
   static bool AnyCovers(const std::vector<AddressPattern>& patterns, const IpAddress& address, uint16_t port);
 
   std::vector<AddressPattern> from_;
   std::vector<AddressPattern> to_;
   std::vector<uint32_t> vlans_;
   std::vector<uint32_t> tenants_;
+  std::vector<ConnectionMatch> except_;
 };
 
 }  // namespace tapline

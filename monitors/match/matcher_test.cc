@@ -129,6 +129,18 @@ TEST(ConnectionMatchTest, VlansAndTenants) {
   EXPECT_FALSE(all.wants_all());
 }
 
+TEST(ConnectionMatchTest, WhatAnotherHasIsLeftOutWhicheverWayRound) {
+  ConnectionMatch match({}, {Pattern("10.1.0.2", 0)});
+  match.Except(ConnectionMatch({}, {Pattern("10.0.0.2", 0)}));
+  EXPECT_FALSE(match.Ask(Between("10.0.0.2", 5, "10.1.0.2", 80)).wanted);
+  EXPECT_FALSE(match.Ask(Between("10.1.0.2", 80, "10.0.0.2", 5)).wanted);
+  EXPECT_FALSE(match.Ask(Between("10.0.0.2", 5, "10.2.0.2", 80)).wanted) << "is nobody's here";
+  EXPECT_EQ(match.Ask(Between("10.2.0.2", 5, "10.1.0.2", 80)).to_side, ToSide::kDestination);
+  ConnectionMatch all;
+  all.Except(ConnectionMatch({}, {Pattern("10.0.0.2", 0)}));
+  EXPECT_FALSE(all.wants_all());
+}
+
 TEST(ConnectionMatchTest, AnyOfSeveral) {
   ConnectionMatch match({}, {Pattern("10.0.0.1", 80), Pattern("2001:db8::/32", 3306)});
   EXPECT_TRUE(match.Ask(Between("1.1.1.1", 5, "10.0.0.1", 80)).wanted);

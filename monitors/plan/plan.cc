@@ -46,12 +46,17 @@ Status ReadAddresses(const google::protobuf::RepeatedPtrField<v1::Address>& addr
   return {};
 }
 
-Status ReadMatch(const v1::Match& match, QuerySpec* spec) {
+Status ReadMatch(const v1::Match& match, ConnectionMatch* read) {
   std::vector<AddressPattern> from, to;
   if (Status status = ReadAddresses(match.from(), &from); !status.ok()) return status;
   if (Status status = ReadAddresses(match.to(), &to); !status.ok()) return status;
-  spec->match = ConnectionMatch(std::move(from), std::move(to));
-  spec->match.Restrict({match.vlans().begin(), match.vlans().end()}, {match.tenants().begin(), match.tenants().end()});
+  *read = ConnectionMatch(std::move(from), std::move(to));
+  read->Restrict({match.vlans().begin(), match.vlans().end()}, {match.tenants().begin(), match.tenants().end()});
+  if (!match.has_except()) return {};
+  if (match.except().has_except()) return Status::User("an exception from a match has none of its own");
+  ConnectionMatch except;
+  if (Status status = ReadMatch(match.except(), &except); !status.ok()) return status;
+  read->Except(std::move(except));
   return {};
 }
 
@@ -132,7 +137,7 @@ Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* 
   for (const v1::Shape& shape : plan.shapes()) {
     if (Status status = ReadShape(shape, spec); !status.ok()) return status;
   }
-  if (Status status = ReadMatch(plan.match(), spec); !status.ok()) return status;
+  if (Status status = ReadMatch(plan.match(), &spec->match); !status.ok()) return status;
   if (Status status = ReadLimit(plan.limit(), spec); !status.ok()) return status;
   if (Status status = ReadSampling(plan.sampling(), spec); !status.ok()) return status;
   return ReadPlacement(plan, monitor_id, spec);

@@ -39,6 +39,21 @@ TEST(PlanTest, EveryFieldTakesEffect) {
   EXPECT_FALSE(spec.match.Ask(packet).wanted);
 }
 
+TEST(PlanTest, WhatAnotherMonitorHas) {
+  QuerySpec spec;
+  const std::string theirs = R"({"to":[{"prefix":"10.1.2.3/32"}])";
+  Status status = Parse(PlanWith(R"(,"match":{"to":[{"port":80}],"except":)" + theirs + "}}"), &spec);
+  ASSERT_TRUE(status.ok()) << status.message();
+  Packet packet;
+  packet.dst_port = 80;
+  EXPECT_TRUE(spec.match.Ask(packet).wanted);
+  const uint8_t ten[4] = {10, 1, 2, 3};
+  packet.dst_ip = IpAddress::v4(ten);
+  EXPECT_FALSE(spec.match.Ask(packet).wanted);
+  status = Parse(PlanWith(R"(,"match":{"except":{"except":)" + theirs + "}}}"), &spec);
+  EXPECT_FALSE(status.ok());
+}
+
 TEST(PlanTest, APartThatWasPlacedAnewKeepsItsName) {
   QuerySpec spec;
   const std::string plan =

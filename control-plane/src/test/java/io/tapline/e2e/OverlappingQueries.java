@@ -1,5 +1,6 @@
 package io.tapline.e2e;
 
+import static io.tapline.e2e.MirroredNetwork.H1;
 import static io.tapline.e2e.MirroredNetwork.H1_ADDRESS;
 import static io.tapline.e2e.MirroredNetwork.H2_ADDRESS;
 import static io.tapline.e2e.MirroredNetwork.H3_ADDRESS;
@@ -17,8 +18,8 @@ import java.util.TreeSet;
 import java.util.stream.IntStream;
 
 /**
- * Ten queries that want some of the same packets, added and removed in a random order while clients
- * ask and hosts ping: each gets its own requests, and nobody else notices.
+ * Eleven queries that want some of the same packets, added and removed in a random order while
+ * clients ask and hosts ping: each gets its own requests, and nobody else notices.
  */
 final class OverlappingQueries {
   static final String COUNT =
@@ -36,20 +37,26 @@ final class OverlappingQueries {
               "c", List.of("h-3-1-1", H1_ADDRESS, "80"),
               "d", List.of("h-3-1-1", H2_ADDRESS, "8080"),
               "e", List.of("h-0-0-1", H2_ADDRESS, "8080"),
-              "f", List.of("h-2-0-1", H3_ADDRESS, "80")));
+              "f", List.of("h-2-0-1", H3_ADDRESS, "80"),
+              "g", List.of(H1, H2_ADDRESS, "8080")));
 
-  private static final List<Wanted> TEN =
+  /**
+   * The last one has both ends of g, which the second has mirrored under one switch and the fourth
+   * under the other.
+   */
+  private static final List<Wanted> ALL =
       List.of(
           new Wanted("*", H1_ADDRESS + ":80", Set.of("a", "c")),
-          new Wanted("*", H1_ADDRESS, Set.of("a", "b", "c")),
+          new Wanted("*", H1_ADDRESS, Set.of("a", "b", "c", "g")),
           new Wanted("*", "10.0.0.0/24:80", Set.of("a", "c", "f")),
-          new Wanted("*", H2_ADDRESS + ":8080", Set.of("d", "e")),
-          new Wanted("*", "10.0.0.2:80, 10.1.0.2:8080", Set.of("a", "c", "d", "e")),
+          new Wanted("*", H2_ADDRESS + ":8080", Set.of("d", "e", "g")),
+          new Wanted("*", "10.0.0.2:80, 10.1.0.2:8080", Set.of("a", "c", "d", "e", "g")),
           new Wanted("10.2.0.0/16", "10.0.0.0/24:80-90", Set.of("a", "b", "f")),
           new Wanted("10.3.1.3", "*", Set.of("c", "d")),
           new Wanted("10.3.1.3", H1_ADDRESS + ":80", Set.of("c")),
           new Wanted("h-0-0-1, h-3-1-1", "10.0.0.0/8:8080", Set.of("d", "e")),
-          new Wanted("*", "10.0.0.2:80-81, 10.1.0.0/24:8080", Set.of("a", "b", "c", "d", "e")));
+          new Wanted("*", "10.0.0.2:80-81, 10.1.0.0/24:8080", Set.of("a", "b", "c", "d", "e", "g")),
+          new Wanted("*", "10.0.0.2, 10.1.0.2", Set.of("a", "b", "c", "d", "e", "g")));
 
   /** A query that ran. */
   private record Ran(Wanted wanted, String id, long submittedNs, long runningNs, long stoppingNs) {}
@@ -64,7 +71,7 @@ final class OverlappingQueries {
     this.random = new Random(seed);
   }
 
-  /** All ten at once; then one goes and comes again, so many times; then all go. */
+  /** All at once; then one goes and comes again, so many times; then all go. */
   void run(int rounds) throws Exception {
     Map<String, String> before = network.fabric.switches();
     long resets = network.resets();
@@ -87,13 +94,13 @@ final class OverlappingQueries {
   }
 
   private void addAndRemove(int rounds, Map<String, Requests> traffic) throws Exception {
-    List<Wanted> order = new ArrayList<>(TEN);
+    List<Wanted> order = new ArrayList<>(ALL);
     Collections.shuffle(order, random);
     for (Wanted each : order) {
       add(each);
     }
     for (int round = 0; round < rounds; round++) {
-      Wanted any = TEN.get(random.nextInt(TEN.size()));
+      Wanted any = ALL.get(random.nextInt(ALL.size()));
       requireExactly(remove(any, traffic), traffic);
       add(any);
     }

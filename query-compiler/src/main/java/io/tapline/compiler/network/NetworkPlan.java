@@ -17,12 +17,14 @@ import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Rule;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 
 /**
  * What a query's match becomes in a network: the flows to be placed, their layout, and the mirror
@@ -196,21 +198,55 @@ public record NetworkPlan(
   /**
    * By name of a host that a monitor of the query is on, what it counts: the connections of those
    * hosts which are mirrored to it. What other queries have mirrored there is no matter of this
-   * one.
+   * one. Connections between hosts of two of them are those of the one under the switch that comes
+   * first, which mirrors them.
    */
   public Map<String, Match> parts() {
-    Map<String, String> places = new HashMap<>();
-    for (int m = 0; m < layout.monitors().size(); m++) {
-      places.put(monitorIds.get(m), hostName(layout.monitors().get(m)));
-    }
     Map<String, List<Address>> own = new LinkedHashMap<>();
+    Map<String, String> places = new HashMap<>();
+    monitorsBySwitch()
+        .forEach(
+            m -> {
+              places.put(monitorIds.get(m), hostName(layout.monitors().get(m)));
+              if (monitorOfHost.contains(monitorIds.get(m))) {
+                own.put(hostName(layout.monitors().get(m)), new ArrayList<>());
+              }
+            });
     for (int i = 0; i < hosts.length; i++) {
-      own.computeIfAbsent(places.get(monitorOfHost.get(i)), unused -> new ArrayList<>())
+      own.get(places.get(monitorOfHost.get(i)))
           .addAll(addresses(network.addresses().get(hosts[i]), sideOf(match, side)));
     }
     Map<String, Match> parts = new LinkedHashMap<>();
-    own.forEach((host, addresses) -> parts.put(host, narrowed(match, side, addresses)));
+    List<Address> earlier = new ArrayList<>();
+    own.forEach(
+        (host, addresses) -> {
+          Match.Builder part = narrowed(match, side, addresses).toBuilder();
+          if (otherSideMeans(earlier) && otherSideMeans(addresses)) {
+            part.setExcept(narrowed(match, side, List.copyOf(earlier)));
+          }
+          parts.put(host, part.build());
+          earlier.addAll(addresses);
+        });
     return parts;
+  }
+
+  private List<Integer> monitorsBySwitch() {
+    return IntStream.range(0, layout.monitors().size())
+        .boxed()
+        .sorted(
+            Comparator.comparing(m -> network.topology().edgeOf(layout.monitors().get(m).host())))
+        .toList();
+  }
+
+  /** Whether one of these could be at either end of a connection. */
+  private boolean otherSideMeans(List<Address> addresses) {
+    List<Address> other = side == MirrorPlanner.Side.TO ? match.getFromList() : match.getToList();
+    return addresses.stream()
+        .map(address -> Prefix.parse(address.getPrefix()))
+        .anyMatch(
+            own ->
+                other.isEmpty()
+                    || other.stream().anyMatch(a -> Prefix.parse(a.getPrefix()).overlaps(own)));
   }
 
   private static Match narrowed(Match match, MirrorPlanner.Side side, List<Address> addresses) {

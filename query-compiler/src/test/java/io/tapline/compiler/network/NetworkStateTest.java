@@ -116,6 +116,24 @@ class NetworkStateTest {
         .containsExactly("10.2.0.1/32:81");
   }
 
+  /** The switch that comes first mirrors them, whichever end is asked. */
+  @Test
+  void aConnectionBetweenHostsOfTwoMonitorsIsOneOfTheirs() {
+    NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-1", "h-2-0-0"));
+    Match.Builder wanted =
+        Match.newBuilder()
+            .addTo(Address.newBuilder().setPrefix("10.2.0.1/32"))
+            .addTo(Address.newBuilder().setPrefix("10.1.0.0/32"));
+    Map<String, Match> parts = state.add("q", wanted.build()).after().plan("q").parts();
+    assertThat(parts.get("h-1-0-1").hasExcept()).isFalse();
+    assertThat(parts.get("h-2-0-0").getExcept().getToList())
+        .extracting(Address::getPrefix)
+        .containsExactly("10.1.0.0/32");
+    wanted.addFrom(Address.newBuilder().setPrefix("10.3.0.0/24"));
+    state.add("p", wanted.build()).after().plan("p").parts().values().stream()
+        .forEach(part -> assertThat(part.hasExcept()).as("no host is on both sides").isFalse());
+  }
+
   /** The steps of each change, one after the other, are what a switch would have been told. */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5})
