@@ -30,9 +30,10 @@ int64_t NowNs() {
 
 }  // namespace
 
-Agent::Agent(const AgentConfig& config, std::vector<std::string> parsers, Reporter* reporter,
+Agent::Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::string> parsers, Reporter* reporter,
              const std::atomic<bool>* stop)
     : config_(config),
+      access_(std::move(access)),
       parsers_(std::move(parsers)),
       reporter_(reporter),
       stop_(stop),
@@ -72,7 +73,7 @@ void Agent::KeepLease(Time now) {
   if (lease_ != nullptr && now > lease_until_) LeaseLost("it has not been heard of", now);
   if (lease_ == nullptr && now >= next_attempt_ && stop_at_ == Time::max()) {
     const std::string& server = config_.control_plane[server_ % config_.control_plane.size()];
-    lease_ = std::make_unique<Lease>(++leases_, server, Hello(), &inbox_);
+    lease_ = std::make_unique<Lease>(++leases_, server, access_, Hello(), &inbox_);
     lease_until_ = now + kFirstWord;
   }
   if (lease_ == nullptr && now >= grace_until_) {
@@ -95,6 +96,8 @@ void Agent::LeaseLost(const std::string& why, Time now) {
 
 void Agent::On(const LeaseEvent& event, Time now) {
   if (lease_ == nullptr || event.lease != lease_->id()) return;
+  if (event.refused && !refused_) reporter_->Warning("control plane " + lease_->server() + ": " + event.why);
+  refused_ |= event.refused;
   if (event.lost) return LeaseLost(event.why, now);
   if (!assignments_.Obey(event.command)) return LeaseLost("another has led since", now);
   if (event.command.has_welcome()) On(event.command.welcome());

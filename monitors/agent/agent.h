@@ -18,7 +18,8 @@ namespace tapline {
 class Agent {
  public:
   // `parsers` are those that its monitor knows. All outlive it.
-  Agent(const AgentConfig& config, std::vector<std::string> parsers, Reporter* reporter, const std::atomic<bool>* stop);
+  Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::string> parsers, Reporter* reporter,
+        const std::atomic<bool>* stop);
 
   // Returns when `stop` is set and all that ran has ended.
   Status Run();
@@ -42,6 +43,7 @@ class Agent {
   bool Ended(Time now);
 
   const AgentConfig& config_;
+  const LeaseAccess access_;
   const std::vector<std::string> parsers_;
   Reporter* reporter_;
   const std::atomic<bool>* stop_;
@@ -52,6 +54,8 @@ class Agent {
   uint64_t leases_ = 0;
   size_t server_ = 0;
   bool welcomed_ = false;
+  // Has been told of.
+  bool refused_ = false;
   Time next_attempt_{};
   // Without a word by then the lease is broken; without a lease by then all ends.
   Time lease_until_{};

@@ -20,6 +20,10 @@ ConfigTable TableOf(AgentConfig* config) {
   table.AddText(&config->name, "name", "NAME", "this host, as the inventory calls it", CheckName);
   table.AddList(&config->control_plane, "control_plane", "HOST:PORT",
                 "where control planes take agents; the one that leads is found", true);
+  table.AddText(&config->control_plane_ca, "control_plane_ca", "FILE",
+                "speak TLS with control planes whose certificates these authorities signed (PEM)");
+  table.AddText(&config->token_file, "token_file", "FILE",
+                "the token that control planes want, as the file's first line");
   table.AddText(&config->interface, "interface", "IF", "network interface that mirrored packets come to");
   table.AddText(&config->monitor, "monitor", "FILE", "tapline-monitor; default: beside this program");
   table.AddList(&config->plugin, "plugin", "FILE", "plug-ins that the monitor loads", true);
@@ -42,6 +46,8 @@ Status Validate(const AgentConfig& config) {
   if (config.name.empty()) return Status::Usage("--name is needed: this host, as the inventory calls it");
   if (config.interface.empty()) return Status::Usage("--interface is needed: where mirrored packets come to");
   if (config.control_plane.empty()) return Status::Usage("--control-plane is needed: HOST:PORT");
+  if (!config.token_file.empty() && config.control_plane_ca.empty())
+    return Status::Usage("--token-file needs --control-plane-ca: a token must not be read on its way");
   return {};
 }
 

@@ -13,6 +13,8 @@ namespace tapline {
 struct AgentConfig {
   std::string name;
   std::vector<std::string> control_plane = {"127.0.0.1:8481"};
+  std::string control_plane_ca;
+  std::string token_file;
   std::string monitor;
   std::string interface;
   std::vector<std::string> plugin;

@@ -13,8 +13,10 @@ int64_t NowNs() {
 
 }  // namespace
 
-Lease::Lease(uint64_t id, const std::string& server, const v1::AgentHello& hello, Inbox<LeaseEvent>* inbox)
-    : id_(id), server_(server), inbox_(inbox) {
+Lease::Lease(uint64_t id, const std::string& server, const LeaseAccess& access, const v1::AgentHello& hello,
+             Inbox<LeaseEvent>* inbox)
+    : id_(id), server_(server), credentials_(access.credentials), inbox_(inbox) {
+  if (!access.authorization.empty()) context_.AddMetadata("authorization", access.authorization);
   v1::AgentMessage first;
   *first.mutable_hello() = hello;
   unsent_.push_back(std::move(first));
@@ -51,7 +53,7 @@ void Lease::Finish() {
 }
 
 void Lease::Run() {
-  const auto stub = v1::Registry::NewStub(grpc::CreateChannel(server_, grpc::InsecureChannelCredentials()));
+  const auto stub = v1::Registry::NewStub(grpc::CreateChannel(server_, credentials_));
   // Waits for the connection, or until there is none.
   const auto stream = stub->Lease(&context_);
   std::thread writer([&] { Write(stream.get()); });
@@ -64,7 +66,10 @@ void Lease::Run() {
   changed_.notify_all();
   writer.join();
   const grpc::Status status = stream->Finish();
-  inbox_->Push({.lease = id_, .lost = true, .why = status.ok() ? "it ended the lease" : status.error_message()});
+  inbox_->Push({.lease = id_,
+                .lost = true,
+                .why = status.ok() ? "it ended the lease" : status.error_message(),
+                .refused = status.error_code() == grpc::StatusCode::UNAUTHENTICATED});
 }
 
 void Lease::Write(Stream* stream) {

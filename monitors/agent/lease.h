@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "monitors/agent/inbox.h"
+#include "monitors/agent/lease_access.h"
 #include "schema/agent.grpc.pb.h"
 
 namespace tapline {
@@ -23,6 +24,8 @@ struct LeaseEvent {
   // Of a lease that is lost, why; else a command.
   bool lost = false;
   std::string why{};
+  // Because the token is none, or wrong.
+  bool refused = false;
   v1::AgentCommand command{};
   // When it came: nanoseconds since the epoch.
   int64_t at_ns = 0;
@@ -33,7 +36,8 @@ class Lease {
   // Messages that wait to be sent; a control plane that does not read them is given up.
   static constexpr size_t kMostUnsent = 4096;
 
-  Lease(uint64_t id, const std::string& server, const v1::AgentHello& hello, Inbox<LeaseEvent>* inbox);
+  Lease(uint64_t id, const std::string& server, const LeaseAccess& access, const v1::AgentHello& hello,
+        Inbox<LeaseEvent>* inbox);
   // Breaks the stream, if it is not broken yet.
   ~Lease();
 
@@ -52,6 +56,7 @@ class Lease {
 
   const uint64_t id_;
   const std::string server_;
+  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
   Inbox<LeaseEvent>* inbox_;
   grpc::ClientContext context_;
   std::mutex mutex_;

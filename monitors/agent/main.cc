@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "monitors/agent/agent.h"
 #include "monitors/agent/agent_config.h"
+#include "monitors/agent/lease_access.h"
 
 namespace tapline {
 namespace {
@@ -70,7 +72,9 @@ Status Run(AgentConfig* config, Reporter* reporter) {
     config->monitor = std::filesystem::read_symlink("/proc/self/exe").replace_filename("tapline-monitor");
   std::vector<std::string> parsers;
   if (Status status = ReadParsers(config->monitor, &parsers); !status.ok()) return status;
-  return Agent(*config, parsers, reporter, &stop_requested).Run();
+  LeaseAccess access;
+  if (Status status = ReadAccess(*config, &access); !status.ok()) return status;
+  return Agent(*config, std::move(access), parsers, reporter, &stop_requested).Run();
 }
 
 Status Act(const std::string& action, AgentConfig* config, Reporter* reporter) {

@@ -51,6 +51,12 @@ class AgentsTest {
         Server.start(
             "--agents",
             registry,
+            "--agents-tls-certificate",
+            folder.resolve("busy.pem").toString(),
+            "--agents-tls-key",
+            folder.resolve("busy.key").toString(),
+            "--agents-token-file",
+            folder.resolve("token").toString(),
             "--multilog-ca",
             authority.file().toString(),
             "--multilog-token-file",
@@ -94,6 +100,13 @@ class AgentsTest {
 
   private Cli.Running agent(String name, String networkInterface, String... settings)
       throws Exception {
+    Cli.Running agent = start("token", name, networkInterface, settings);
+    await(name + " is up", () -> "up".equals(known(name).path("state").asText()));
+    return agent;
+  }
+
+  private Cli.Running start(
+      String tokens, String name, String networkInterface, String... settings) {
     List<String> command =
         new ArrayList<>(
             List.of(
@@ -104,6 +117,10 @@ class AgentsTest {
                 networkInterface,
                 "--control-plane",
                 registry,
+                "--control-plane-ca",
+                folder.resolve("authority.pem").toString(),
+                "--token-file",
+                folder.resolve(tokens).toString(),
                 "--hugepages",
                 "never",
                 "--memory-mib",
@@ -113,7 +130,6 @@ class AgentsTest {
     command.addAll(List.of(settings));
     Cli.Running agent = Cli.startCommand(Map.of(), command);
     agents.add(agent);
-    await(name + " is up", () -> "up".equals(known(name).path("state").asText()));
     return agent;
   }
 
@@ -180,6 +196,15 @@ class AgentsTest {
 
   private void awaitResult(String id, int request) throws Exception {
     await("request " + request, () -> urls(id).contains(WebLink.url(request)));
+  }
+
+  @Test
+  void anAgentWithAnotherTokenIsNotTaken() throws Exception {
+    Files.writeString(folder.resolve("other"), "of-another-deployment\n");
+    Cli.Running stranger = start("other", "stranger", "lo");
+    await("it is told", () -> stranger.stderr().contains("the token is wrong"));
+    assertThat(known("stranger")).isEmpty();
+    stranger.close();
   }
 
   @Test

@@ -126,6 +126,7 @@ final class ServerCommand implements Callable<Integer> {
           "YAML file of tokens (tapline token): who gives none of them is refused. Read again when it changes.")
   private Path tokenFile;
 
+  @Mixin private AgentOptions agentOptions;
   @Mixin private MultilogOptions multilog;
   @Mixin private ServiceOptions services;
   @Mixin private CoordinationOptions coordination;
@@ -147,6 +148,7 @@ final class ServerCommand implements Callable<Integer> {
     Inventory inventory = Installation.inventory(inventoryFile);
     Optional<Network> network = Installation.network(inventoryFile, inventory);
     InetSocketAddress agents = agents();
+    agentOptions.access();
     coordination.check(agents != null, services);
     openBroker(agents);
     if (agents == null) {
@@ -293,7 +295,9 @@ final class ServerCommand implements Callable<Integer> {
     return agents == null
         ? null
         : AgentRegistry.of(
-            RegistryOptions.usual(agents, session.queries().hostBrokers()), listener);
+            RegistryOptions.usual(agents, session.queries().hostBrokers()),
+            agentOptions.access(),
+            listener);
   }
 
   private void open(AgentRegistry registry) throws PipelineException {

@@ -1,6 +1,5 @@
 package io.tapline.control.registry;
 
-import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
 import io.grpc.Status;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
@@ -39,33 +38,36 @@ public final class AgentRegistry implements AutoCloseable {
   private static final int MOST_MESSAGE_BYTES = 1 << 20;
 
   private volatile RegistryOptions options;
+  private final AgentAccess access;
   private final LeaseListener listener;
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(AgentRegistry::daemon);
   private final Map<String, Agent> agents = new TreeMap<>();
   private Server server;
 
-  private AgentRegistry(RegistryOptions options, LeaseListener listener) {
+  private AgentRegistry(RegistryOptions options, AgentAccess access, LeaseListener listener) {
     this.options = options;
+    this.access = access;
     this.listener = listener;
   }
 
   /**
-   * Listens for agents.
+   * Listens for agents, of whom none needs a token.
    *
    * @param listener is told of leases
    * @throws IOException if the address is in use
    */
   public static AgentRegistry start(RegistryOptions options, LeaseListener listener)
       throws IOException {
-    AgentRegistry registry = of(options, listener);
+    AgentRegistry registry = of(options, AgentAccess.OPEN, listener);
     registry.open();
     return registry;
   }
 
   /** One that does not listen before {@link #open}. */
-  public static AgentRegistry of(RegistryOptions options, LeaseListener listener) {
-    return new AgentRegistry(options, listener);
+  public static AgentRegistry of(
+      RegistryOptions options, AgentAccess access, LeaseListener listener) {
+    return new AgentRegistry(options, access, listener);
   }
 
   /** Commands are of this term from now on. REQUIRES: nothing was assigned yet. */
@@ -80,8 +82,9 @@ public final class AgentRegistry implements AutoCloseable {
    */
   public void open() throws IOException {
     server =
-        NettyServerBuilder.forAddress(options.address(), InsecureServerCredentials.create())
+        NettyServerBuilder.forAddress(options.address(), access.credentials())
             .maxInboundMessageSize(MOST_MESSAGE_BYTES)
+            .intercept(access)
             .addService(new Leases())
             .build()
             .start();
