@@ -16,16 +16,22 @@ import java.util.function.DoubleConsumer;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code tapline bench sampling}: SAMPLE auto whose consumer is held to a share of the load. */
+/**
+ * {@code tapline bench sampling}: SAMPLE auto whose consumer is held to a share of the load, and
+ * what becomes of the rate when the load falls.
+ */
 @Command(
     name = "sampling",
     description =
-        "SAMPLE auto with a consumer that a Kafka quota holds to a share of the load: rate, lag, bounds.")
+        "SAMPLE auto with a consumer that a Kafka quota holds to a share of the load: rate, lag, bounds; then the load falls.")
 final class BenchSamplingCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /** Seconds until the rate has come down to what the consumer takes. */
   private static final int SETTLED = 60;
+
+  /** All flows, but for what a change of the rate is worth. */
+  private static final double ALL = 0.98;
 
   private final Console console;
 
@@ -35,6 +41,14 @@ final class BenchSamplingCommand implements Callable<Integer> {
       defaultValue = "180",
       description = "Length; the quota comes after 10 (default ${DEFAULT-VALUE}).")
   private int seconds;
+
+  @Option(
+      names = "--quiet-seconds",
+      paramLabel = "N",
+      defaultValue = "60",
+      description =
+          "How much longer, with half of what the consumer may read (default ${DEFAULT-VALUE}; 0: none).")
+  private int quietSeconds;
 
   @Option(
       names = "--load",
@@ -62,14 +76,16 @@ final class BenchSamplingCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    if (seconds <= SETTLED || load < 100 || share <= 0 || share > 1) {
+    if (seconds <= SETTLED || quietSeconds < 0 || load < 100 || share <= 0 || share > 1) {
       throw new UsageException(
-          "--seconds is above " + SETTLED + ", --load at least 100, --share above 0 to 1");
+          "--seconds is above "
+              + SETTLED
+              + ", --quiet-seconds not negative, --load at least 100, --share above 0 to 1");
     }
     Outcome outcome;
     try (EmbeddedServices services = EmbeddedServices.start()) {
       outcome =
-          new HeldConsumer(seconds, load, share)
+          new HeldConsumer(seconds, quietSeconds, load, share)
               .run(services.endpoints(), services.folder(), BenchSamplingCommand::watch);
     }
     print(outcome);
@@ -77,7 +93,8 @@ final class BenchSamplingCommand implements Callable<Integer> {
       Files.createDirectories(folder);
       Files.writeString(folder.resolve("sampling.svg"), svg(outcome));
     }
-    return outcome.windowsWithin() >= 0.95 * outcome.windows() ? 0 : 1;
+    boolean recovered = quietSeconds == 0 || recoveredAfter(outcome) >= 0;
+    return recovered && outcome.windowsWithin() >= 0.95 * outcome.windows() ? 0 : 1;
   }
 
   private static AutoCloseable watch(HeldConsumer.Gauge gauge, DoubleConsumer limit) {
@@ -89,9 +106,20 @@ final class BenchSamplingCommand implements Callable<Integer> {
     return new SamplingWatch("held", 1, seen, limit).start();
   }
 
+  /** Seconds from the load's fall until all flows are kept; -1 if that was not seen. */
+  private int recoveredAfter(Outcome outcome) {
+    return outcome.course().stream()
+        .filter(each -> each.second() > seconds && each.rate() >= ALL)
+        .mapToInt(each -> each.second() - seconds)
+        .findFirst()
+        .orElse(-1);
+  }
+
   private void print(Outcome outcome) {
     List<Second> settled =
-        outcome.course().stream().filter(each -> each.second() > SETTLED).toList();
+        outcome.course().stream()
+            .filter(each -> each.second() > SETTLED && each.second() <= seconds)
+            .toList();
     double rate = settled.stream().mapToDouble(Second::rate).average().orElse(0);
     double lag = settled.stream().mapToDouble(Second::lagSeconds).average().orElse(0);
     double mostLag = outcome.course().stream().mapToDouble(Second::lagSeconds).max().orElse(0);
@@ -108,11 +136,13 @@ final class BenchSamplingCommand implements Callable<Integer> {
               .put("windows_within", outcome.windowsWithin())
               .put("rows", outcome.rows())
               .put("rows_within", outcome.rowsWithin())
+              .put("recovered_after_s", recoveredAfter(outcome))
               .toString());
       return;
     }
     TextTable table =
-        TextTable.ofText("mean rate", "mean lag s", "most lag s", "before", "windows", "rows");
+        TextTable.ofText(
+            "mean rate", "mean lag s", "most lag s", "before", "windows", "rows", "back after s");
     table.add(
         List.of(
             format("%.3f", rate),
@@ -120,7 +150,8 @@ final class BenchSamplingCommand implements Callable<Integer> {
             format("%.1f", mostSettled),
             format("%.1f", mostLag),
             format("%d of %d", outcome.windowsWithin(), outcome.windows()),
-            format("%d of %d", outcome.rowsWithin(), outcome.rows())));
+            format("%d of %d", outcome.rowsWithin(), outcome.rows()),
+            Integer.toString(recoveredAfter(outcome))));
     console.line(table.render(""));
   }
 
@@ -133,7 +164,13 @@ final class BenchSamplingCommand implements Callable<Integer> {
         outcome.course().stream()
             .map(each -> new Plot.Point(each.second(), each.lagSeconds(), 0))
             .toList();
+    double most = outcome.course().stream().mapToDouble(Second::load).max().orElse(1);
+    List<Plot.Point> loads =
+        outcome.course().stream()
+            .map(each -> new Plot.Point(each.second(), 100 * each.load() / most, 0))
+            .toList();
     return new Plot("SAMPLE auto, a consumer held to a share of the load", "seconds", "% and s")
+        .line("load, % of the highest", loads, true)
         .line("flows kept, %", rates, false)
         .line("lag of the job, s", lags, true)
         .svg();

@@ -27,9 +27,10 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.resps.StreamEntry;
 
 /**
- * A query with {@code SAMPLE auto} whose job may read a fifth of the load: a Kafka quota holds it.
- * What chooses the rate, the broker, the stream job and Redis are real; the monitor is a producer
- * that keeps the flows of the rate it was told last, by their hash, and knows what it left out.
+ * A query with {@code SAMPLE auto} whose job may read a share of the load: a Kafka quota holds it.
+ * Then the load falls to less than that. What chooses the rate, the broker, the stream job and
+ * Redis are real; the monitor is a producer that keeps the flows of the rate it was told last, by
+ * their hash, and knows what it left out.
  *
  * <p>Told are the rate, how far the job is behind, and in how many windows the truth was within the
  * bounds that the job gave. Time is the wall clock. Not thread-safe.
@@ -47,7 +48,10 @@ public final class HeldConsumer {
           new ColumnSpec("flow_hash", Type.U64, ""),
           new ColumnSpec("url", Type.STRING, ""));
 
+  private static final int BEGIN_S = 10;
+
   private final int seconds;
+  private final int quietSeconds;
   private final int tuplesPerSecond;
   private final double share;
   private final Zipf zipf = new Zipf(URLS);
@@ -59,10 +63,12 @@ public final class HeldConsumer {
   private long fullBytes;
 
   /**
+   * @param quietSeconds how much longer it goes on with half of what the job may read
    * @param share of the load that the job may read
    */
-  public HeldConsumer(int seconds, int tuplesPerSecond, double share) {
+  public HeldConsumer(int seconds, int quietSeconds, int tuplesPerSecond, double share) {
     this.seconds = seconds;
+    this.quietSeconds = quietSeconds;
     this.tuplesPerSecond = tuplesPerSecond;
     this.share = share;
   }
@@ -77,8 +83,12 @@ public final class HeldConsumer {
     AutoCloseable start(Gauge gauge, DoubleConsumer limit);
   }
 
-  /** One second. */
-  public record Second(int second, double rate, double lagSeconds) {}
+  /**
+   * One second.
+   *
+   * @param load tuples per second that all flows came to
+   */
+  public record Second(int second, double rate, double lagSeconds, double load) {}
 
   /**
    * What came of it.
@@ -136,19 +146,21 @@ public final class HeldConsumer {
     long from = begin;
     int second = 0;
     boolean held = false;
-    for (long now = begin; second < seconds; now = nowNs()) {
+    for (long now = begin; second < seconds + quietSeconds; now = nowNs()) {
       Thread.sleep(FLUSH_MS);
-      byte[] batch = batch(from, now);
+      double load = second < seconds ? tuplesPerSecond : tuplesPerSecond * share / 2;
+      byte[] batch = batch(from, now, load);
       topics.send(topic, 0, batch);
       from = now;
       if ((now - begin) / 1_000_000_000L > second) {
         second++;
         long[] seen = gauge.look();
-        course.add(new Second(second, rate, (seen[0] - seen[1]) * (now - begin) / 1e9 / sequence));
+        course.add(
+            new Second(second, rate, (seen[0] - seen[1]) * (now - begin) / 1e9 / sequence, load));
       }
-      if (!held && second == 10) {
+      if (!held && second == BEGIN_S) {
         held = true;
-        topics.holdConsumers(share * fullBytes / 10);
+        topics.holdConsumers(share * fullBytes / BEGIN_S);
       }
       fullBytes += held ? 0 : batch.length;
     }
@@ -156,10 +168,10 @@ public final class HeldConsumer {
   }
 
   /** All of what came by since the last one is counted; flows within the rate are sent. */
-  private byte[] batch(long fromNs, long toNs) {
+  private byte[] batch(long fromNs, long toNs, double load) {
     double now = rate;
     BatchWriter writer = new BatchWriter(COLUMNS);
-    int flows = (int) ((toNs - fromNs) / 1e9 * tuplesPerSecond / TUPLES_A_FLOW);
+    int flows = (int) ((toNs - fromNs) / 1e9 * load / TUPLES_A_FLOW);
     for (int flow = 0; flow < flows; flow++) {
       long hash = random.nextLong();
       String url = "/page/" + zipf.next(random);
