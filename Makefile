@@ -129,11 +129,11 @@ fuzz-api: build ## Ask a server everything its OpenAPI document allows, and more
 	@bench/fuzz_api
 
 .PHONY: soak
-soak: build ## Kill a MultiLog 600 times, and Flink, Kafka and Redis in turn; a million snapshots; 200 queries; ten that come and go over real switches; what mirrors, killed in turn; a monitor under attack and a server for SOAK_SECONDS (600)
+soak: build ## Kill a MultiLog 600 times, and Flink, Kafka and Redis in turn; a million snapshots; 200 queries; ten that come and go over real switches; what mirrors, killed in turn; a web shop on the network; a monitor under attack and a server for SOAK_SECONDS (600)
 	@MULTILOG_KILLS=200 $(BUILD)/tests/multilog_crash_test
 	@TAPLINE_SNAPSHOTS=1000000 $(BUILD)/tests/multilog_snapshots_test
 	@$(MVN) -pl flink-jobs -am test-compile surefire:test -Dtest='*Soak' -Dsurefire.failIfNoSpecifiedTests=false
-	@$(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest='MirroringSoak,TakeoverSoak' -Dsurefire.failIfNoSpecifiedTests=false
+	@$(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest='MirroringSoak,TakeoverSoak,ShopSoak' -Dsurefire.failIfNoSpecifiedTests=false
 	@bench/soak_monitor
 	@bench/soak
 
