@@ -7,7 +7,7 @@
 namespace tapline::multilog {
 namespace {
 
-// A writer without rows looks again so often.
+// A writer without rows looks again so often where another process has them.
 constexpr long kIdleNs = 50'000;
 
 uint64_t WallNs() {
@@ -25,6 +25,7 @@ HostNode::~HostNode() { StopWriters(); }
 
 void HostNode::StopWriters() {
   stop_.store(true);
+  for (const auto& ring : rings_) ring->Wake();
   for (std::thread& writer : writers_) writer.join();
   writers_.clear();
 }
@@ -118,8 +119,7 @@ void HostNode::Write(RowRing* ring, Writer* writer) {
       continue;
     }
     if (ring->Ended() || stop_.load(std::memory_order_relaxed)) return;
-    const timespec pause = {0, kIdleNs};
-    nanosleep(&pause, nullptr);
+    ring->Await(kIdleNs);
   }
 }
 

@@ -9,6 +9,8 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
+#include <limits>
 
 namespace tapline::multilog {
 namespace {
@@ -79,6 +81,7 @@ Result<std::unique_ptr<RowRing>> RowRing::Make(const Shape& shape) {
   if (fd < 0) return SystemError("a ring of rows can't be made");
   auto ring = Map(fd, shape);
   close(fd);
+  if (ring.ok()) (*ring)->bell_ = std::make_unique<Doorbell>();
   return ring;
 }
 
@@ -139,9 +142,27 @@ void RowRing::Commit(uint32_t rows) {
   At(next_)->end = end;
   shared_->committed_rows.store(end, std::memory_order_relaxed);
   shared_->tail.store(++next_, std::memory_order_release);
+  Wake();
 }
 
-void RowRing::Close() { shared_->closed.store(1, std::memory_order_release); }
+void RowRing::Close() {
+  shared_->closed.store(1, std::memory_order_release);
+  Wake();
+}
+
+void RowRing::Await(int64_t elsewhere_ns) {
+  if (bell_ != nullptr) {
+    (void)bell_->WaitUntil(std::numeric_limits<int64_t>::max());
+    return;
+  }
+  const timespec pause = {0, elsewhere_ns};
+  nanosleep(&pause, nullptr);
+}
+
+void RowRing::Wake() {
+  if (bell_ != nullptr) bell_->Ring();
+}
+
 void RowRing::AddDropped(uint64_t rows) { shared_->dropped_rows.fetch_add(rows, std::memory_order_relaxed); }
 
 const uint8_t* RowRing::Front(uint32_t* rows) {

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 
+#include "multilog/base/doorbell.h"
 #include "multilog/base/status.h"
 
 namespace tapline::multilog {
@@ -60,6 +61,12 @@ class RowRing {
   // Consumer: Close() was called and all has been popped.
   bool Ended() const;
 
+  // Consumer: sleeps until there may be a batch, or somebody wakes it; where the producer may be another process, for
+  // so long.
+  void Await(int64_t elsewhere_ns);
+  // Any thread of this process.
+  void Wake();
+
   // Any: rows ever committed, taken, popped, and not put in.
   uint64_t committed() const;
   uint64_t taken() const;
@@ -77,9 +84,10 @@ class RowRing {
   size_t bytes_;
   Shape shape_;
   Shared* shared_;
-  uint64_t next_ = 0;       // producer: batches committed
-  uint64_t head_seen_ = 0;  // producer: batches popped, as last seen
-  uint64_t first_ = 0;      // consumer: batches popped
+  std::unique_ptr<Doorbell> bell_;  // where both ends are of this process
+  uint64_t next_ = 0;               // producer: batches committed
+  uint64_t head_seen_ = 0;          // producer: batches popped, as last seen
+  uint64_t first_ = 0;              // consumer: batches popped
 };
 
 }  // namespace tapline::multilog
