@@ -60,24 +60,35 @@ std::optional<ArrivalTimes> ArrivalTimes::Find(uint16_t queue, size_t frame_byte
   return ArrivalTimes(rings[queue], frame_bytes, frames);
 }
 
+const tpacket2_hdr* ArrivalTimes::Frame(uint16_t index) const {
+  return reinterpret_cast<const tpacket2_hdr*>(ring_ + (next_ + index) % frames_ * frame_bytes_);
+}
+
+ArrivalTimes::Stamp ArrivalTimes::Read(const tpacket2_hdr* frame) {
+  return {int64_t{frame->tp_sec} * 1'000'000'000 + frame->tp_nsec, frame->tp_snaplen};
+}
+
+// The kernel takes VLAN tags out, and the driver puts them back.
+bool ArrivalTimes::Stamp::IsOf(uint32_t packet_bytes) const {
+  return packet_bytes == bytes || packet_bytes == bytes + kVlanTagBytes;
+}
+
 void ArrivalTimes::Look(uint16_t room) {
   const auto most = static_cast<uint16_t>(std::min<size_t>(room, stamps_.size()));
   for (seen_ = 0; seen_ < most; ++seen_) {
-    const auto* frame = reinterpret_cast<const tpacket2_hdr*>(ring_ + (next_ + seen_) % frames_ * frame_bytes_);
+    const tpacket2_hdr* frame = Frame(seen_);
     if ((__atomic_load_n(&frame->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER) == 0) return;
-    stamps_[seen_] = {int64_t{frame->tp_sec} * 1'000'000'000 + frame->tp_nsec, frame->tp_snaplen};
+    stamps_[seen_] = Read(frame);
   }
 }
 
 std::optional<int64_t> ArrivalTimes::Of(uint16_t index, uint32_t bytes) {
-  if (lost_ || index >= seen_) return std::nullopt;
-  // The kernel takes VLAN tags out, and the driver puts them back.
-  const uint32_t expected = stamps_[index].bytes;
-  if (bytes != expected && bytes != expected + kVlanTagBytes) {
-    lost_ = true;
-    return std::nullopt;
-  }
-  return stamps_[index].time_ns;
+  if (lost_) return std::nullopt;
+  const bool seen = index < seen_;
+  const Stamp stamp = seen ? stamps_[index] : Read(Frame(index));
+  if (stamp.IsOf(bytes)) return stamp.time_ns;
+  lost_ = seen;
+  return std::nullopt;
 }
 
 }  // namespace tapline

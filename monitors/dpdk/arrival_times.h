@@ -10,6 +10,8 @@
 
 #include "monitors/source/packet_source.h"
 
+struct tpacket2_hdr;
+
 namespace tapline {
 
 // Of one queue's ring. Follows the driver, which takes frames in order, from the first one on.
@@ -24,8 +26,9 @@ class ArrivalTimes {
 
   // Before the driver is asked for up to `room` packets: afterwards the kernel may write over them.
   void Look(uint16_t room);
-  // Nanoseconds since the epoch of packet `index` of those that the driver then gave; nothing if it came after the
-  // look, or is another one than expected: then nothing is told any more.
+  // Nanoseconds since the epoch of packet `index` of those that the driver then gave; nothing if it is another one than
+  // expected: then nothing is told any more. One that came after the look, which can be long ago if this thread did not
+  // run meanwhile, is told by what the driver left in its frame; nothing if the kernel was all round the ring since.
   std::optional<int64_t> Of(uint16_t index, uint32_t bytes);
   // The driver gave that many.
   void Took(uint16_t packets) { next_ = (next_ + packets) % frames_; }
@@ -34,7 +37,11 @@ class ArrivalTimes {
   struct Stamp {
     int64_t time_ns;
     uint32_t bytes;
+    bool IsOf(uint32_t packet_bytes) const;
   };
+
+  const tpacket2_hdr* Frame(uint16_t index) const;
+  static Stamp Read(const tpacket2_hdr* frame);
 
   const uint8_t* ring_;
   size_t frame_bytes_, frames_;

@@ -43,11 +43,27 @@ TEST(ArrivalTimes, FollowsTheDriverRoundTheRing) {
     times.Look(8);
     EXPECT_EQ(times.Of(0, 60 + packet), packet * kSecond + 1);
     EXPECT_EQ(times.Of(1, 70 + packet), packet * kSecond + 2);
-    EXPECT_EQ(times.Of(2, 1), std::nullopt) << "it came after the look";
+    EXPECT_EQ(times.Of(2, 1), std::nullopt) << "there is none";
     times.Took(2);
     ring.Take(first);
     ring.Take(second);
   }
+}
+
+// A thread that is put aside between looking and asking finds much that came meanwhile.
+TEST(ArrivalTimes, WhatCameAfterTheLookHasTheTimeItCameAt) {
+  Ring ring;
+  ArrivalTimes times(ring.memory(), kFrameBytes, kFrames);
+  ring.Write(0, 1, 0, 60);
+  times.Look(8);
+  ring.Write(1, 2, 5, 61);
+  ring.Write(2, 3, 7, 62);
+  for (size_t frame = 0; frame < 3; ++frame) ring.Take(frame);
+  EXPECT_EQ(times.Of(0, 60), kSecond);
+  EXPECT_EQ(times.Of(1, 61), 2 * kSecond + 5);
+  EXPECT_EQ(times.Of(2, 66), 3 * kSecond + 7);
+  EXPECT_EQ(times.Of(1, 90), std::nullopt) << "the kernel was there again";
+  EXPECT_EQ(times.Of(1, 61), 2 * kSecond + 5) << "which says nothing of the others";
 }
 
 TEST(ArrivalTimes, WhatTheDriverLeavesIsToldNextTime) {
