@@ -1,12 +1,9 @@
 package io.tapline.e2e;
 
-import static io.tapline.e2e.MirroredNetwork.H1;
 import static io.tapline.e2e.MirroredNetwork.H1_ADDRESS;
 import static io.tapline.e2e.MirroredNetwork.WATCHERS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -18,8 +15,6 @@ import org.junit.jupiter.api.Test;
 /** Queries over real switches for longer, and while what they run on is killed. */
 class MirroringSoak {
   private static final int EACH = 40;
-  private static final String SIZES =
-      "PARSE tcp_pkt_size FROM * TO %s:%d LIMIT 1h SAMPLE * PROCESS (group-sum: group=dst_ip)";
 
   private MirroredNetwork network;
 
@@ -77,37 +72,6 @@ class MirroringSoak {
     assertThat(network.counted(next).values()).as("each counted once").containsOnly(1L);
     network.stop(next);
     Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
-  }
-
-  /** Prints it: how fast a host is no test can ask. */
-  @Test
-  void whatMirroringCostsBesideTheSameRulesInstalledByHand() throws Exception {
-    try (Throughput throughput = new Throughput(network.fabric, "h-3-1-1", H1, H1_ADDRESS)) {
-      List<Double> plain = new ArrayList<>();
-      List<Double> mirrored = new ArrayList<>();
-      List<Double> byHand = new ArrayList<>();
-      for (int round = 0; round < 5; round++) {
-        plain.add(throughput.megabits());
-        String query = network.submit(SIZES.formatted(H1_ADDRESS, Throughput.PORT));
-        network.server().awaitState(query, "running");
-        List<String> rules = network.fabric.mirrorRules("e00");
-        assertThat(rules).isNotEmpty();
-        mirrored.add(throughput.megabits());
-        network.stop(query);
-        for (String rule : rules) {
-          network.fabric.openFlow("add-flow", "e00", "cookie=0x1234," + rule);
-        }
-        byHand.add(throughput.megabits());
-        network.fabric.openFlow("del-flows", "e00", "cookie=0x1234/-1");
-      }
-      System.out.printf(
-          "Mirroring: Mb/s without %.0f, a query %.0f, the same rules by hand %.0f%n",
-          median(plain), median(mirrored), median(byHand));
-    }
-  }
-
-  private static double median(List<Double> values) {
-    return values.stream().sorted().skip(values.size() / 2).findFirst().orElseThrow();
   }
 
   /** Some of them: when its packets are seen again nobody says. */
