@@ -157,6 +157,9 @@ std::unique_ptr<BatchSink> MakeSink(const MonitorConfig& config, std::span<const
   if (config.output == "null") return std::make_unique<NullSink>();
   KafkaOptions options;
   options.brokers = config.brokers;
+  options.ca = config.broker_ca;
+  options.certificate = config.broker_certificate;
+  options.key = config.broker_key;
   options.compression = config.compression;
   options.queue_mib = config.queue_mib;
   options.timeout_ms = config.broker_timeout_s * 1000;

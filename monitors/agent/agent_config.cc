@@ -36,6 +36,11 @@ ConfigTable TableOf(AgentConfig* config) {
   table.AddNumber(&config->capacity_mbps, 1, 1'000'000, "capacity_mbps", "mirrored traffic that it may be given, Mb/s");
   table.AddText(&config->multilog, "multilog", "HOST:PORT",
                 "where the control plane finds this host's MultiLog node, if there is one");
+  table.AddText(&config->broker_ca, "broker_ca", "FILE",
+                "the monitor speaks TLS with brokers whose certificates these authorities signed (PEM)");
+  table.AddText(&config->broker_certificate, "broker_certificate", "FILE",
+                "and shows them this certificate, and what it was signed with, as PEM");
+  table.AddText(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
   table.AddNumber(&config->idle_s, 1, 86'400, "idle_s", "seconds after which a monitor without queries is ended");
   table.AddChoice(&config->status, {"text", "json"}, "status", "text|json",
                   "messages on standard error for people or for programs");
@@ -48,6 +53,9 @@ Status Validate(const AgentConfig& config) {
   if (config.control_plane.empty()) return Status::Usage("--control-plane is needed: HOST:PORT");
   if (!config.token_file.empty() && config.control_plane_ca.empty())
     return Status::Usage("--token-file needs --control-plane-ca: a token must not be read on its way");
+  if (config.broker_certificate.empty() != config.broker_key.empty() ||
+      (config.broker_ca.empty() && !config.broker_key.empty()))
+    return Status::Usage("--broker-certificate and --broker-key go together, and with --broker-ca");
   return {};
 }
 
@@ -65,6 +73,11 @@ std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::st
                                       "--hugepages",       config.hugepages,
                                       "--memory-mib",      std::to_string(config.memory_mib),
                                       "--max-connections", std::to_string(config.max_connections)};
+  if (!config.broker_ca.empty()) command.insert(command.end(), {"--broker-ca", config.broker_ca});
+  if (!config.broker_key.empty()) {
+    command.insert(command.end(),
+                   {"--broker-certificate", config.broker_certificate, "--broker-key", config.broker_key});
+  }
   for (const std::string& plugin : config.plugin) command.insert(command.end(), {"--plugin", plugin});
   return command;
 }

@@ -24,6 +24,9 @@ struct AgentConfig {
   uint32_t max_connections = 1'048'576;
   uint32_t capacity_mbps = 10'000;
   std::string multilog;
+  std::string broker_ca;
+  std::string broker_certificate;
+  std::string broker_key;
   uint32_t idle_s = 60;
   std::string status = "text";
 };

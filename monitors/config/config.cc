@@ -16,6 +16,10 @@ Status Validate(const MonitorConfig& config) {
   if (config.output == "kafka" && config.brokers.empty()) {
     return Status::Usage("--output kafka needs --brokers HOST:PORT");
   }
+  if (config.broker_certificate.empty() != config.broker_key.empty() ||
+      (config.broker_ca.empty() && !config.broker_key.empty())) {
+    return Status::Usage("--broker-certificate and --broker-key go together, and with --broker-ca");
+  }
   if (!config.pcap.empty() && config.lanes > 1) return Status::Usage("--lanes is for ports; files are read in order");
   if (!config.workers.empty() && config.lanes > 1) {
     return Status::Usage("--lanes and --workers exclude each other: pipeline mode has one receive queue");

@@ -44,6 +44,9 @@ struct MonitorConfig : InputConfig {
   // Output.
   std::string output = "json";
   std::string brokers;
+  std::string broker_ca;
+  std::string broker_certificate;
+  std::string broker_key;
   std::string compression = "lz4";
   uint32_t queue_mib = 64;
   uint32_t broker_timeout_s = 10;

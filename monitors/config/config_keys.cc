@@ -67,6 +67,11 @@ ConfigTable TableOf(MonitorConfig* config) {
   table.AddChoice(&config->output, {"json", "kafka", "null"}, "output", "json|kafka|null",
                   "tuples as lines on standard output, as batches, or nowhere");
   table.AddText(&config->brokers, "brokers", "HOST:PORT", "Kafka brokers, separated by commas");
+  table.AddText(&config->broker_ca, "broker_ca", "FILE",
+                "speak TLS with brokers whose certificates these authorities signed (PEM)");
+  table.AddText(&config->broker_certificate, "broker_certificate", "FILE",
+                "and show them this certificate, and what it was signed with, as PEM");
+  table.AddText(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
   table.AddChoice(&config->compression, {"lz4", "zstd", "none"}, "compression", "lz4|zstd|none",
                   "of batches on their way to Kafka");
   table.AddNumber(&config->queue_mib, 1, 2047, "queue_mib", "most MiB of batches waiting for Kafka");

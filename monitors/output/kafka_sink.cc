@@ -95,7 +95,7 @@ class KafkaSink::Impl {
  private:
   Status Create() {
     rd_kafka_conf_t* conf = rd_kafka_conf_new();
-    const std::pair<const char*, std::string> settings[] = {
+    std::vector<std::pair<const char*, std::string>> settings = {
         {"bootstrap.servers", options_.brokers},
         {"client.id", "tapline-monitor"},
         {"enable.idempotence", "true"},
@@ -105,6 +105,13 @@ class KafkaSink::Impl {
         {"message.timeout.ms", std::to_string(options_.delivery_timeout_ms)},
         {"topic.metadata.refresh.fast.interval.ms", "100"},
     };
+    if (!options_.ca.empty()) {
+      settings.insert(settings.end(), {{"security.protocol", "ssl"},
+                                       {"ssl.endpoint.identification.algorithm", "https"},
+                                       {"ssl.ca.location", options_.ca},
+                                       {"ssl.certificate.location", options_.certificate},
+                                       {"ssl.key.location", options_.key}});
+    }
     char error[512] = "";
     for (const auto& [name, value] : settings) {
       if (rd_kafka_conf_set(conf, name, value.c_str(), error, sizeof error) == RD_KAFKA_CONF_OK) continue;

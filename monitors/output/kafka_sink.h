@@ -16,7 +16,11 @@
 namespace tapline {
 
 struct KafkaOptions {
-  std::string brokers;              // HOST:PORT[,HOST:PORT…]
+  std::string brokers;  // HOST:PORT[,HOST:PORT…]
+  // PEM files; without authorities brokers are spoken to in the clear.
+  std::string ca;
+  std::string certificate;
+  std::string key;
   std::string compression = "lz4";  // "lz4", "zstd" or "none"
   uint32_t queue_mib = 64;
   // How long Start() tries, and Flush() goes on without anything being delivered.
