@@ -3,7 +3,7 @@ package io.tapline.e2e;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.tapline.control.drill.Certificates;
+import io.tapline.control.testing.Certificates;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

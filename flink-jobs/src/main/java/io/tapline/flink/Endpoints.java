@@ -10,11 +10,19 @@ import java.util.Objects;
  * @param redisHost host of the Redis server
  * @param redisPort its port
  * @param resultsTopic Kafka topic that gets each window, too; empty for none
+ * @param kafkaTls how Kafka is spoken to; its files are there for task managers at the same paths
+ * @param redisTls how Redis is
  */
-public record Endpoints(String brokers, String redisHost, int redisPort, String resultsTopic)
+public record Endpoints(
+    String brokers,
+    String redisHost,
+    int redisPort,
+    String resultsTopic,
+    TlsFiles kafkaTls,
+    TlsFiles redisTls)
     implements Serializable {
   public Endpoints(String brokers, String redisHost, int redisPort) {
-    this(brokers, redisHost, redisPort, "");
+    this(brokers, redisHost, redisPort, "", TlsFiles.NONE, TlsFiles.NONE);
   }
 
   public Endpoints {
@@ -26,7 +34,11 @@ public record Endpoints(String brokers, String redisHost, int redisPort, String 
   }
 
   public Endpoints withResultsTopic(String topic) {
-    return new Endpoints(brokers, redisHost, redisPort, topic);
+    return new Endpoints(brokers, redisHost, redisPort, topic, kafkaTls, redisTls);
+  }
+
+  public Endpoints withTls(TlsFiles kafka, TlsFiles redis) {
+    return new Endpoints(brokers, redisHost, redisPort, resultsTopic, kafka, redis);
   }
 
   /** Reads {@code host:port}, {@code [v6]:port} or a host alone (port 6379) for Redis. */

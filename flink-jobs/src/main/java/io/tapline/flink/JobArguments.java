@@ -32,6 +32,8 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
         --max-rows N                rows written per window (10000)
         --windows-kept N            window results kept in the query's stream (4096)
         --silent-after MS           windows do not wait longer for a monitor that says nothing (0: for ever)
+        --kafka-tls CA,CERT,KEY     PEM files of every task manager: Kafka over TLS (in the clear)
+        --redis-tls CA,CERT,KEY     the same for Redis
         --results-topic TOPIC       Kafka topic that gets each window as JSON, too (none)
       """;
 
@@ -49,6 +51,8 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
           "max-rows",
           "windows-kept",
           "silent-after",
+          "kafka-tls",
+          "redis-tls",
           "results-topic");
 
   /**
@@ -73,7 +77,10 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
                 number(values, "silent-after", (int) defaults.silentAfter().toMillis())));
     Endpoints endpoints =
         Endpoints.of(required(values, "brokers"), required(values, "redis"))
-            .withResultsTopic(values.getOrDefault("results-topic", ""));
+            .withResultsTopic(values.getOrDefault("results-topic", ""))
+            .withTls(
+                TlsFiles.parse(values.getOrDefault("kafka-tls", "")),
+                TlsFiles.parse(values.getOrDefault("redis-tls", "")));
     return new JobArguments(plan(required(values, "plan")), endpoints, options);
   }
 
@@ -95,6 +102,8 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
     values.put("max-rows", Integer.toString(options.maxRows()));
     values.put("windows-kept", Integer.toString(options.windowsKept()));
     values.put("silent-after", Long.toString(options.silentAfter().toMillis()));
+    values.put("kafka-tls", endpoints.kafkaTls().format());
+    values.put("redis-tls", endpoints.redisTls().format());
     values.put("results-topic", endpoints.resultsTopic());
     List<String> arguments = new ArrayList<>();
     values.values().removeIf(String::isEmpty);

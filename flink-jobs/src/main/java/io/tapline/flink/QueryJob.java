@@ -66,7 +66,7 @@ public final class QueryJob {
     env.getConfig().enableObjectReuse();
     var batches =
         env.fromSource(
-                new TupleSource(query, endpoints.brokers(), options),
+                new TupleSource(query, endpoints, options),
                 WatermarkStrategy.noWatermarks(),
                 "tuples of " + query.query())
             .uid("source");
@@ -92,7 +92,7 @@ public final class QueryJob {
     calls.sinkTo(new RedisSink(endpoints)).name("Redis").uid("redis").setParallelism(1);
     if (!endpoints.resultsTopic().isEmpty()) {
       calls
-          .sinkTo(new ResultsTopic(query.query(), endpoints.brokers(), endpoints.resultsTopic()))
+          .sinkTo(new ResultsTopic(query.query(), endpoints))
           .name("results topic")
           .uid("results-topic")
           .setParallelism(1);
@@ -100,11 +100,7 @@ public final class QueryJob {
     if (query.processors().stream().anyMatch(spec -> spec.trigger() != null)) {
       // An alert is not to wait for a buffer to fill.
       env.setBufferTimeout(TRIGGER_BUFFER_TIMEOUT_MS);
-      calls
-          .sinkTo(new AlertSink(query, endpoints.brokers()))
-          .name("alerts")
-          .uid("alerts")
-          .setParallelism(1);
+      calls.sinkTo(new AlertSink(query, endpoints)).name("alerts").uid("alerts").setParallelism(1);
     }
   }
 

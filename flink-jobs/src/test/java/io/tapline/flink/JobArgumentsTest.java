@@ -55,7 +55,10 @@ class JobArgumentsTest {
     for (Endpoints endpoints :
         new Endpoints[] {
           new Endpoints("b:1,c:2", "r", 7),
-          new Endpoints("b:1", "::1", 7).withResultsTopic("windows")
+          new Endpoints("b:1", "::1", 7).withResultsTopic("windows"),
+          new Endpoints("b:1", "r", 7)
+              .withTls(
+                  new TlsFiles("/ca", "/k.pem", "/k.key"), new TlsFiles("/ca", "/r.pem", "/r.key"))
         }) {
       for (String folder : new String[] {"", "file:///x"}) {
         JobOptions own = options.withCheckpoints(options.checkpointInterval(), folder);

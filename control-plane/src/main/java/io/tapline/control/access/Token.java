@@ -15,8 +15,9 @@ import java.util.HexFormat;
  *
  * @param sha256 of the secret, 64 hexadecimal digits
  * @param expires from when on it is refused; null for never
+ * @param quota of its tenant
  */
-public record Token(Role role, Rights rights, String sha256, Instant expires) {
+public record Token(Role role, Rights rights, String sha256, Instant expires, Quota quota) {
   private static final int SECRET_BYTES = 32;
   private static final String PREFIX = "tapline_";
 

@@ -28,6 +28,8 @@ import java.util.Set;
  *     subnets: [10.0.2.0/24]
  *     sha256: 5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8
  *     expires: 2027-06-30
+ * tenants:
+ *   web: {queries: 3, event_streams: 8, requests_per_second: 20}
  * </pre>
  */
 public final class Tokens {
@@ -54,13 +56,16 @@ public final class Tokens {
       throw new IllegalArgumentException("no YAML: " + e.getOriginalMessage(), e);
     }
     JsonNode list = root.path("tokens");
-    if (!list.isArray() || root.size() != 1) {
-      throw new IllegalArgumentException("it holds \"tokens:\", a list, and nothing else");
+    JsonNode tenants = root.path("tenants");
+    if (!list.isArray() || root.size() != (tenants.isObject() ? 2 : 1)) {
+      throw new IllegalArgumentException(
+          "it holds \"tokens:\", a list, and may hold \"tenants:\", and nothing else");
     }
+    Map<String, JsonNode> quotas = quotas(tenants);
     Map<String, Token> byHash = new HashMap<>();
     for (int i = 0; i < list.size(); i++) {
       try {
-        Token token = token(list.get(i));
+        Token token = token(list.get(i), quotas);
         if (byHash.put(token.sha256(), token) != null) {
           throw new IllegalArgumentException("sha256: another token has the same");
         }
@@ -71,7 +76,21 @@ public final class Tokens {
     return new Tokens(byHash);
   }
 
-  private static Token token(JsonNode node) {
+  /** Entries by tenant, each seen to be right. */
+  private static Map<String, JsonNode> quotas(JsonNode tenants) {
+    Map<String, JsonNode> quotas = new HashMap<>();
+    for (Map.Entry<String, JsonNode> tenant : tenants.properties()) {
+      try {
+        Quota.read(tenant.getValue(), Quota.USUAL);
+      } catch (IllegalArgumentException e) {
+        throw new IllegalArgumentException("tenant " + tenant.getKey() + ": " + e.getMessage(), e);
+      }
+      quotas.put(tenant.getKey(), tenant.getValue());
+    }
+    return quotas;
+  }
+
+  private static Token token(JsonNode node, Map<String, JsonNode> quotas) {
     for (Map.Entry<String, JsonNode> member : node.properties()) {
       if (!MEMBERS.contains(member.getKey())) {
         throw new IllegalArgumentException("unknown member \"" + member.getKey() + "\"");
@@ -93,8 +112,13 @@ public final class Tokens {
     if (!sha256.matches("[0-9a-f]{64}")) {
       throw new IllegalArgumentException("sha256: 64 hexadecimal digits");
     }
+    Quota usual = role == Role.ADMIN ? Quota.NONE : Quota.USUAL;
     return new Token(
-        role, new Rights(tenant, role == Role.ADMIN, scope), sha256, expiry(node.path("expires")));
+        role,
+        new Rights(tenant, role == Role.ADMIN, scope),
+        sha256,
+        expiry(node.path("expires")),
+        quotas.containsKey(tenant) ? Quota.read(quotas.get(tenant), usual) : usual);
   }
 
   private static Role role(String text) {

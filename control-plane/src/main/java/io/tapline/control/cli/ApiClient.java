@@ -14,6 +14,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import javax.net.ssl.SSLContext;
 
 /** Talks to a server's REST interface; problems become errors for people. */
 final class ApiClient {
@@ -23,21 +24,24 @@ final class ApiClient {
 
   private final String base;
   private final String token;
-  private final HttpClient http =
-      HttpClient.newBuilder()
-          .version(HttpClient.Version.HTTP_1_1)
-          .connectTimeout(CONNECT)
-          // A control plane that follows says where the one that leads is.
-          .followRedirects(HttpClient.Redirect.NORMAL)
-          .build();
+  private final HttpClient http;
 
   /**
    * A client.
    *
    * @param token for a server that asks for one; empty for none
+   * @param tls whose signatures are believed
    */
-  ApiClient(String server, String token) {
+  ApiClient(String server, String token, SSLContext tls) {
     this.token = token;
+    this.http =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .connectTimeout(CONNECT)
+            .sslContext(tls)
+            // A control plane that follows says where the one that leads is.
+            .followRedirects(HttpClient.Redirect.NORMAL)
+            .build();
     this.base = checked(server.endsWith("/") ? server.substring(0, server.length() - 1) : server);
   }
 

@@ -15,6 +15,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -90,9 +91,9 @@ final class ControllerCommand implements Callable<Integer> {
   }
 
   /** Starts a controller. */
-  static Controller start(InetSocketAddress at, NetworkMap map) {
+  static Controller start(InetSocketAddress at, NetworkMap map, Optional<SSLContext> tls) {
     try {
-      return Controller.start(ControllerOptions.of(at, map));
+      return Controller.start(ControllerOptions.of(at, map).with(tls));
     } catch (IOException e) {
       throw new CommandException(e.getMessage() + ": is another controller running?", e);
     }
@@ -101,7 +102,8 @@ final class ControllerCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     CountDownLatch stop = new CountDownLatch(1);
-    try (Controller controller = start(listenAt(address, port), map(inventoryFile))) {
+    try (Controller controller =
+        start(listenAt(address, port), map(inventoryFile), Optional.empty())) {
       StopSignals.handle(stop::countDown);
       console.line("listening for switches on %s:%d".formatted(address, controller.port()));
       console.flush();

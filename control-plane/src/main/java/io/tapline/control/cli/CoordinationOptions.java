@@ -4,6 +4,7 @@ import io.tapline.control.PipelineException;
 import io.tapline.control.coordination.Leadership;
 import java.net.URI;
 import java.time.Duration;
+import java.util.List;
 import picocli.CommandLine.Option;
 
 /** Whether a control plane is one of several, of which one leads. */
@@ -30,7 +31,7 @@ final class CoordinationOptions {
       paramLabel = "URL",
       defaultValue = "",
       description =
-          "Where the others send requests while this one leads. Default: http://127.0.0.1:PORT.")
+          "Where the others send requests while this one leads. Default: where it listens.")
   private String url = "";
 
   boolean isWanted() {
@@ -65,7 +66,17 @@ final class CoordinationOptions {
         : null;
   }
 
-  String url(int port) {
-    return url.isEmpty() ? URI.create("http://127.0.0.1:" + port).toString() : url;
+  /**
+   * Where others find this one.
+   *
+   * @param listening where it listens
+   */
+  String url(String listening) {
+    return url.isEmpty() ? listening : url;
+  }
+
+  /** The host of that URL, if one was given. */
+  List<String> advertisedHost() {
+    return url.isEmpty() ? List.of() : List.of(URI.create(url).getHost());
   }
 }

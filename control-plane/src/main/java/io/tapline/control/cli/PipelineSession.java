@@ -76,8 +76,10 @@ final class PipelineSession implements AutoCloseable {
             inventory,
             network,
             services.brokers(),
+            services.kafkaTls(),
             services.address(),
             services.redis(),
+            services.redisTls(),
             services.flink(),
             services.checkpoints(),
             services.topics());

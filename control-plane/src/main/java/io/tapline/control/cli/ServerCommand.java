@@ -3,7 +3,6 @@ package io.tapline.control.cli;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
 import io.tapline.control.PipelineException;
-import io.tapline.control.access.TokenFile;
 import io.tapline.control.coordination.Leadership;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.LeasedNodes;
@@ -42,8 +41,6 @@ import picocli.CommandLine.Option;
       "queries can be explained but not submitted. Ends in order on SIGTERM or Ctrl-C."
     })
 final class ServerCommand implements Callable<Integer> {
-  private static final int HIGHEST_PORT = 65_535;
-
   private final Console console;
 
   @ArgGroup(exclusive = true)
@@ -91,13 +88,6 @@ final class ServerCommand implements Callable<Integer> {
   }
 
   @Option(
-      names = "--port",
-      paramLabel = "PORT",
-      defaultValue = "8480",
-      description = "TCP port on 127.0.0.1; 0 takes a free one. Default: ${DEFAULT-VALUE}.")
-  private int port;
-
-  @Option(
       names = "--inventory",
       paramLabel = "FILE",
       description =
@@ -119,14 +109,9 @@ final class ServerCommand implements Callable<Integer> {
       description = "Address to listen on for switches. Default: ${DEFAULT-VALUE}.")
   private String openFlowAddress;
 
-  @Option(
-      names = "--tokens",
-      paramLabel = "FILE",
-      description =
-          "YAML file of tokens (tapline token): who gives none of them is refused. Read again when it changes.")
-  private Path tokenFile;
-
   @Mixin private AgentOptions agentOptions;
+  @Mixin private ListenOptions listening;
+  @Mixin private TlsOptions tls;
   @Mixin private MultilogOptions multilog;
   @Mixin private ServiceOptions services;
   @Mixin private CoordinationOptions coordination;
@@ -138,10 +123,9 @@ final class ServerCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    if (port < 0 || port > HIGHEST_PORT) {
-      throw new UsageException("--port " + port + ": a port is a number from 0 to " + HIGHEST_PORT);
-    }
-    LoopbackPort.requireFree(port);
+    tls.check();
+    listening.check(tls);
+    services.speakTls(tls.of(TlsOptions.Service.KAFKA), tls.of(TlsOptions.Service.REDIS));
     if (packets != null) {
       packets.check();
     }
@@ -218,7 +202,7 @@ final class ServerCommand implements Callable<Integer> {
                 return null;
               });
       leadership.lost().thenRun(ServerCommand::endAtOnce);
-      leadership.campaign(coordination.url(server.port()));
+      leadership.campaign(coordination.url(listening.url(server.port(), tls)));
       sayWhere(server);
       stop.await();
       session.queries().detach();
@@ -237,7 +221,7 @@ final class ServerCommand implements Callable<Integer> {
   }
 
   private void sayWhere(RestServer server) {
-    console.line("listening on http://127.0.0.1:" + server.port());
+    console.line("listening on " + listening.url(server.port(), tls));
     console.flush();
   }
 
@@ -251,15 +235,7 @@ final class ServerCommand implements Callable<Integer> {
   }
 
   private RestOptions restOptions() {
-    RestOptions options = RestOptions.loopback(port);
-    if (tokenFile == null) {
-      return options;
-    }
-    try {
-      return options.with(new TokenFile(tokenFile));
-    } catch (IOException e) {
-      throw new UsageException("--tokens: " + e.getMessage());
-    }
+    return listening.rest(tls, coordination.advertisedHost());
   }
 
   /** Null if no agents are taken. */
@@ -324,6 +300,9 @@ final class ServerCommand implements Callable<Integer> {
           "--openflow-port needs the datapaths of switches: network.openflow.datapaths in "
               + inventoryFile);
     }
-    return ControllerCommand.start(ControllerCommand.listenAt(openFlowAddress, openFlowPort), map);
+    return ControllerCommand.start(
+        ControllerCommand.listenAt(openFlowAddress, openFlowPort),
+        map,
+        tls.context(TlsOptions.Service.OPENFLOW));
   }
 }

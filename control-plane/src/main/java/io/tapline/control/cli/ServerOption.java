@@ -1,8 +1,11 @@
 package io.tapline.control.cli;
 
+import io.tapline.flink.TlsFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.NoSuchAlgorithmException;
+import javax.net.ssl.SSLContext;
 import picocli.CommandLine.Option;
 
 /** Which server a command talks to. */
@@ -17,11 +20,34 @@ final class ServerOption {
   @Option(
       names = "--token-file",
       paramLabel = "FILE",
-      description = "File with the token; without it TAPLINE_TOKEN is taken.")
+      defaultValue = "${env:TAPLINE_TOKEN_FILE}",
+      description =
+          "File with the token; also taken from TAPLINE_TOKEN_FILE. Without it TAPLINE_TOKEN is the token.")
   private Path tokenFile;
 
+  @Option(
+      names = "--ca",
+      paramLabel = "FILE",
+      defaultValue = "${env:TAPLINE_CA}",
+      description =
+          "Authorities, as PEM, that signed the server's certificate; also taken from TAPLINE_CA."
+              + " Default: those that this host knows.")
+  private Path authorities;
+
   ApiClient client() {
-    return new ApiClient(url, token());
+    return new ApiClient(url, token(), tls());
+  }
+
+  private SSLContext tls() {
+    try {
+      return authorities == null
+          ? SSLContext.getDefault()
+          : TlsFiles.trusting(authorities).context();
+    } catch (IOException e) {
+      throw new UsageException("--ca: " + e.getMessage());
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java has TLS", e);
+    }
   }
 
   private String token() {

@@ -1,7 +1,9 @@
 package io.tapline.control.cli;
 
 import io.tapline.control.query.TopicPolicy;
+import io.tapline.flink.TlsFiles;
 import java.time.Duration;
+import java.util.Optional;
 import picocli.CommandLine.Option;
 
 /** Services that run already, in place of the embedded ones. */
@@ -70,6 +72,8 @@ final class ServiceOptions {
   }
 
   private String address = "";
+  private TlsFiles kafkaTls = TlsFiles.NONE;
+  private TlsFiles redisTls = TlsFiles.NONE;
 
   TopicPolicy topics() {
     if (topicMb < 4) {
@@ -90,6 +94,26 @@ final class ServiceOptions {
 
   String brokers() {
     return brokers;
+  }
+
+  /** With a broker, or a Redis, of somebody else's. */
+  void speakTls(Optional<TlsFiles> withKafka, Optional<TlsFiles> withRedis) {
+    if (withKafka.isPresent() && brokers.isEmpty()) {
+      throw new UsageException("--tls kafka goes with --brokers: our own speaks no TLS");
+    }
+    kafkaTls = withKafka.orElse(TlsFiles.NONE);
+    if (withRedis.isPresent() && redis.isEmpty()) {
+      throw new UsageException("--tls redis goes with --redis: our own is on loopback only");
+    }
+    redisTls = withRedis.orElse(TlsFiles.NONE);
+  }
+
+  TlsFiles kafkaTls() {
+    return kafkaTls;
+  }
+
+  TlsFiles redisTls() {
+    return redisTls;
   }
 
   String redis() {

@@ -4,6 +4,7 @@ import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
 import io.tapline.control.query.TopicPolicy;
+import io.tapline.flink.TlsFiles;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -18,10 +19,12 @@ import java.util.Optional;
  * @param network of the inventory, in which queries are placed
  * @param brokers Kafka to use instead of an embedded broker, {@code host:port}; empty for the
  *     embedded one
+ * @param kafkaTls how that is spoken to
  * @param address of this host at which the embedded broker listens for other hosts' monitors;
  *     empty: for none
  * @param redis Redis to use instead of a redis-server of our own, {@code host:port}; empty for our
  *     own
+ * @param redisTls how that is spoken to
  * @param flink session cluster to use instead of an embedded one, {@code http://host:port}; empty
  *     for the embedded one
  * @param checkpoints where that keeps checkpoints, a URI; empty for its job manager's memory
@@ -34,8 +37,10 @@ public record EmbeddedOptions(
     Inventory inventory,
     Optional<Network> network,
     String brokers,
+    TlsFiles kafkaTls,
     String address,
     String redis,
+    TlsFiles redisTls,
     String flink,
     String checkpoints,
     TopicPolicy topics) {
@@ -47,8 +52,10 @@ public record EmbeddedOptions(
         inventory,
         Optional.empty(),
         "",
+        TlsFiles.NONE,
         "",
         "",
+        TlsFiles.NONE,
         "",
         "",
         TopicPolicy.defaults());

@@ -77,7 +77,8 @@ public final class EmbeddedPipeline implements AutoCloseable {
     CompletableFuture<JobCluster> flink = starting(() -> opened(cluster(options, folder)));
     // All three are awaited before anything is thrown, so that close() finds whatever came up.
     CompletableFuture.allOf(redis, brokers, flink).join();
-    Endpoints endpoints = endpoints(brokers.join(), redis.join());
+    Endpoints endpoints =
+        endpoints(brokers.join(), redis.join()).withTls(options.kafkaTls(), options.redisTls());
     Backend backend =
         new Backend(
             endpoints,

@@ -5,6 +5,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.control.PipelineException;
 import io.tapline.control.embedded.ChildProcesses;
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.TlsFiles;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -47,13 +49,18 @@ final class MonitorProcess {
       List<Path> plugins,
       List<String> task,
       String id,
-      String brokers,
+      Endpoints endpoints,
       Source source) {
     private List<String> line() {
       List<String> line = new ArrayList<>(List.of(program.toString()));
       line.addAll(task);
       line.addAll(List.of("--monitor-id", id, "--status", "json"));
-      line.addAll(List.of("--output", "kafka", "--brokers", brokers));
+      line.addAll(List.of("--output", "kafka", "--brokers", endpoints.brokers()));
+      TlsFiles tls = endpoints.kafkaTls();
+      if (!tls.isNone()) {
+        line.addAll(List.of("--broker-ca", tls.authorities()));
+        line.addAll(List.of("--broker-certificate", tls.certificate(), "--broker-key", tls.key()));
+      }
       plugins.forEach(plugin -> line.addAll(List.of("--plugin", plugin.toString())));
       line.addAll(source.flags());
       return line;

@@ -50,7 +50,7 @@ final class Monitors implements AutoCloseable {
                   backend.plugins(),
                   List.of("--control"),
                   id,
-                  backend.endpoints().brokers(),
+                  backend.endpoints(),
                   source));
       shared.put(source, monitor);
       count(monitor.end());

@@ -34,7 +34,7 @@ final class OwnMonitor implements QueryMonitor {
             backend.plugins(),
             List.of("--plan", planFile.toString()),
             plan.getMonitors(0).getId(),
-            backend.endpoints().brokers(),
+            backend.endpoints(),
             source);
     try {
       return new OwnMonitor(MonitorProcess.start(command, new Events(progress, onReady)), planFile);

@@ -72,8 +72,8 @@ public final class QueryService implements AutoCloseable {
     this.catalogue = catalogue;
     this.inventory = inventory;
     this.placements = new QueryPlacements(network);
-    this.store = new QueryStore(backend.endpoints().redisHost(), backend.endpoints().redisPort());
-    this.topics = new Topics(backend.endpoints().brokers());
+    this.store = new QueryStore(backend.endpoints());
+    this.topics = new Topics(backend.endpoints());
     this.topicKeeper = new TopicKeeper(topics, backend.topics());
     this.monitors = new Monitors(backend);
     this.runs = new Runs(backend, store, topicKeeper, monitors, placements);
@@ -150,11 +150,16 @@ public final class QueryService implements AutoCloseable {
    */
   public String submit(String text, Source source, ProgressListener progress)
       throws QueryRejected, TooManyQueries {
-    return submit(text, source, progress, Rights.ALL);
+    return submit(text, source, progress, Rights.ALL, MOST_RUNNING);
   }
 
-  /** The same for somebody with these rights. */
-  public String submit(String text, Source source, ProgressListener progress, Rights rights)
+  /**
+   * The same for somebody with these rights.
+   *
+   * @param most of the tenant's queries that run at once
+   */
+  public String submit(
+      String text, Source source, ProgressListener progress, Rights rights, int most)
       throws QueryRejected, TooManyQueries {
     CompileResult compiled = compile(text, rights);
     if (compiled.plan().isEmpty()) {
@@ -190,7 +195,7 @@ public final class QueryService implements AutoCloseable {
             false);
     String refusal = mirrored.isPresent() && place.isEmpty() ? outcome.refusal() : "";
     LiveQuery live = runs.of(state, record, new Runs.Start(false, refusal, source), progress);
-    reserve(live);
+    reserve(live, rights, most);
     start(live);
     return query.id();
   }
@@ -265,10 +270,14 @@ public final class QueryService implements AutoCloseable {
         .orElse(local);
   }
 
-  private synchronized void reserve(LiveQuery live) throws TooManyQueries {
+  private synchronized void reserve(LiveQuery live, Rights rights, int most) throws TooManyQueries {
     if (closed || running.size() >= MOST_RUNNING) {
       placements.remove(live.id());
       throw new TooManyQueries(MOST_RUNNING);
+    }
+    if (running.keySet().stream().filter(rights::owns).count() >= most) {
+      placements.remove(live.id());
+      throw new TooManyQueries(rights.tenant(), most);
     }
     running.put(live.id(), live);
   }

@@ -5,12 +5,17 @@ import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.control.PipelineException;
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.RedisClients;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisPool;
 import redis.clients.jedis.JedisPoolConfig;
@@ -25,16 +30,28 @@ final class QueryStore implements AutoCloseable {
   private static final String QUERIES = "tapline:queries";
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int PAGE = 64;
+  private static final int TIMEOUT_MS = 2_000;
 
   private final JedisPool pool;
 
-  QueryStore(String host, int port) {
+  /**
+   * Keys of a Redis.
+   *
+   * @throws PipelineException if the files of TLS can't be read
+   */
+  QueryStore(Endpoints endpoints) throws PipelineException {
     JedisPoolConfig settings = new JedisPoolConfig();
     settings.setMaxTotal(64);
     // A connection that is broken since Redis was started anew is not given out.
     settings.setTestOnBorrow(true);
     settings.setMaxWait(Duration.ofSeconds(10));
-    this.pool = new JedisPool(settings, host, port);
+    HostAndPort at = new HostAndPort(endpoints.redisHost(), endpoints.redisPort());
+    try {
+      this.pool =
+          new JedisPool(settings, at, RedisClients.config(endpoints.redisTls(), TIMEOUT_MS));
+    } catch (IOException e) {
+      throw new PipelineException(PipelineException.Kind.USER, e.getMessage(), e);
+    }
   }
 
   private static String key(String id) {

@@ -4,6 +4,12 @@ package io.tapline.control.query;
 public final class TooManyQueries extends Exception {
   private static final long serialVersionUID = 1L;
 
+  TooManyQueries(String tenant, int most) {
+    super(
+        "%d queries of %s are running, as many as it may have at once: stop one or wait for it to end"
+            .formatted(most, tenant));
+  }
+
   TooManyQueries(int most) {
     super(
         most

@@ -1,12 +1,13 @@
 package io.tapline.control.query;
 
 import io.tapline.control.PipelineException;
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.KafkaClients;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -36,10 +37,9 @@ final class Topics implements AutoCloseable {
   private final String brokers;
   private final Admin admin;
 
-  Topics(String brokers) throws PipelineException {
-    this.brokers = brokers;
-    Properties settings = new Properties();
-    settings.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, brokers);
+  Topics(Endpoints endpoints) throws PipelineException {
+    this.brokers = endpoints.brokers();
+    Map<String, Object> settings = KafkaClients.settings(endpoints);
     settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_MS);
     settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, TIMEOUT_SECONDS * 1_000);
     try {

@@ -3,6 +3,7 @@ package io.tapline.control.rest;
 import io.javalin.http.Context;
 import io.tapline.compiler.Rights;
 import io.tapline.compiler.Scope;
+import io.tapline.control.access.Quota;
 import io.tapline.control.access.Role;
 import io.tapline.control.access.Token;
 import io.tapline.control.access.TokenFile;
@@ -18,9 +19,10 @@ final class Access {
   private static final Logger AUDIT = LoggerFactory.getLogger("tapline.audit");
   private static final String HOLDER = "holder";
   private static final String SCHEME = "Bearer ";
-  private static final Token EVERYBODY = new Token(Role.ADMIN, Rights.ALL, "", null);
+  private static final Token EVERYBODY = new Token(Role.ADMIN, Rights.ALL, "", null, Quota.NONE);
 
   private final Optional<TokenFile> tokens;
+  private final RateLimits limits = new RateLimits();
 
   Access(Optional<TokenFile> tokens) {
     this.tokens = tokens;
@@ -33,6 +35,7 @@ final class Access {
     }
     Token token = tokens.map(known -> known(ctx, known)).orElse(EVERYBODY);
     ctx.attribute(HOLDER, token);
+    requireAllowance(token);
     if (!token.role().mayActAs(route.role().get())) {
       audit(ctx, token, "forbidden");
       throw Problem.of(
@@ -47,6 +50,22 @@ final class Access {
     }
     if (tokens.isPresent() && !route.methods().anyMatch("GET"::equals)) {
       audit(ctx, token, "allowed");
+    }
+  }
+
+  /** Refuses who asks too often, whatever it is. */
+  private void requireAllowance(Token token) {
+    String tenant = token.rights().tenant();
+    int most = token.quota().requestsPerSecond();
+    int wait = limits.take(tenant, most, System.nanoTime());
+    if (wait > 0) {
+      throw Problem.of(
+              429,
+              "too-many-requests",
+              "The tenant asks too often",
+              "%s may ask %d times a second".formatted(tenant, most))
+          .withHeader("Retry-After", Integer.toString(wait))
+          .asException();
     }
   }
 
@@ -85,6 +104,11 @@ final class Access {
   /** What the one who asks may look at. */
   static Rights rights(Context ctx) {
     return holder(ctx).rights();
+  }
+
+  /** How much of the server the one who asks may take. */
+  static Quota quota(Context ctx) {
+    return holder(ctx).quota();
   }
 
   /** Whether a query, or what belongs to one, is his to see. */

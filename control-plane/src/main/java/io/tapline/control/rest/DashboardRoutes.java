@@ -73,7 +73,6 @@ final class DashboardRoutes {
     ctx.header("Content-Security-Policy", POLICY);
     ctx.header("Cross-Origin-Opener-Policy", "same-origin");
     ctx.header("Permissions-Policy", "camera=(), geolocation=(), microphone=(), usb=()");
-    ctx.header("X-Frame-Options", "DENY");
   }
 
   /** Null if there is none. */

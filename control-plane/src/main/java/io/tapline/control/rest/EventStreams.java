@@ -14,7 +14,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -48,8 +47,7 @@ final class EventStreams implements AutoCloseable {
   private static final long STACK_BYTES = 256 << 10;
 
   private final QueryService queries;
-  private final int most;
-  private final Semaphore free;
+  private final StreamSlots slots;
   private final Map<String, Followed> followed = new HashMap<>();
   private final ScheduledExecutorService readers =
       Executors.newScheduledThreadPool(READERS, task -> thread(task, "events-reader"));
@@ -63,8 +61,7 @@ final class EventStreams implements AutoCloseable {
    */
   EventStreams(QueryService queries, int most) {
     this.queries = queries;
-    this.most = most;
-    free = new Semaphore(most);
+    slots = new StreamSlots(most);
     threads =
         new ThreadPoolExecutor(
             0,
@@ -95,7 +92,7 @@ final class EventStreams implements AutoCloseable {
 
   /** Streams open at the moment. */
   int open() {
-    return most - free.availablePermits();
+    return slots.open();
   }
 
   /**
@@ -104,17 +101,16 @@ final class EventStreams implements AutoCloseable {
    * @param after entry of the last window that the client has; empty for none
    */
   void follow(Context ctx, String query, String after) {
-    if (!free.tryAcquire()) {
-      String detail =
-          most
-              + " event streams are open, which is as many as this server serves: close one or ask again";
-      throw Problems.tooMany("event-streams", detail).asException();
+    String tenant = Access.rights(ctx).tenant();
+    String refusal = slots.take(tenant, Access.quota(ctx).eventStreams());
+    if (!refusal.isEmpty()) {
+      throw Problems.tooMany("event-streams", refusal).asException();
     }
     ctx.status(200).contentType(Events.MEDIA_TYPE).header("X-Accel-Buffering", "no");
-    ctx.future(() -> started(ctx, query, after));
+    ctx.future(() -> started(ctx, tenant, query, after));
   }
 
-  private CompletableFuture<Void> started(Context ctx, String query, String after) {
+  private CompletableFuture<Void> started(Context ctx, String tenant, String query, String after) {
     CompletableFuture<Void> end = new CompletableFuture<>();
     Runnable stream =
         () -> {
@@ -127,14 +123,14 @@ final class EventStreams implements AutoCloseable {
           } catch (RuntimeException e) {
             LOG.error("events of {} end", query, e);
           } finally {
-            free.release();
+            slots.free(tenant);
             end.complete(null);
           }
         };
     try {
       threads.execute(stream);
     } catch (RejectedExecutionException closing) {
-      free.release();
+      slots.free(tenant);
       end.complete(null);
     }
     return end;

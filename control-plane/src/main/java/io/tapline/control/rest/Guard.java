@@ -4,6 +4,7 @@ import io.javalin.http.Context;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
+import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
 
@@ -13,27 +14,38 @@ import java.util.regex.Pattern;
  * by its address (request forgery: seen from Origin).
  */
 final class Guard {
+  /** What an answer that is no page may load. */
+  static final String NOTHING = "default-src 'none'; frame-ancestors 'none'";
+
   private static final Pattern IPV4 = Pattern.compile("\\d{1,3}(\\.\\d{1,3}){3}");
 
   private final boolean loopbackOnly;
+  private final boolean encrypted;
+  private final List<String> names;
 
   /**
    * A guard of a server.
    *
-   * @param bind the address it is bound to: on a loopback address only loopback names are right,
-   *     elsewhere any address, but no other name
+   * @param options of the server: bound to a loopback address only loopback names are right,
+   *     elsewhere any address, and of names those that it was given
    */
-  Guard(String bind) throws UnknownHostException {
-    this.loopbackOnly = InetAddress.getByName(bind).isLoopbackAddress();
+  Guard(RestOptions options) throws UnknownHostException {
+    this.loopbackOnly = InetAddress.getByName(options.bind()).isLoopbackAddress();
+    this.encrypted = options.tls().isPresent();
+    this.names = options.names();
   }
 
   /** Sets what every answer carries, and refuses what is not meant for this server. */
   void check(Context ctx) {
     ctx.header("X-Content-Type-Options", "nosniff");
     ctx.header("Cache-Control", "no-store");
-    ctx.header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+    ctx.header("Content-Security-Policy", NOTHING);
     ctx.header("Cross-Origin-Resource-Policy", "same-origin");
     ctx.header("Referrer-Policy", "no-referrer");
+    ctx.header("X-Frame-Options", "DENY");
+    if (encrypted) {
+      ctx.header("Strict-Transport-Security", "max-age=31536000");
+    }
     if (!trusted(hostOf(ctx.header("Host")))) {
       throw Problem.of(
               421,
@@ -71,7 +83,7 @@ final class Guard {
 
   /** Looks at the text alone: resolving a name is just what must not decide. */
   private boolean trusted(String host) {
-    if (host.equals("localhost") || host.endsWith(".localhost")) {
+    if (host.equals("localhost") || host.endsWith(".localhost") || names.contains(host)) {
       return true;
     }
     boolean version4 = IPV4.matcher(host).matches();

@@ -28,6 +28,8 @@ final class JettyErrors extends ErrorHandler {
       Callback callback) {
     response.getHeaders().put(HttpHeader.CONTENT_TYPE, Problem.MEDIA_TYPE);
     response.getHeaders().put("X-Content-Type-Options", "nosniff");
+    response.getHeaders().put("Cache-Control", "no-store");
+    response.getHeaders().put("Content-Security-Policy", Guard.NOTHING);
     String path = request.getHttpURI() == null ? "" : request.getHttpURI().getPath();
     response.write(true, bytes(status, message, path), callback);
   }

@@ -1,10 +1,14 @@
 package io.tapline.control.rest;
 
 import io.javalin.config.JettyConfig;
+import javax.net.ssl.SSLContext;
 import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.NetworkConnectionLimit;
 import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.server.handler.GracefulHandler;
+import org.eclipse.jetty.util.ssl.SslContextFactory;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
 /** Bounds and manners of the HTTP server underneath. */
@@ -26,6 +30,21 @@ final class JettySettings {
     config.modifyServer(JettySettings::server);
     config.modifyServletContextHandler(handler -> handler.setErrorHandler(new JettyErrors()));
     config.modifyHttpConfiguration(JettySettings::http);
+  }
+
+  /** Listens over TLS in place of plain HTTP. */
+  static void encrypt(JettyConfig config, RestOptions options, SSLContext tls) {
+    SslContextFactory.Server files = new SslContextFactory.Server();
+    files.setSslContext(tls);
+    files.setIncludeProtocols("TLSv1.2", "TLSv1.3");
+    config.addConnector(
+        (server, http) -> {
+          ServerConnector connector =
+              new ServerConnector(server, files, new HttpConnectionFactory(http));
+          connector.setHost(options.bind());
+          connector.setPort(options.port());
+          return connector;
+        });
   }
 
   private static void server(Server server) {

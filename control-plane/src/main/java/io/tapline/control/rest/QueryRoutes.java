@@ -61,7 +61,8 @@ final class QueryRoutes {
         .problem(413, "The body is too long.")
         .problem(415, "The body is neither JSON nor plain text.")
         .problem(
-            429, "As many queries run as this server takes; Retry-After says when to ask again.")
+            429,
+            "As many queries run as this server takes, or of this tenant; Retry-After says when to ask again.")
         .problem(503, UNAVAILABLE)
         .to(this::submit);
   }
@@ -76,15 +77,16 @@ final class QueryRoutes {
       metrics.rejected(Rejection.NO_DATA_PATH);
       throw Problem.of(409, "no-data-path", "The server looks at no traffic", detail).asException();
     }
-    String id = submitCounted(text, Access.rights(ctx));
+    String id = submitCounted(text, Access.rights(ctx), Access.quota(ctx).queries());
     QueryInfo query = queries.find(id).orElseThrow(() -> unknown(id));
     ctx.header("Location", ALL + "/" + id);
     Json.answer(ctx, 201, QueryJson.full(query, queries));
   }
 
-  private String submitCounted(String text, Rights rights) throws QueryRejected, TooManyQueries {
+  private String submitCounted(String text, Rights rights, int most)
+      throws QueryRejected, TooManyQueries {
     try {
-      String id = queries.submit(text, source, new WarningLog(), rights);
+      String id = queries.submit(text, source, new WarningLog(), rights, most);
       metrics.submitted();
       return id;
     } catch (QueryRejected e) {
@@ -198,7 +200,7 @@ final class QueryRoutes {
         .problem(400, "Last-Event-ID is none of ours.")
         .problem(
             429,
-            "As many streams are open as this server serves; Retry-After says when to ask again.")
+            "As many streams are open as this server serves, or to this tenant; Retry-After says when to ask again.")
         .to(this::events);
   }
 

@@ -1,6 +1,8 @@
 package io.tapline.control.rest;
 
 import io.tapline.control.access.TokenFile;
+import io.tapline.flink.TlsFiles;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -10,12 +12,19 @@ import java.util.Optional;
  * @param port TCP port; 0 for any free one, which {@link RestServer#port} then tells
  * @param leader who leads
  * @param tokens of those who may ask; empty: all who reach it may do everything
+ * @param tls empty for plain HTTP
+ * @param names of this host that requests may be for, besides its address
  * @param mostStreams event streams that are open at a time
  */
 public record RestOptions(
-    String bind, int port, Leader leader, Optional<TokenFile> tokens, int mostStreams) {
+    String bind,
+    int port,
+    Leader leader,
+    Optional<TokenFile> tokens,
+    Optional<TlsFiles> tls,
+    List<String> names,
+    int mostStreams) {
   private static final int MOST_STREAMS = 1024;
-
   public static final String LOOPBACK = "127.0.0.1";
 
   public RestOptions {
@@ -26,21 +35,37 @@ public record RestOptions(
 
   /** On this host only. */
   public static RestOptions loopback(int port) {
-    return new RestOptions(LOOPBACK, port, Leader.ALONE, Optional.empty(), MOST_STREAMS);
+    return at(LOOPBACK, port);
+  }
+
+  /** At an address of this host. */
+  public static RestOptions at(String bind, int port) {
+    return new RestOptions(
+        bind, port, Leader.ALONE, Optional.empty(), Optional.empty(), List.of(), MOST_STREAMS);
   }
 
   /** The same of one of several control planes. */
   public RestOptions led(Leader by) {
-    return new RestOptions(bind, port, by, tokens, mostStreams);
+    return new RestOptions(bind, port, by, tokens, tls, names, mostStreams);
   }
 
   /** For holders of these tokens. */
   public RestOptions with(TokenFile known) {
-    return new RestOptions(bind, port, leader, Optional.of(known), mostStreams);
+    return new RestOptions(bind, port, leader, Optional.of(known), tls, names, mostStreams);
   }
 
   /** With so many event streams at a time at most. */
   public RestOptions streams(int most) {
-    return new RestOptions(bind, port, leader, tokens, most);
+    return new RestOptions(bind, port, leader, tokens, tls, names, most);
+  }
+
+  /** Over TLS alone. */
+  public RestOptions with(TlsFiles files) {
+    return new RestOptions(bind, port, leader, tokens, Optional.of(files), names, mostStreams);
+  }
+
+  /** Of a host with these names. */
+  public RestOptions named(List<String> others) {
+    return new RestOptions(bind, port, leader, tokens, tls, List.copyOf(others), mostStreams);
   }
 }

@@ -16,9 +16,11 @@ import io.tapline.control.query.QueryService;
 import io.tapline.control.query.Source;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.AgentState;
+import java.io.IOException;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
+import javax.net.ssl.SSLContext;
 
 /**
  * The REST face of the control plane. Closing it ends event streams, lets requests under way
@@ -33,9 +35,10 @@ public final class RestServer implements AutoCloseable {
   private final List<Route> routes = new ArrayList<>();
   private final Javalin javalin;
 
-  private RestServer(
-      QueryService queries, Source source, DrillService drill, Guard guard, RestOptions options) {
-    this.guard = guard;
+  private RestServer(QueryService queries, Source source, DrillService drill, RestOptions options)
+      throws PipelineException {
+    this.guard = guard(options);
+    SSLContext tls = tls(options);
     this.follower = new Follower(options.leader());
     this.access = new Access(options.tokens());
     streams = new EventStreams(queries, options.mostStreams());
@@ -48,7 +51,14 @@ public final class RestServer implements AutoCloseable {
     routes.addAll(new DiagnosisRoutes(new DiagnosisService(drill)).routes());
     routes.addAll(new DashboardRoutes().routes());
     routes.addAll(new SystemRoutes(queries, metrics, this::document).routes());
-    javalin = Javalin.create(this::configure);
+    javalin =
+        Javalin.create(
+            config -> {
+              configure(config);
+              if (tls != null) {
+                JettySettings.encrypt(config.jetty, options, tls);
+              }
+            });
   }
 
   private static List<AgentState> agents(Source source) {
@@ -71,7 +81,7 @@ public final class RestServer implements AutoCloseable {
   public static RestServer start(
       QueryService queries, Source source, DrillService drill, RestOptions options)
       throws PipelineException {
-    RestServer server = new RestServer(queries, source, drill, guard(options.bind()), options);
+    RestServer server = new RestServer(queries, source, drill, options);
     try {
       server.javalin.start(options.bind(), options.port());
       return server;
@@ -81,16 +91,25 @@ public final class RestServer implements AutoCloseable {
     }
   }
 
-  private static Guard guard(String bind) throws PipelineException {
+  private static Guard guard(RestOptions options) throws PipelineException {
     try {
-      return new Guard(bind);
+      return new Guard(options);
     } catch (UnknownHostException e) {
       throw new PipelineException(
           Kind.USER,
           "can't listen on "
-              + bind
+              + options.bind()
               + ": it is no address of this host; use 127.0.0.1 to serve this host alone",
           e);
+    }
+  }
+
+  /** Null for plain HTTP. */
+  private static SSLContext tls(RestOptions options) throws PipelineException {
+    try {
+      return options.tls().isPresent() ? options.tls().get().context() : null;
+    } catch (IOException e) {
+      throw new PipelineException(Kind.USER, e.getMessage(), e);
     }
   }
 
@@ -118,7 +137,6 @@ public final class RestServer implements AutoCloseable {
     config.requestLogger.http(metrics::request);
     config.routes.before(ctx -> metrics.begin());
     config.routes.before(guard::check);
-    config.routes.before(follower::check);
     new Problems(routes).install(config.routes);
     routes.forEach(route -> add(config, route));
   }
@@ -128,6 +146,7 @@ public final class RestServer implements AutoCloseable {
         ctx -> {
           Metrics.route(ctx, route);
           access.require(ctx, route);
+          follower.check(ctx);
           route.handler().handle(ctx);
         };
     config.routes.addHttpHandler(route.method(), route.path(), handler);

@@ -146,6 +146,7 @@ record Route(
       if (role.isPresent()) {
         problem(401, "The server asks for a token, and there is none, or it is unknown.");
         problem(403, "The token does not allow this.");
+        problem(429, "The token's tenant asks too often; Retry-After says when it may ask again.");
       }
       return new Route(
           method,

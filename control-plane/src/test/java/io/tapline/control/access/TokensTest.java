@@ -28,6 +28,43 @@ class TokensTest {
   }
 
   @Test
+  void tenantsHaveWhatTheFileSaysAndOthersTheUsual() {
+    Tokens tokens =
+        Tokens.read(
+            """
+            tokens:
+              - {tenant: web, role: analyst, subnets: [10.0.2.0/24], sha256: %s}
+              - {tenant: db, role: viewer, subnets: [10.0.3.0/24], sha256: %s}
+              - {tenant: ops, role: admin, sha256: %s}
+            tenants:
+              web: {queries: 2, requests_per_second: 7}
+              gone: {queries: 0}
+            """
+                .formatted(HASH, Token.hash("two"), Token.hash("three")));
+    assertThat(quota(tokens, "secret")).isEqualTo(new Quota(2, Quota.USUAL.eventStreams(), 7));
+    assertThat(quota(tokens, "two")).isEqualTo(Quota.USUAL);
+    assertThat(quota(tokens, "three")).isEqualTo(Quota.NONE);
+  }
+
+  private static Quota quota(Tokens tokens, String secret) {
+    return tokens.find(secret, Instant.EPOCH).orElseThrow().quota();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "{queries: -1} | tenant web: queries: a whole number, 0 or more",
+        "{requests_per_second: 0} | tenant web: requests_per_second: a whole number, 1 or more",
+        "{event_streams: many} | tenant web: event_streams: a whole number",
+        "{streams: 3} | tenant web: unknown member \"streams\"",
+      })
+  void whatIsWrongWithAQuotaIsSaid(String entry, String message) {
+    assertThatThrownBy(() -> Tokens.read("tokens: []\ntenants: {web: " + entry + "}"))
+        .hasMessageContaining(message);
+  }
+
+  @Test
   void secretsAreLongAndNeverTheSame() {
     assertThat(Token.newSecret()).hasSizeGreaterThan(45).isNotEqualTo(Token.newSecret());
   }

@@ -3,6 +3,7 @@ package io.tapline.control.drill;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.tapline.control.testing.Certificates;
 import io.tapline.control.testing.FreePort;
 import java.io.IOException;
 import java.nio.file.Files;

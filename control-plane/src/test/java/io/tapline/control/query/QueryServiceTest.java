@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.Rights;
+import io.tapline.compiler.Scope;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.embedded.EmbeddedPipeline;
@@ -110,6 +112,20 @@ class QueryServiceTest {
     } catch (java.io.UncheckedIOException vanished) {
       return files(prefix);
     }
+  }
+
+  @Test
+  void aTenantHasSoManyAtOnce() throws Exception {
+    Rights web = new Rights("web", true, Scope.EVERYTHING);
+    String first = queries.submit(QUERY, slow(), ProgressListener.SILENT, web, 1);
+    assertThatThrownBy(() -> queries.submit(QUERY, small(), ProgressListener.SILENT, web, 1))
+        .isInstanceOf(TooManyQueries.class)
+        .hasMessageContaining("queries of web");
+    String other = submit(small());
+    queries.stop(first);
+    queries.awaitEnd(first);
+    queries.awaitEnd(other);
+    queries.awaitEnd(queries.submit(QUERY, small(), ProgressListener.SILENT, web, 1));
   }
 
   @Test

@@ -12,7 +12,6 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -242,7 +241,9 @@ class ErrorsTest {
   void endlessHeaders() throws Exception {
     String answer =
         raw("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + "x".repeat(9000) + "\r\n\r\n");
-    assertThat(answer).startsWith("HTTP/1.1 431 ").contains("application/problem+json");
+    assertThat(answer)
+        .startsWith("HTTP/1.1 431 ")
+        .contains("application/problem+json", "no-store", "default-src 'none'");
   }
 
   private static String raw(String request) throws Exception {
@@ -260,6 +261,11 @@ class ErrorsTest {
       assertThat(response.headers().firstValue("X-Content-Type-Options")).hasValue("nosniff");
       assertThat(response.headers().firstValue("Cache-Control")).hasValue("no-store");
       assertThat(response.headers().firstValue("Content-Security-Policy")).isPresent();
+      assertThat(response.headers().firstValue("X-Frame-Options")).hasValue("DENY");
+      assertThat(response.headers().firstValue("Referrer-Policy")).hasValue("no-referrer");
+      assertThat(response.headers().firstValue("Strict-Transport-Security"))
+          .as("in the clear nothing is promised")
+          .isEmpty();
       assertThat(response.headers().firstValue("Server")).isEmpty();
       assertThat(response.headers().firstValue("Access-Control-Allow-Origin")).isEmpty();
     }
@@ -279,11 +285,7 @@ class ErrorsTest {
   @Test
   void anAddressOfAnotherHostIsNamed() {
     assertThatThrownBy(
-            () ->
-                RestServer.start(
-                    stored.queries(),
-                    null,
-                    new RestOptions("192.0.2.1", 0, Leader.ALONE, Optional.empty(), 1)))
+            () -> RestServer.start(stored.queries(), null, RestOptions.at("192.0.2.1", 0)))
         .isInstanceOf(PipelineException.class)
         .hasMessageContaining("192.0.2.1");
   }

@@ -1,5 +1,7 @@
 package io.tapline.flink.ingest;
 
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.KafkaClients;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
@@ -23,7 +25,7 @@ import org.apache.kafka.common.TopicPartition;
 class TopicEnds implements AutoCloseable {
   private static final int ANSWER_MS = 5_000;
 
-  private final String brokers;
+  private final Endpoints endpoints;
   private final String topic;
   private final Duration period;
   private final Semaphore wanted = new Semaphore(1);
@@ -38,8 +40,8 @@ class TopicEnds implements AutoCloseable {
    */
   record Answer(Map<Integer, Long> ends) {}
 
-  TopicEnds(String brokers, String topic, Duration period) {
-    this.brokers = brokers;
+  TopicEnds(Endpoints endpoints, String topic, Duration period) {
+    this.endpoints = endpoints;
     this.topic = topic;
     this.period = period;
   }
@@ -52,16 +54,10 @@ class TopicEnds implements AutoCloseable {
   }
 
   private void run(Collection<Integer> partitions) {
-    Map<String, Object> settings =
-        Map.of(
-            "bootstrap.servers",
-            brokers,
-            "client.id",
-            "tapline-ends-" + topic,
-            "request.timeout.ms",
-            ANSWER_MS,
-            "default.api.timeout.ms",
-            ANSWER_MS);
+    Map<String, Object> settings = KafkaClients.settings(endpoints);
+    settings.put("client.id", "tapline-ends-" + topic);
+    settings.put("request.timeout.ms", ANSWER_MS);
+    settings.put("default.api.timeout.ms", ANSWER_MS);
     try (Admin admin = Admin.create(settings)) {
       while (true) {
         wanted.acquire();

@@ -1,8 +1,11 @@
 package io.tapline.flink.ingest;
 
+import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
+import io.tapline.flink.KafkaClients;
 import io.tapline.flink.QuerySpec;
 import java.time.Duration;
+import java.util.Properties;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
@@ -33,20 +36,20 @@ public final class TupleSource
     implements Source<Record, KafkaPartitionSplit, KafkaSourceEnumState>,
         ResultTypeQueryable<Record> {
   private final QuerySpec query;
-  private final String brokers;
+  private final Endpoints endpoints;
   private final JobOptions options;
   private final KafkaSource<Record> kafka;
 
   /**
    * @param options of which those about flows and silent monitors count
    */
-  public TupleSource(QuerySpec query, String brokers, JobOptions options) {
+  public TupleSource(QuerySpec query, Endpoints endpoints, JobOptions options) {
     this.query = query;
-    this.brokers = brokers;
+    this.endpoints = endpoints;
     this.options = options;
     this.kafka =
         KafkaSource.<Record>builder()
-            .setBootstrapServers(brokers)
+            .setProperties(properties(endpoints))
             .setPartitions(partitions(query))
             .setClientIdPrefix("tapline-" + query.query())
             .setStartingOffsets(OffsetsInitializer.earliest())
@@ -56,6 +59,12 @@ public final class TupleSource
             .setProperty("commit.offsets.on.checkpoint", "false")
             .setProperty("partition.discovery.interval.ms", "-1")
             .build();
+  }
+
+  private static Properties properties(Endpoints endpoints) {
+    Properties properties = new Properties();
+    properties.putAll(KafkaClients.settings(endpoints));
+    return properties;
   }
 
   private static Set<TopicPartition> partitions(QuerySpec query) {
@@ -86,7 +95,7 @@ public final class TupleSource
 
   private Listening listening() {
     Duration period = options.silentAfter().dividedBy(Silence.ROUNDS - 1);
-    return new Listening(new TopicEnds(brokers, query.topic(), period));
+    return new Listening(new TopicEnds(endpoints, query.topic(), period));
   }
 
   @Override

@@ -1,5 +1,7 @@
 package io.tapline.flink.results;
 
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.KafkaClients;
 import io.tapline.flink.QuerySpec;
 import io.tapline.flink.TriggerSpec;
 import java.io.IOException;
@@ -29,11 +31,11 @@ public final class AlertSink
   public static final String SECRET = "TAPLINE_WEBHOOK_SECRET";
 
   private final QuerySpec query;
-  private final String brokers;
+  private final Endpoints endpoints;
 
-  public AlertSink(QuerySpec query, String brokers) {
+  public AlertSink(QuerySpec query, Endpoints endpoints) {
     this.query = query;
-    this.brokers = brokers;
+    this.endpoints = endpoints;
   }
 
   @Override
@@ -43,7 +45,7 @@ public final class AlertSink
 
   @Override
   public Writer restoreWriter(WriterInitContext context, Collection<AlertDelivery> waiting) {
-    Writer writer = new Writer(query, brokers, System.getenv().getOrDefault(SECRET, ""));
+    Writer writer = new Writer(query, endpoints, System.getenv().getOrDefault(SECRET, ""));
     waiting.forEach(writer.webhooks::add);
     return writer;
   }
@@ -55,14 +57,14 @@ public final class AlertSink
 
   static final class Writer implements StatefulSinkWriter<String[], AlertDelivery> {
     private final QuerySpec query;
-    private final String brokers;
+    private final Endpoints endpoints;
     private final Webhooks webhooks;
     private final AtomicReference<Exception> failure = new AtomicReference<>();
     private KafkaProducer<byte[], byte[]> producer;
 
-    Writer(QuerySpec query, String brokers, String secret) {
+    Writer(QuerySpec query, Endpoints endpoints, String secret) {
       this.query = query;
-      this.brokers = brokers;
+      this.endpoints = endpoints;
       this.webhooks = new Webhooks(secret);
       webhooks.start();
     }
@@ -78,17 +80,11 @@ public final class AlertSink
 
     private void send(String topic, String json) {
       if (producer == null) {
+        Map<String, Object> settings = KafkaClients.settings(endpoints);
+        settings.put(ProducerConfig.CLIENT_ID_CONFIG, "tapline-alerts-" + query.query());
+        settings.put(ProducerConfig.LINGER_MS_CONFIG, 0);
         producer =
-            new KafkaProducer<>(
-                Map.of(
-                    ProducerConfig.BOOTSTRAP_SERVERS_CONFIG,
-                    brokers,
-                    ProducerConfig.CLIENT_ID_CONFIG,
-                    "tapline-alerts-" + query.query(),
-                    ProducerConfig.LINGER_MS_CONFIG,
-                    0),
-                new ByteArraySerializer(),
-                new ByteArraySerializer());
+            new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
       }
       byte[] value = json.getBytes(StandardCharsets.UTF_8);
       producer.send(

@@ -1,11 +1,14 @@
 package io.tapline.flink.results;
 
+import io.tapline.flink.RedisClients;
+import io.tapline.flink.TlsFiles;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
@@ -22,11 +25,13 @@ final class RedisFunctions {
 
   private final String host;
   private final int port;
+  private final TlsFiles tls;
   private Jedis jedis;
 
-  RedisFunctions(String host, int port) {
+  RedisFunctions(String host, int port, TlsFiles tls) {
     this.host = host;
     this.port = port;
+    this.tls = tls;
   }
 
   /**
@@ -70,7 +75,7 @@ final class RedisFunctions {
 
   private void open() throws IOException {
     if (jedis == null) {
-      jedis = new Jedis(host, port, TIMEOUT_MS);
+      jedis = new Jedis(new HostAndPort(host, port), RedisClients.config(tls, TIMEOUT_MS));
       jedis.functionLoadReplace(library());
     }
   }

@@ -1,5 +1,7 @@
 package io.tapline.flink.results;
 
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.KafkaClients;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
@@ -20,31 +22,23 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  */
 public final class ResultsTopic implements Sink<String[]> {
   private final String query;
-  private final String brokers;
-  private final String topic;
+  private final Endpoints endpoints;
 
-  public ResultsTopic(String query, String brokers, String topic) {
+  public ResultsTopic(String query, Endpoints endpoints) {
     this.query = query;
-    this.brokers = brokers;
-    this.topic = topic;
+    this.endpoints = endpoints;
   }
 
   @Override
   public SinkWriter<String[]> createWriter(WriterInitContext context) {
-    return new Writer(query, topic, producer());
+    return new Writer(query, endpoints.resultsTopic(), producer());
   }
 
   private KafkaProducer<byte[], byte[]> producer() {
-    Map<String, Object> settings =
-        Map.of(
-            ProducerConfig.BOOTSTRAP_SERVERS_CONFIG,
-            brokers,
-            ProducerConfig.CLIENT_ID_CONFIG,
-            "tapline-results-" + query,
-            ProducerConfig.COMPRESSION_TYPE_CONFIG,
-            "lz4",
-            ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
-            16 << 20);
+    Map<String, Object> settings = KafkaClients.settings(endpoints);
+    settings.put(ProducerConfig.CLIENT_ID_CONFIG, "tapline-results-" + query);
+    settings.put(ProducerConfig.COMPRESSION_TYPE_CONFIG, "lz4");
+    settings.put(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, 16 << 20);
     return new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
   }
 

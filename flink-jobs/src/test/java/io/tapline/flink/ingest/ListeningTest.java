@@ -2,6 +2,7 @@ package io.tapline.flink.ingest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.flink.Endpoints;
 import io.tapline.flink.QuerySpec;
 import io.tapline.flink.support.Plans;
 import java.time.Duration;
@@ -24,7 +25,7 @@ class ListeningTest {
     private boolean asked = true;
 
     Broker() {
-      super("", "", Duration.ZERO);
+      super(new Endpoints("", "", 1), "", Duration.ZERO);
     }
 
     @Override

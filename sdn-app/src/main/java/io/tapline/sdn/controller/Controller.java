@@ -53,7 +53,9 @@ public final class Controller implements NetworkAdapter {
     this.forwarder =
         new Forwarder(view.switches, view.links, view.hosts, counters, options.epoch());
     this.mirroring = new Mirroring(view, options.map(), options.epoch());
-    this.server = OpenFlowServer.start(options.address(), new Events(), counters, options.limits());
+    this.server =
+        OpenFlowServer.start(
+            options.address(), options.tls(), new Events(), counters, options.limits());
   }
 
   /** Starts one. */

@@ -2,6 +2,8 @@ package io.tapline.sdn.controller;
 
 import java.net.InetSocketAddress;
 import java.time.Instant;
+import java.util.Optional;
+import javax.net.ssl.SSLContext;
 
 /**
  * How a controller runs.
@@ -12,6 +14,7 @@ import java.time.Instant;
  *     are believed to be behind it
  * @param readNs how often a switch's flows and counters are read
  * @param keepNs how long the links of a switch that is gone are taken to work on
+ * @param tls switches then need a certificate that it trusts; empty for none of it
  */
 public record ControllerOptions(
     InetSocketAddress address,
@@ -21,7 +24,8 @@ public record ControllerOptions(
     long settleNs,
     long helloNs,
     long readNs,
-    long keepNs) {
+    long keepNs,
+    Optional<SSLContext> tls) {
 
   public static ControllerOptions of(InetSocketAddress address, NetworkMap map) {
     return new ControllerOptions(
@@ -32,15 +36,23 @@ public record ControllerOptions(
         2_500_000_000L,
         1_000_000_000L,
         10_000_000_000L,
-        30_000_000_000L);
+        30_000_000_000L,
+        Optional.empty());
   }
 
   public ControllerOptions with(Limits other) {
-    return new ControllerOptions(address, map, other, epoch, settleNs, helloNs, readNs, keepNs);
+    return new ControllerOptions(
+        address, map, other, epoch, settleNs, helloNs, readNs, keepNs, tls);
+  }
+
+  /** For switches that come over TLS, where there is any. */
+  public ControllerOptions with(Optional<SSLContext> context) {
+    return new ControllerOptions(
+        address, map, limits, epoch, settleNs, helloNs, readNs, keepNs, context);
   }
 
   /** For tests and benchmarks: other times. */
   public ControllerOptions withTimes(long settle, long hello, long read) {
-    return new ControllerOptions(address, map, limits, epoch, settle, hello, read, keepNs);
+    return new ControllerOptions(address, map, limits, epoch, settle, hello, read, keepNs, tls);
   }
 }

@@ -12,6 +12,7 @@ import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.channel.nio.NioEventLoopGroup;
 import io.netty.channel.socket.SocketChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.tapline.sdn.controller.Counter;
 import io.tapline.sdn.controller.Counters;
@@ -19,10 +20,13 @@ import io.tapline.sdn.controller.Limits;
 import io.tapline.sdn.controller.SwitchListener;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
 
 /**
  * Listens for switches. One thread reads, decides and writes: nothing waits in a queue between, and
@@ -46,10 +50,15 @@ public final class OpenFlowServer implements AutoCloseable {
   /**
    * Starts.
    *
-   * @param port 0 takes a free one
+   * @param address port 0 takes a free one
+   * @param tls switches then need a certificate that it trusts
    */
   public static OpenFlowServer start(
-      InetSocketAddress address, SwitchListener listener, Counters counters, Limits limits)
+      InetSocketAddress address,
+      Optional<SSLContext> tls,
+      SwitchListener listener,
+      Counters counters,
+      Limits limits)
       throws IOException {
     EventLoopGroup loop = new NioEventLoopGroup(1, new DefaultThreadFactory("openflow", true));
     ChannelGroup connections = new DefaultChannelGroup(loop.next());
@@ -67,7 +76,7 @@ public final class OpenFlowServer implements AutoCloseable {
                 new ChannelInitializer<SocketChannel>() {
                   @Override
                   protected void initChannel(SocketChannel channel) {
-                    accept(channel, connections, listener, counters, limits);
+                    accept(channel, connections, tls, listener, counters, limits);
                   }
                 });
     try {
@@ -88,6 +97,7 @@ public final class OpenFlowServer implements AutoCloseable {
   private static void accept(
       SocketChannel channel,
       ChannelGroup connections,
+      Optional<SSLContext> tls,
       SwitchListener listener,
       Counters counters,
       Limits limits) {
@@ -97,9 +107,17 @@ public final class OpenFlowServer implements AutoCloseable {
       return;
     }
     connections.add(channel);
+    tls.ifPresent(context -> channel.pipeline().addLast(new SslHandler(engine(context))));
     channel
         .pipeline()
         .addLast(new FrameDecoder(counters, limits), new SwitchHandler(listener, counters, limits));
+  }
+
+  private static SSLEngine engine(SSLContext context) {
+    SSLEngine engine = context.createSSLEngine();
+    engine.setUseClientMode(false);
+    engine.setNeedClientAuth(true);
+    return engine;
   }
 
   private static void tick(ChannelGroup connections, SwitchListener listener) {

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import javax.net.ssl.SSLException;
 import org.projectfloodlight.openflow.exceptions.OFParseError;
 import org.projectfloodlight.openflow.protocol.OFBarrierReply;
 import org.projectfloodlight.openflow.protocol.OFBundleCtrlMsg;
@@ -87,7 +88,8 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
 
   @Override
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-    if (!(cause instanceof IOException)) {
+    // Also of who speaks no TLS, or another, where it is wanted.
+    if (!(cause instanceof IOException) && !(cause.getCause() instanceof SSLException)) {
       LOG.error("a switch's message could not be worked on; its connection is closed", cause);
     }
     context.close();

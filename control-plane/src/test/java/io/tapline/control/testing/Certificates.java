@@ -1,4 +1,4 @@
-package io.tapline.control.drill;
+package io.tapline.control.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

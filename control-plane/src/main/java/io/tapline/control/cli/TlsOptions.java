@@ -1,0 +1,91 @@
+package io.tapline.control.cli;
+
+import io.tapline.flink.TlsFiles;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import javax.net.ssl.SSLContext;
+import picocli.CommandLine.Option;
+
+/** What a server speaks TLS with, and who it is then. */
+final class TlsOptions {
+  /** Who is spoken to. */
+  enum Service {
+    /** People's commands and browsers, who show tokens. */
+    REST,
+    /** Switches, which then need a certificate, too. */
+    OPENFLOW,
+    /** The brokers of --brokers, also for jobs and monitors. */
+    KAFKA,
+    /** The Redis of --redis, also for jobs. */
+    REDIS;
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  @Option(
+      names = "--tls",
+      paramLabel = "SERVICE",
+      split = ",",
+      description =
+          "Speak TLS, and nothing else, with these: ${COMPLETION-CANDIDATES}. Goes with the three files.")
+  private List<Service> services = new ArrayList<>();
+
+  @Option(
+      names = "--tls-certificate",
+      paramLabel = "FILE",
+      description = "This server's certificate, and what it was signed with, as PEM.")
+  private Path certificate;
+
+  @Option(
+      names = "--tls-key",
+      paramLabel = "FILE",
+      description = "The certificate's private key, as PEM (PKCS #8, without a password).")
+  private Path key;
+
+  @Option(
+      names = "--tls-ca",
+      paramLabel = "FILE",
+      description = "Authorities, as PEM, that have signed the certificates of those services.")
+  private Path authorities;
+
+  /** Usage errors, where there is nothing to start. */
+  void check() {
+    boolean complete = certificate != null && key != null && authorities != null;
+    boolean some = certificate != null || key != null || authorities != null;
+    if (services.isEmpty() ? some : !complete) {
+      throw new UsageException("--tls, --tls-certificate, --tls-key and --tls-ca go together");
+    }
+    if (!services.isEmpty()) {
+      try {
+        files().context();
+      } catch (IOException e) {
+        throw new UsageException("--tls: " + e.getMessage());
+      }
+    }
+  }
+
+  private TlsFiles files() {
+    return new TlsFiles(authorities.toString(), certificate.toString(), key.toString());
+  }
+
+  /** The same, read. */
+  Optional<SSLContext> context(Service service) {
+    try {
+      return services.contains(service) ? Optional.of(files().context()) : Optional.empty();
+    } catch (IOException e) {
+      throw new UsageException("--tls: " + e.getMessage());
+    }
+  }
+
+  /** Nothing if that is spoken to in the clear. */
+  Optional<TlsFiles> of(Service service) {
+    return services.contains(service) ? Optional.of(files()) : Optional.empty();
+  }
+}

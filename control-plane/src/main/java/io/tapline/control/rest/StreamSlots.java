@@ -1,0 +1,45 @@
+package io.tapline.control.rest;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/** Event streams that are open, of all tenants and of each. Thread-safe. */
+final class StreamSlots {
+  private final int most;
+  private final Map<String, Integer> open = new HashMap<>();
+  private int all;
+
+  /**
+   * Slots of a server.
+   *
+   * @param most of all tenants together
+   */
+  StreamSlots(int most) {
+    this.most = most;
+  }
+
+  /** What is wrong, for people; empty if the stream has a slot, which {@link #free} gives back. */
+  synchronized String take(String tenant, int mostOfTenant) {
+    int own = open.getOrDefault(tenant, 0);
+    if (own >= mostOfTenant) {
+      return "%d event streams of %s are open, as many as it may have at once: close one or ask again"
+          .formatted(own, tenant);
+    }
+    if (all >= most) {
+      return most
+          + " event streams are open, which is as many as this server serves: close one or ask again";
+    }
+    open.put(tenant, own + 1);
+    all++;
+    return "";
+  }
+
+  synchronized void free(String tenant) {
+    open.computeIfPresent(tenant, (name, own) -> own == 1 ? null : own - 1);
+    all--;
+  }
+
+  synchronized int open() {
+    return all;
+  }
+}

@@ -1,0 +1,107 @@
+package io.tapline.control.query;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.tapline.control.PipelineException;
+import io.tapline.control.testing.Certificates;
+import io.tapline.control.testing.FreePort;
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.TlsFiles;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A real Redis that speaks TLS alone, with those who have a certificate. */
+class RedisTlsTest {
+  private static final long DEADLINE_NS = 30_000_000_000L;
+
+  @TempDir static Path folder;
+  private static int port;
+  private static Process redis;
+
+  @BeforeAll
+  static void start() throws Exception {
+    Certificates authority = Certificates.authority(folder, "authority");
+    authority.sign("redis", "IP:127.0.0.1");
+    authority.sign("own", "DNS:own");
+    Certificates other = Certificates.authority(folder, "other");
+    other.sign("stranger", "DNS:own");
+    port = FreePort.any();
+    redis =
+        new ProcessBuilder(
+                List.of(
+                    "setpriv",
+                    "--pdeathsig",
+                    "KILL",
+                    "redis-server",
+                    "--bind",
+                    "127.0.0.1",
+                    "--port",
+                    "0",
+                    "--tls-port",
+                    Integer.toString(port),
+                    "--save",
+                    "",
+                    "--tls-ca-cert-file",
+                    file("authority.pem"),
+                    "--tls-cert-file",
+                    file("redis.pem"),
+                    "--tls-key-file",
+                    file("redis.key")))
+            .redirectErrorStream(true)
+            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+            .start();
+    long deadline = System.nanoTime() + DEADLINE_NS;
+    while (!reachable("127.0.0.1", tls("own"))) {
+      assertThat(redis.isAlive()).isTrue();
+      assertThat(System.nanoTime()).isLessThan(deadline);
+      Thread.sleep(50);
+    }
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    redis.destroyForcibly().waitFor();
+  }
+
+  private static String file(String name) {
+    return folder.resolve(name).toString();
+  }
+
+  private static TlsFiles tls(String name) {
+    return new TlsFiles(file("authority.pem"), file(name + ".pem"), file(name + ".key"));
+  }
+
+  private static boolean reachable(String host, TlsFiles tls) throws Exception {
+    try (QueryStore store =
+        new QueryStore(new Endpoints("", host, port).withTls(TlsFiles.NONE, tls))) {
+      return store.reachable();
+    }
+  }
+
+  @Test
+  void onlyThoseWithACertificateOfTheAuthorityAreAnswered() throws Exception {
+    assertThat(reachable("127.0.0.1", tls("stranger"))).isFalse();
+    assertThat(reachable("127.0.0.1", TlsFiles.trusting(folder.resolve("authority.pem"))))
+        .isFalse();
+    assertThat(reachable("127.0.0.1", TlsFiles.NONE)).as("in the clear").isFalse();
+    assertThat(reachable("127.0.0.1", tls("own"))).isTrue();
+  }
+
+  @Test
+  void aServerWhoseCertificateIsOfAnotherHostIsNotBelieved() throws Exception {
+    assertThat(reachable("127.0.0.2", tls("own"))).isFalse();
+    assertThat(reachable("localhost", tls("own"))).isFalse();
+  }
+
+  @Test
+  void filesThatAreMissingAreNamed() {
+    assertThatThrownBy(() -> reachable("127.0.0.1", new TlsFiles("/missing.pem", "", "")))
+        .isInstanceOf(PipelineException.class)
+        .hasMessageContaining("/missing.pem");
+  }
+}

@@ -1,0 +1,123 @@
+package io.tapline.control.rest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.tapline.control.PipelineException;
+import io.tapline.control.testing.Certificates;
+import io.tapline.flink.TlsFiles;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import javax.net.ssl.SSLHandshakeException;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A server over TLS, and those that trust it, don't, or speak something else. */
+class TlsTest {
+  private static final int PATIENCE_MS = 10_000;
+
+  @TempDir static Path folder;
+  private static Certificates authority;
+  private static StoredQueries stored;
+
+  @BeforeAll
+  static void start() throws Exception {
+    authority = Certificates.authority(folder, "authority");
+    authority.sign("server", "DNS:localhost,IP:127.0.0.1");
+    RestOptions options = RestOptions.loopback(0).with(files("server")).named(List.of("control-1"));
+    stored = new StoredQueries(null, "", options);
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    stored.close();
+  }
+
+  private static TlsFiles files(String name) {
+    return new TlsFiles(
+        authority.file().toString(),
+        folder.resolve(name + ".pem").toString(),
+        folder.resolve(name + ".key").toString());
+  }
+
+  private static HttpResponse<String> get(Certificates trusted, String host) throws Exception {
+    HttpClient client =
+        HttpClient.newBuilder().sslContext(TlsFiles.trusting(trusted.file()).context()).build();
+    URI uri = URI.create("https://%s:%d/healthz".formatted(host, stored.server.port()));
+    return client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
+  }
+
+  @Test
+  void whoTrustsItsAuthorityIsAnswered() throws Exception {
+    HttpResponse<String> answer = get(authority, "localhost");
+    assertThat(answer.statusCode()).isEqualTo(200);
+    assertThat(answer.headers().firstValue("Strict-Transport-Security")).isPresent();
+  }
+
+  @Test
+  void whoTrustsAnotherEndsTheConnection() throws Exception {
+    Certificates other = Certificates.authority(folder, "other");
+    assertThatThrownBy(() -> get(other, "localhost")).isInstanceOf(SSLHandshakeException.class);
+  }
+
+  @Test
+  void aPlainConnectionGetsNothing() throws Exception {
+    try (Socket socket = new Socket("127.0.0.1", stored.server.port())) {
+      socket.setSoTimeout(PATIENCE_MS);
+      socket
+          .getOutputStream()
+          .write(
+              "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(StandardCharsets.UTF_8));
+      assertThat(read(socket)).doesNotContain("HTTP/", "status", "up");
+    }
+  }
+
+  /** What comes until the end; TLS may say in an alert's seven bytes that it was not meant. */
+  private static String read(Socket socket) throws IOException {
+    StringBuilder all = new StringBuilder();
+    InputStream in = socket.getInputStream();
+    try {
+      for (int next = in.read(); next >= 0; next = in.read()) {
+        all.append((char) next);
+      }
+    } catch (SocketException reset) {
+      // Also an end.
+    }
+    assertThat(all.length()).isLessThanOrEqualTo(7);
+    return all.toString();
+  }
+
+  @Test
+  void filesThatAreNoneAreNamed() {
+    for (TlsFiles wrong :
+        List.of(
+            new TlsFiles(authority.file().toString(), "/missing.pem", key("server")),
+            new TlsFiles(authority.file().toString(), key("server"), key("server")),
+            new TlsFiles(authority.file().toString(), pem("server"), pem("server")))) {
+      assertThatThrownBy(
+              () -> RestServer.start(stored.queries(), null, RestOptions.loopback(0).with(wrong)))
+          .isInstanceOf(PipelineException.class)
+          .hasMessageMatching(".*(can't be read|no certificate in PEM|no PRIVATE KEY in PEM).*");
+    }
+  }
+
+  private static String pem(String name) {
+    return folder.resolve(name + ".pem").toString();
+  }
+
+  private static String key(String name) {
+    return folder.resolve(name + ".key").toString();
+  }
+}

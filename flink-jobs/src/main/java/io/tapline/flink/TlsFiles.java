@@ -1,0 +1,158 @@
+package io.tapline.flink;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.Serializable;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
+import java.security.KeyStore;
+import java.security.PrivateKey;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateFactory;
+import java.security.spec.InvalidKeySpecException;
+import java.security.spec.PKCS8EncodedKeySpec;
+import java.util.Base64;
+import java.util.Collection;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+
+/**
+ * A process's part in TLS, as PEM files; paths are text, so that a job can carry them.
+ *
+ * @param authorities whose signatures are believed; empty for those that the system knows
+ * @param certificate who this process is, and what that was signed with; empty for nobody
+ * @param key the certificate's private key, PKCS #8 without a password
+ */
+public record TlsFiles(String authorities, String certificate, String key) implements Serializable {
+  /** No TLS at all. */
+  public static final TlsFiles NONE = new TlsFiles("", "", "");
+
+  private static final char[] NO_PASSWORD = {};
+  private static final Pattern KEY =
+      Pattern.compile("-----BEGIN PRIVATE KEY-----([^-]+)-----END PRIVATE KEY-----");
+  private static final List<String> KEY_KINDS = List.of("EC", "RSA", "Ed25519");
+
+  public boolean isNone() {
+    return equals(NONE);
+  }
+
+  /** The three paths, by commas, as {@link #parse} reads them; empty for none. */
+  public String format() {
+    return isNone() ? "" : String.join(",", authorities, certificate, key);
+  }
+
+  /** Reads what {@link #format} writes. */
+  public static TlsFiles parse(String text) {
+    String[] paths = text.split(",", -1);
+    if (text.isEmpty()) {
+      return NONE;
+    } else if (paths.length != 3) {
+      throw new IllegalArgumentException("'" + text + "' is not CA,CERTIFICATE,KEY");
+    }
+    return new TlsFiles(paths[0], paths[1], paths[2]);
+  }
+
+  /** Trusts these authorities, and says nobody's name. */
+  public static TlsFiles trusting(Path authorities) {
+    return new TlsFiles(authorities.toString(), "", "");
+  }
+
+  /**
+   * Reads the files.
+   *
+   * @throws IOException with a sentence for people
+   */
+  public SSLContext context() throws IOException {
+    try {
+      SSLContext context = SSLContext.getInstance("TLS");
+      KeyManagerFactory keys = null;
+      if (!certificate.isEmpty()) {
+        keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        keys.init(identity(), NO_PASSWORD);
+      }
+      TrustManagerFactory trust = null;
+      if (!authorities.isEmpty()) {
+        trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        trust.init(trusted());
+      }
+      context.init(
+          keys == null ? null : keys.getKeyManagers(),
+          trust == null ? null : trust.getTrustManagers(),
+          null);
+      return context;
+    } catch (GeneralSecurityException e) {
+      throw new IOException(certificate + ", " + key + ": " + e.getMessage(), e);
+    }
+  }
+
+  private KeyStore identity() throws IOException, GeneralSecurityException {
+    KeyStore store = empty();
+    store.setKeyEntry(
+        "own", privateKey(), NO_PASSWORD, certificates(certificate).toArray(Certificate[]::new));
+    return store;
+  }
+
+  private KeyStore trusted() throws IOException, GeneralSecurityException {
+    KeyStore store = empty();
+    int number = 0;
+    for (Certificate authority : certificates(authorities)) {
+      store.setCertificateEntry("authority-" + number++, authority);
+    }
+    return store;
+  }
+
+  private static KeyStore empty() throws IOException, GeneralSecurityException {
+    KeyStore store = KeyStore.getInstance("PKCS12");
+    store.load(null, NO_PASSWORD);
+    return store;
+  }
+
+  private static Collection<? extends Certificate> certificates(String file)
+      throws IOException, GeneralSecurityException {
+    byte[] pem = read(file);
+    Collection<? extends Certificate> all = List.of();
+    try {
+      all =
+          CertificateFactory.getInstance("X.509")
+              .generateCertificates(new ByteArrayInputStream(pem));
+    } catch (GeneralSecurityException e) {
+      // Said below.
+    }
+    if (all.isEmpty()) {
+      throw new IOException(file + ": has no certificate in PEM");
+    }
+    return all;
+  }
+
+  private PrivateKey privateKey() throws IOException, GeneralSecurityException {
+    Matcher pem = KEY.matcher(new String(read(key), StandardCharsets.US_ASCII));
+    if (!pem.find()) {
+      throw new IOException(key + ": has no PRIVATE KEY in PEM (PKCS #8, without a password)");
+    }
+    PKCS8EncodedKeySpec encoded =
+        new PKCS8EncodedKeySpec(Base64.getMimeDecoder().decode(pem.group(1)));
+    for (String kind : KEY_KINDS) {
+      try {
+        return KeyFactory.getInstance(kind).generatePrivate(encoded);
+      } catch (InvalidKeySpecException another) {
+        // The file does not say which kind it is.
+      }
+    }
+    throw new IOException(key + ": is a key of none of " + KEY_KINDS);
+  }
+
+  private static byte[] read(String file) throws IOException {
+    try {
+      return Files.readAllBytes(Path.of(file));
+    } catch (IOException e) {
+      throw new IOException(file + ": can't be read; is it there?", e);
+    }
+  }
+}
