@@ -21,7 +21,7 @@ FROZEN_S = 10
 SETTLE_S = 15
 WARM = 3
 QUERY = "PARSE http_get FROM * TO web-1:80 LIMIT 1h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"
-ONE_OF_EACH = ["zookeeper-1", "kafka-1", "jobmanager-1", "taskmanager-1", "redis", "control-plane", "front", "switch",
+ONE_OF_EACH = ["zookeeper-1", "kafka-1", "jobmanager-1", "taskmanager-1", "redis", "control-1", "control-2", "front", "switch",
                "monitor-1", "web-1-multilog"]
 # One page after the other; of each its number, the second in which it began, and the status.
 ASK = """for ((i = 0; ; i++)); do

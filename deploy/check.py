@@ -2,8 +2,9 @@
 """Looks whether a cluster that is up does what it is for, from outside, as a user would.
 
 Through the front (TLS, token): a query is submitted, its mirror rules come; a known number of requests is sent between
-containers; each is counted once; the query ends, and its rules are gone; a host's MultiLog has the headers. A request without
-the token, or without TLS, gets nothing. Exit code 1 and a reason if not.
+containers; each is counted once. The control plane that leads is killed, and as many more are counted once by the same query; it
+ends, and its rules are gone; a host's MultiLog has the headers. A request without a token, or without TLS, gets nothing, and one
+with a team's token nothing beyond its subnets. Exit code 1 and a reason if not.
 """
 import json
 import ssl
@@ -19,12 +20,18 @@ MIRROR = "cookie=0x7a91020000000000/0xffffff0000000000"
 PATIENCE_S = 90
 ROUNDS = 5
 PER_ROUND = {"a": 6, "b": 3, "c": 1}
+# Whether a control plane leads: what it alone knows is answered, and not sent on.
+LEADS = "curl -sk -o /dev/null -w '%{{http_code}}' --max-time 5 -H @- https://{}:8480/api/v1/nodes || true"
+# What comes within a moment, in hexadecimal, of a server to which something is said in the clear.
+# It may have ended the connection before all was said.
+SAY = """trap '' PIPE; exec 3<>/dev/tcp/{} || exit; printf '{}' >&3 2>/dev/null; {{ timeout 2 head -c 64 <&3 2>/dev/null || true; }} | od -An -v -tx1"""
+HTTP2 = r"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 QUERY = "PARSE http_get FROM * TO web-1:80 LIMIT 10m SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"
 
 
-def compose(*words):
+def compose(*words, given=""):
     """What a `docker compose` command prints."""
-    done = subprocess.run([CLUSTER, "compose", *words], capture_output=True, text=True, timeout=PATIENCE_S)
+    done = subprocess.run([CLUSTER, "compose", *words], input=given, capture_output=True, text=True, timeout=PATIENCE_S)
     require(done.returncode == 0, f"compose {' '.join(words)}: {done.stderr}")
     return done.stdout
 
@@ -45,15 +52,21 @@ class Front:
     """The cluster's REST interface, as it is reached from this host."""
 
     def __init__(self):
-        self.port = compose("port", "control", "8443").rsplit(":", 1)[1].strip()
-        self.token = compose("exec", "-T", "front", "cat", "/secrets/front/token").strip()
-        self.trusted = ssl.create_default_context(cadata=compose("exec", "-T", "front", "cat", "/secrets/front/ca.pem"))
+        self.port = compose("port", "front", "8443").rsplit(":", 1)[1].strip()
+        self.operator = self.secret("token")
+        self.web = self.secret("web.token")
+        self.trusted = ssl.create_default_context(cadata=self.secret("ca.pem"))
 
-    def ask(self, method, path, body=None, token=True):
-        """The status, and the answer's JSON if it is any."""
+    @staticmethod
+    def secret(name):
+        """A file of the operator's."""
+        return compose("exec", "-T", "operator", "cat", "/secrets/" + name).strip()
+
+    def ask(self, method, path, body=None, token=None):
+        """The status, and the answer's JSON if it is any. Without a token, the operator's; "" for none."""
         request = urllib.request.Request(f"https://127.0.0.1:{self.port}{path}", method=method)
-        if token:
-            request.add_header("Authorization", "Bearer " + self.token)
+        if token != "":
+            request.add_header("Authorization", "Bearer " + (token or self.operator))
         if body is not None:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
@@ -68,6 +81,15 @@ class Front:
         status, answer = self.ask("GET", path)
         require(status == 200, f"GET {path}: {status}")
         return answer
+
+    def leader(self):
+        """The service of the control plane that leads; empty if none does."""
+        header = f"Authorization: Bearer {self.operator}"
+        for control in ("control-1", "control-2"):
+            status = compose("exec", "-T", "front", "bash", "-c", LEADS.format(control), given=header)
+            if status == "200":
+                return control
+        return ""
 
     def answers_plain(self):
         try:
@@ -105,8 +127,49 @@ def state(front, query):
 
 
 def check_doors(front):
-    require(front.ask("GET", "/api/v1/queries", token=False)[0] == 401, "who has no token is answered")
+    require(front.ask("GET", "/api/v1/queries", token="")[0] == 401, "who has no token is answered")
     require(not front.answers_plain(), "who speaks no TLS is answered")
+
+
+def check_plain(front):
+    """Who speaks no TLS gets nothing at any port that others reach, but an alert of TLS, which has seven bytes."""
+    leader = front.leader()
+    for port, said in {f"{leader}/8480": r"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", f"{leader}/8481": HTTP2, "web-1/7400": HTTP2,
+                       f"{leader}/6653": r"\x04\x00\x00\x08\x00\x00\x00\x01", "redis/6379": r"PING\r\n",
+                       "kafka-1/9092": r"\x00\x00\x00\x0a\x00\x12\x00\x00\x00\x00\x00\x01\x00\x00"}.items():
+        answer = compose("exec", "-T", "front", "bash", "-c", SAY.format(port, said)).split()
+        require(not answer or (len(answer) == 7 and answer[0] == "15"), f"{port} answers in the clear: {' '.join(answer)}")
+
+
+def check_team(front, query):
+    """The web servers' team is told of its own hosts' traffic only, and of its own queries."""
+    text = "PARSE http_get FROM * TO {}:80 LIMIT 10s SAMPLE * PROCESS (top-k)"
+    for host, wanted in {"10.0.0.11": 200, "10.0.0.21": 400, "*": 400}.items():
+        status, _ = front.ask("POST", "/api/v1/explain", {"query": text.format(host)}, token=front.web)
+        require(status == wanted, f"a team explains a query of {host}: {status}")
+    for path in ("/api/v1/nodes", "/metrics"):
+        require(front.ask("GET", path, token=front.web)[0] == 403, f"a team reads {path}")
+    require(front.ask("GET", f"/api/v1/queries/{query}", token=front.web)[0] == 404, "a team sees the operator's query")
+
+
+def send_counted(front, query, before, name):
+    """Sends requests, waits until each is counted once, and gives all that are wanted."""
+    sent = {f"/{name}/{page}": times * ROUNDS for page, times in PER_ROUND.items()}
+    answered = compose("exec", "-T", "client-1-shopper", "requests", "http://10.0.0.11", str(ROUNDS), name)
+    require(int(answered) == sum(sent.values()), f"only {answered.strip()} requests were answered")
+    wanted = before | sent
+    await_that(f"{wanted} are counted", lambda: counted(front, query, wanted) == wanted)
+    return wanted
+
+
+def kill_leader(front):
+    """Kills the control plane that leads; gives its name and how long it took until another led."""
+    await_that("a control plane leads", front.leader)
+    killed = front.leader()
+    compose("kill", killed)
+    began = time.monotonic()
+    await_that("another leads", lambda: front.leader() not in ("", killed))
+    return killed, time.monotonic() - began
 
 
 def check_query(front):
@@ -116,17 +179,17 @@ def check_query(front):
     await_that("the query runs", lambda: state(front, query) == "running")
     require(mirror_rules(), "the query runs, but the switch mirrors nothing")
 
-    name = "check-" + query.rsplit("-", 1)[1]
-    wanted = {f"/{name}/{page}": times * ROUNDS for page, times in PER_ROUND.items()}
-    answered = compose("exec", "-T", "client-1-shopper", "requests", "http://10.0.0.11", str(ROUNDS), name)
-    require(int(answered) == sum(wanted.values()), f"only {answered.strip()} requests were answered")
-    await_that(f"{wanted} are counted", lambda: counted(front, query, wanted) == wanted)
+    check_team(front, query)
+    wanted = send_counted(front, query, {}, "before-" + query)
+    killed, seconds = kill_leader(front)
+    wanted = send_counted(front, query, wanted, "after-" + query)
+    compose("start", killed)
 
     front.ask("DELETE", "/api/v1/queries/" + query)
     await_that("the query stops", lambda: state(front, query) == "stopped")
     require(counted(front, query, wanted) == wanted, "what was counted changed at the end")
     await_that("its mirror rules go", lambda: not mirror_rules())
-    return sum(wanted.values())
+    return sum(wanted.values()), seconds
 
 
 def check_drilldown(front):
@@ -138,9 +201,11 @@ def check_drilldown(front):
 def main():
     front = Front()
     check_doors(front)
-    requests = check_query(front)
+    check_plain(front)
+    requests, seconds = check_query(front)
     check_drilldown(front)
-    print(f"{requests} requests between containers, each mirrored and counted once; rules gone; headers found; doors closed")
+    print(f"{requests} requests between containers, each mirrored and counted once, by a control plane and, {seconds:.1f} s after that was "
+          "killed, by the next; rules gone; headers found; doors closed")
 
 
 if __name__ == "__main__":
