@@ -1,0 +1,28 @@
+#!/bin/bash
+# The part of run inside its namespaces: network and servers, then pages.py. Not for use on its own.
+set -euo pipefail
+
+fail() {
+  echo "rentals: $1" >&2
+  [ $# -lt 2 ] || tail -n 20 "$2" >&2
+  exit 1
+}
+
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../namespaces.sh"
+enter_folder
+cp "$here"/{app.py,inventory.yaml} "$here/../load.py" .  # the repository may be where user nobody can't read
+
+read_inventory "$here/inventory.yaml"
+add_switch
+number=1
+for host in client web db; do
+  add_host "$host" $((number++))
+done
+
+start_database db
+sql <"$here/rentals.sql"
+on web sysctl -qw net.ipv4.ip_unprivileged_port_start=80
+on web "${as_nobody[@]}" /usr/bin/python3 -B app.py --listen "${address[web]}" --db "${address[db]}" >app.jsonl 2>app.err &
+until_true 60 listens web 80 || fail "the application did not come up:" app.err
+/usr/bin/python3 -B "$here/pages.py" "$@"
