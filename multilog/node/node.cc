@@ -107,6 +107,7 @@ void HostNode::Run(PacketSource* source, const std::atomic<bool>* stop) {
   capture_->Run(source, stop);
   for (std::thread& writer : writers_) writer.join();
   writers_.clear();
+  ended_.store(true, std::memory_order_release);
 }
 
 void HostNode::Write(RowRing* ring, Writer* writer) {

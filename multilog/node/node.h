@@ -49,6 +49,8 @@ class HostNode {
   MultiLog& log() { return *log_; }
   // Grows with each start.
   uint64_t incarnation() const { return incarnation_; }
+  // Run is over: what captured() and the log say no longer changes.
+  bool ended() const { return ended_.load(std::memory_order_acquire); }
   // packets = the log's rows, if it was empty, + rows in rings + sum of dropped
   CaptureTotals captured() const;
 
@@ -68,6 +70,7 @@ class HostNode {
   uint64_t rows_gone_ = 0;  // that nodes before this one took, and of which its log knows nothing
   std::vector<std::thread> writers_;
   std::atomic<bool> stop_{false};
+  std::atomic<bool> ended_{false};
 };
 
 }  // namespace tapline::multilog

@@ -26,6 +26,7 @@ class Collector final : public prometheus::Collectable {
   explicit Collector(HostNode* node) : node_(node) {}
 
   std::vector<MetricFamily> Collect() const override {
+    const bool ended = node_->ended();  // first: what is read after it is final
     const CaptureTotals captured = node_->captured();
     const MultiLog::Statistics log = node_->log().statistics();
     const TriggerStatistics triggers = node_->log().trigger_statistics();
@@ -41,6 +42,8 @@ class Collector final : public prometheus::Collectable {
         {Metric(captured.packets)});
     add("rows_total", "Headers appended to the log", MetricType::Counter, {Metric(log.appended)});
     add("dropped_total", "Packets without a row, by reason", MetricType::Counter, std::move(dropped));
+    add("capture_ended", "1 once a capture file is read, and every packet a row or dropped", MetricType::Gauge,
+        {Metric(ended ? 1 : 0)});
     add("removed_rows_total", "Rows that left for want of memory, or of age", MetricType::Counter,
         {Metric(log.removed)});
     add("memory_bytes", "Memory of rows, what is derived from them, and aggregates", MetricType::Gauge,

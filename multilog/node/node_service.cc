@@ -66,6 +66,7 @@ void NodeService::OnAlert(const multilog::Alert& alert) {
 }
 
 void NodeService::FillCounters(v1::NodeCounters* counters) {
+  counters->set_capture_ended(node_->ended());  // first: what is read after it is final
   const CaptureTotals captured = node_->captured();
   const MultiLog::Statistics log = node_->log().statistics();
   counters->set_packets(captured.packets);

@@ -46,13 +46,14 @@ class NodeTestCase(unittest.TestCase):
         return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if line[0] != "#"}
 
     def await_rows(self, port):
-        """Until every packet is a row, or counted."""
+        """Until the capture is read, and every packet a row or counted."""
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
             seen = self.metrics(port)
             packets = seen["tapline_multilog_packets_total"]
             dropped = sum(value for name, value in seen.items() if name.startswith("tapline_multilog_dropped_total"))
-            if packets > 0 and packets == seen["tapline_multilog_rows_total"] + dropped:
+            if seen["tapline_multilog_capture_ended"]:
+                self.assertEqual(packets, seen["tapline_multilog_rows_total"] + dropped)
                 return seen["tapline_multilog_rows_total"]
             time.sleep(0.05)
         self.fail(seen)

@@ -80,27 +80,17 @@ final class NodeProcess implements AutoCloseable {
   /** Until every packet of the capture is in its log. */
   void awaitRows(NodeAccess access) throws Exception {
     Instant end = Instant.now().plus(PATIENCE);
-    long rows = -1;
     try (DrillService drill = new DrillService(List.of(address), name -> List.of(), access)) {
       while (Instant.now().isBefore(end)) {
         assertThat(process.isAlive()).as(() -> read(log)).isTrue();
         DrillService.NodeState state = drill.states().get(0);
-        long now = state.description() == null ? 0 : settled(state);
-        if (now > 0 && now == rows) {
+        if (state.description() != null && state.description().getCounters().getCaptureEnded()) {
           return;
         }
-        rows = now;
         Thread.sleep(20);
       }
     }
     throw new AssertionError("no rows in time: " + read(log));
-  }
-
-  /** Packets, where every one is a row or dropped; else 0. */
-  private static long settled(DrillService.NodeState state) {
-    var counters = state.description().getCounters();
-    long dropped = counters.getDroppedMap().values().stream().mapToLong(Long::longValue).sum();
-    return counters.getPackets() == counters.getRows() + dropped ? counters.getPackets() : 0;
   }
 
   private static String read(Path log) {
