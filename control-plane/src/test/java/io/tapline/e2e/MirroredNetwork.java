@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * A {@link Fabric} whose controller is a server, with agents in some of its hosts and web servers
@@ -297,14 +298,22 @@ final class MirroredNetwork implements AutoCloseable {
     }
   }
 
-  /** TCP connections of any host that ended with a reset, and resets sent. */
+  /**
+   * TCP connections that ended with a reset, and resets sent, in all hosts without an agent: where
+   * there is one, a monitor that ends may reset its own connections to the broker.
+   */
   long resets() {
     String script =
-        "for n in $(ip netns list | cut -d' ' -f1 | grep ^$0-h-); do"
+        "for n in $(ip netns list | cut -d' ' -f1 | grep ^$0-h- | grep -vxF \"$1\"); do"
             + " ip netns exec $n grep ^Tcp: /proc/net/snmp | tail -n 1; done"
             + " | awk '{ sum += $9 + $15 } END { print sum }'";
+    String others =
+        watchers.stream().map(host -> fabric.name + "-" + host).collect(Collectors.joining("\n"));
     return Long.parseLong(
-        Fabric.run(List.of("sh", "-c", script, fabric.name)).expectSuccess().stdout().strip());
+        Fabric.run(List.of("sh", "-c", script, fabric.name, others))
+            .expectSuccess()
+            .stdout()
+            .strip());
   }
 
   @Override
