@@ -123,8 +123,11 @@ final class MatchReader {
   }
 
   private boolean isBeyond(Address address) {
+    if (rights.scope().isEverything()) {
+      return false;
+    }
     Optional<IpPrefix> prefix = Scope.prefix(address.getPrefix());
-    return prefix.isEmpty() ? !rights.scope().isEverything() : !rights.scope().holds(prefix.get());
+    return prefix.isEmpty() || !rights.scope().holds(prefix.get());
   }
 
   private static String text(Ast.Address address) {

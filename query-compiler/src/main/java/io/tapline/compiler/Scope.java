@@ -2,6 +2,7 @@ package io.tapline.compiler;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -12,6 +13,8 @@ import java.util.stream.Collectors;
 public record Scope(List<IpPrefix> prefixes) {
   /** All addresses. */
   public static final Scope EVERYTHING = new Scope(List.of());
+
+  private static final Pattern LENGTH = Pattern.compile("0|[1-9][0-9]{0,2}");
 
   public Scope {
     prefixes = List.copyOf(prefixes);
@@ -29,8 +32,7 @@ public record Scope(List<IpPrefix> prefixes) {
       return address;
     }
     String digits = text.substring(slash + 1);
-    if (!digits.matches("0|[1-9][0-9]{0,2}")
-        || Integer.parseInt(digits) > address.get().longest()) {
+    if (!LENGTH.matcher(digits).matches() || Integer.parseInt(digits) > address.get().longest()) {
       return Optional.empty();
     }
     IpPrefix prefix = address.get().shortened(Integer.parseInt(digits));
