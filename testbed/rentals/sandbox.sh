@@ -1,5 +1,5 @@
 #!/bin/bash
-# The part of run inside its namespaces: network and servers, then pages.py. Not for use on its own.
+# The part of run inside its namespaces: network and servers, then pages.py or cost.py. Not for use on its own.
 set -euo pipefail
 
 fail() {
@@ -25,4 +25,4 @@ sql <"$here/rentals.sql"
 on web sysctl -qw net.ipv4.ip_unprivileged_port_start=80
 on web "${as_nobody[@]}" /usr/bin/python3 -B app.py --listen "${address[web]}" --db "${address[db]}" >app.jsonl 2>app.err &
 until_true 60 listens web 80 || fail "the application did not come up:" app.err
-/usr/bin/python3 -B "$here/pages.py" "$@"
+/usr/bin/python3 -B "$here/$1.py" "${@:2}"
