@@ -39,6 +39,19 @@ final class Fabric implements AutoCloseable {
     guard = guard();
   }
 
+  /** Skips the test, and says why, where no network of namespaces can be made. */
+  static void requireNamespaces() {
+    assumeTrue("root".equals(System.getProperty("user.name")), "SKIPPED: namespaces need root");
+    String make =
+        "mount -t tmpfs tmpfs /run && ip link add v0 type veth && ip link add b0 type bridge";
+    String[] probe = {
+      "unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--mount-proc", "--fork", "sh", "-c"
+    };
+    List<String> command = new ArrayList<>(List.of(probe));
+    command.add(make);
+    assumeTrue(run(command).exitCode() == 0, "SKIPPED: no namespaces, veths or bridges here");
+  }
+
   /** Skips the test, and says why, where there can be no testbed. */
   static void require() {
     assumeTrue("root".equals(System.getProperty("user.name")), "SKIPPED: a testbed needs root");

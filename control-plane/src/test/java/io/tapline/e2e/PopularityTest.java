@@ -1,7 +1,6 @@
 package io.tapline.e2e;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,8 +18,7 @@ class PopularityTest {
 
   @Test
   void serversComeWithAHotPageAndGoWithIt() throws Exception {
-    assumeTrue(
-        System.getProperty("user.name").equals("root"), "SKIPPED: network namespaces need root");
+    Fabric.requireNamespaces();
     String options = "--figures " + folder + " --calm 3 --hot 3 --after 2";
     try (Tutorial tutorial =
         new Tutorial(

@@ -1,7 +1,6 @@
 package io.tapline.e2e;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.file.Path;
 import java.util.List;
@@ -18,8 +17,7 @@ class RentalsTest {
 
   @Test
   void theQueriesFindThePageThatNeverAsksTheDatabase() throws Exception {
-    assumeTrue(
-        System.getProperty("user.name").equals("root"), "SKIPPED: network namespaces need root");
+    Fabric.requireNamespaces();
     String options = "--figures " + folder + " --seconds 8";
     try (Tutorial tutorial =
         new Tutorial(
