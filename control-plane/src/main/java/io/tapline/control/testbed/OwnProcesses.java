@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The testbed's daemons, by their pid files. A process is only ours if its command names the
@@ -14,6 +15,8 @@ import java.util.concurrent.TimeUnit;
  */
 final class OwnProcesses {
   private static final int PATIENCE_SECONDS = 10;
+  private static final int LOOKS = 20;
+  private static final long LOOK_NS = 10_000_000;
 
   private final Path folder;
 
@@ -24,12 +27,21 @@ final class OwnProcesses {
   Optional<ProcessHandle> find(String daemon) {
     try {
       long pid = Long.parseLong(Files.readString(folder.resolve(daemon + ".pid")).strip());
-      String command =
-          Files.readString(Path.of("/proc", Long.toString(pid), "cmdline"), StandardCharsets.UTF_8);
-      return command.contains(folder + "/") ? ProcessHandle.of(pid) : Optional.empty();
+      return commandOf(pid).contains(folder + "/") ? ProcessHandle.of(pid) : Optional.empty();
     } catch (IOException | NumberFormatException e) {
       return Optional.empty();
     }
+  }
+
+  /** A process that is just becoming another program has none for a moment, a dead one for good. */
+  private static String commandOf(long pid) throws IOException {
+    Path file = Path.of("/proc", Long.toString(pid), "cmdline");
+    String command = Files.readString(file, StandardCharsets.UTF_8);
+    for (int again = 0; command.isEmpty() && again < LOOKS; again++) {
+      LockSupport.parkNanos(LOOK_NS);
+      command = Files.readString(file, StandardCharsets.UTF_8);
+    }
+    return command;
   }
 
   /** Ends one, in order if it can; whether none is left. */
