@@ -113,6 +113,11 @@ cluster: cluster-ready build ## Bring the cluster up in Docker and run a query o
 cluster-down: ## Take that cluster down; nothing of it is left
 	@deploy/cluster down
 
+.PHONY: reference
+reference: build ## Write docs/reference/configuration.md anew, from the programs' options
+	@bin/tapline reference >$(BUILD)/configuration.md
+	@mv $(BUILD)/configuration.md docs/reference/
+
 .PHONY: bench
 bench: build ## Compare with baselines: needs an idle machine
 	@bench/run

@@ -33,7 +33,8 @@ import picocli.CommandLine.Spec;
       TestbedCommand.class,
       SimCommand.class,
       BenchCommand.class,
-      CompletionCommand.class
+      CompletionCommand.class,
+      ReferenceCommand.class
     },
     footer = {"", "Exit codes: 0 success, 1 failure, 2 wrong usage.", "Start with: tapline demo"})
 final class TaplineCommand implements Runnable {
