@@ -1,0 +1,26 @@
+#!/usr/bin/env python3
+"""Alert rules fire when they should, and each names a page that is there. Skipped (77) where promtool is not."""
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+RULES = ROOT / "deploy/images/prometheus"
+
+
+def main():
+    text = (RULES / "alerts.yml").read_text()
+    alerts = re.findall(r"- alert: (\w+)", text)
+    pages = re.findall(r"runbook_url: (\S+)", text)
+    wrong = [page for page in pages if not (ROOT / page).is_file()]
+    if len(pages) != len(alerts) or not alerts or wrong:
+        sys.exit(f"error: {len(alerts)} alerts, {len(pages)} pages; these are not there: {wrong}")
+    if not shutil.which("promtool"):
+        print("SKIPPED: there is no promtool (Debian's package prometheus) to try the rules with")
+        sys.exit(77)
+    sys.exit(subprocess.run(["promtool", "test", "rules", "alerts_test.yml"], cwd=RULES).returncode)
+
+
+main()
