@@ -1,5 +1,4 @@
 // tapline-multilog: packets in, their headers kept; questions answered over gRPC.
-#include <grpcpp/grpcpp.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -15,7 +14,7 @@
 #include "monitors/source/file_source.h"
 #include "multilog/node/node_config.h"
 #include "multilog/node/node_metrics.h"
-#include "multilog/node/node_service.h"
+#include "multilog/node/node_server.h"
 
 namespace tapline::multilog {
 namespace {
@@ -77,10 +76,7 @@ RunStatus Serve(const NodeConfig& config, HostNode* node, PacketSource* source, 
   std::shared_ptr<grpc::ServerCredentials> credentials;
   if (RunStatus status = MakeCredentials(config.access, &credentials); !status.ok()) return status;
   NodeService service(node);
-  grpc::ServerBuilder builder;
-  builder.AddListeningPort(config.listen, credentials);
-  builder.RegisterService(&service);
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  const std::unique_ptr<NodeServer> server = NodeServer::Listen(config.listen, credentials, &service);
   if (server == nullptr)
     return RunStatus::Resources("--listen " + config.listen + ": can't be listened on; is it in use?" +
                                 (config.access.key.empty() ? "" : " Does --tls-key fit --tls-certificate?"));
@@ -93,8 +89,6 @@ RunStatus Serve(const NodeConfig& config, HostNode* node, PacketSource* source, 
   const RunStatus status = source == nullptr ? RunStatus() : Capture(node, source, reporter);
   while (!stop_requested.load()) usleep(50'000);
   node->StopWriters();
-  service.Stop();
-  server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
   return status;
 }
 

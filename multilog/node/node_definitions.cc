@@ -6,8 +6,6 @@
 
 namespace tapline::multilog {
 
-using grpc::ServerContext;
-
 Status NodeService::DefineIn(const v1::Definition& definition) {
   MultiLog& log = node_->log();
   switch (definition.kind_case()) {
@@ -27,34 +25,34 @@ Status NodeService::DefineIn(const v1::Definition& definition) {
   return {Code::kInvalid, "nothing to define: a filter, an aggregate, a trigger or an index"};
 }
 
-grpc::Status NodeService::Define(ServerContext*, const v1::Definition* definition, v1::DefineReply*) {
+grpc::Status NodeService::Define(const v1::Definition& definition, v1::DefineReply*) {
   // Its trigger may alert before this returns; the lock is not held meanwhile.
-  if (Status status = DefineIn(*definition); !status.ok()) return ToGrpc(status);
+  if (Status status = DefineIn(definition); !status.ok()) return ToGrpc(status);
   const std::lock_guard lock(mutex_);
-  definitions_.push_back(*definition);
+  definitions_.push_back(definition);
   return grpc::Status::OK;
 }
 
-grpc::Status NodeService::Remove(ServerContext*, const v1::RemoveRequest* request, v1::RemoveReply*) {
+grpc::Status NodeService::Remove(const v1::RemoveRequest& request, v1::RemoveReply*) {
   MultiLog& log = node_->log();
   Status status(Code::kInvalid, "nothing to remove: name a filter, an aggregate, a trigger or an index");
   std::function<bool(const v1::Definition&)> is_it;
-  switch (request->kind_case()) {
+  switch (request.kind_case()) {
     case v1::RemoveRequest::kFilter:
-      status = log.RemoveFilter(request->filter());
-      is_it = [&](const v1::Definition& each) { return each.filter().name() == request->filter(); };
+      status = log.RemoveFilter(request.filter());
+      is_it = [&](const v1::Definition& each) { return each.filter().name() == request.filter(); };
       break;
     case v1::RemoveRequest::kAggregate:
-      status = log.RemoveAggregate(request->aggregate());
-      is_it = [&](const v1::Definition& each) { return each.aggregate().name() == request->aggregate(); };
+      status = log.RemoveAggregate(request.aggregate());
+      is_it = [&](const v1::Definition& each) { return each.aggregate().name() == request.aggregate(); };
       break;
     case v1::RemoveRequest::kTrigger:
-      status = log.RemoveTrigger(request->trigger());
-      is_it = [&](const v1::Definition& each) { return each.trigger().name() == request->trigger(); };
+      status = log.RemoveTrigger(request.trigger());
+      is_it = [&](const v1::Definition& each) { return each.trigger().name() == request.trigger(); };
       break;
     case v1::RemoveRequest::kIndex:
-      status = log.RemoveIndex(request->index());
-      is_it = [&](const v1::Definition& each) { return each.index().field() == request->index(); };
+      status = log.RemoveIndex(request.index());
+      is_it = [&](const v1::Definition& each) { return each.index().field() == request.index(); };
       break;
     case v1::RemoveRequest::KIND_NOT_SET:
       break;
@@ -65,11 +63,11 @@ grpc::Status NodeService::Remove(ServerContext*, const v1::RemoveRequest* reques
   return grpc::Status::OK;
 }
 
-grpc::Status NodeService::SetUpCapture(ServerContext*, const v1::CaptureRequest* request, v1::CaptureReply*) {
-  if (!(request->sampling_rate() > 0 && request->sampling_rate() <= 1))
+grpc::Status NodeService::SetUpCapture(const v1::CaptureRequest& request, v1::CaptureReply*) {
+  if (!(request.sampling_rate() > 0 && request.sampling_rate() <= 1))
     return {grpc::StatusCode::INVALID_ARGUMENT, "sampling_rate is above 0 and at most 1"};
   const std::lock_guard lock(mutex_);
-  return ToGrpc(node_->SetUpCapture({request->sampling_rate(), request->filter()}));
+  return ToGrpc(node_->SetUpCapture({request.sampling_rate(), request.filter()}));
 }
 
 }  // namespace tapline::multilog

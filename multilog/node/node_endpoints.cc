@@ -37,10 +37,9 @@ void AddRanges(const Leaf& leaf, const Schema& schema, const char* v4, const cha
 
 }  // namespace
 
-grpc::Status NodeService::Endpoints(grpc::ServerContext*, const v1::EndpointsRequest* request,
-                                    v1::EndpointsReply* reply) {
+grpc::Status NodeService::Endpoints(const v1::EndpointsRequest& request, v1::EndpointsReply* reply) {
   const Schema& schema = node_->layout().schema();
-  const auto expression = Expression::Compile(request->expression(), schema);
+  const auto expression = Expression::Compile(request.expression(), schema);
   if (!expression.ok()) return ToGrpc(expression.status());
   const auto clauses = expression->Dnf(kMostClauses);
   if (!clauses) {

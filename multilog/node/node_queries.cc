@@ -8,8 +8,6 @@
 namespace tapline::multilog {
 namespace {
 
-using grpc::ServerContext;
-
 constexpr size_t kPieceBytes = size_t{64} << 10;
 // What clients take of one message.
 constexpr size_t kMostReplyBytes = 4'000'000;
@@ -18,10 +16,10 @@ constexpr size_t kMostReplyBytes = 4'000'000;
 constexpr uint64_t kMostSorted = 200'000;
 
 // Calls take(row) for each row until it says no, the limit is reached, or the client has gone.
-template <typename Take>
-void ForEachRow(Cursor* cursor, uint64_t limit, const ServerContext& context, Take take) {
+template <typename Reply, typename Take>
+void ForEachRow(Cursor* cursor, uint64_t limit, const NodeStream<Reply>& stream, Take take) {
   uint64_t left = limit == 0 ? UINT64_MAX : limit;
-  for (auto rows = cursor->Next(); !rows.empty() && !context.IsCancelled(); rows = cursor->Next()) {
+  for (auto rows = cursor->Next(); !rows.empty() && !stream.IsCancelled(); rows = cursor->Next()) {
     for (const uint8_t* row : rows) {
       if (left-- == 0 || !take(row)) return;
     }
@@ -31,23 +29,23 @@ void ForEachRow(Cursor* cursor, uint64_t limit, const ServerContext& context, Ta
 // Rows, as they are sent: packed into pieces.
 class RowSender {
  public:
-  RowSender(uint32_t row_bytes, grpc::ServerWriter<v1::RowBatch>* writer) : row_bytes_(row_bytes), writer_(writer) {}
+  RowSender(uint32_t row_bytes, NodeStream<v1::RowBatch>* stream) : row_bytes_(row_bytes), stream_(stream) {}
   // False: the client has gone.
   bool Add(const uint8_t* row) {
     batch_.mutable_rows()->append(reinterpret_cast<const char*>(row), row_bytes_);
     if (batch_.rows().size() < kPieceBytes) return true;
-    const bool taken = writer_->Write(batch_);
+    const bool taken = stream_->Write(batch_);
     batch_.Clear();
     return taken;
   }
   void End(uint64_t unreadable) {
     batch_.set_unreadable_segments(unreadable);
-    writer_->Write(batch_);
+    stream_->WriteLast(std::move(batch_));
   }
 
  private:
   const uint32_t row_bytes_;
-  grpc::ServerWriter<v1::RowBatch>* writer_;
+  NodeStream<v1::RowBatch>* stream_;
   v1::RowBatch batch_;
 };
 
@@ -82,22 +80,20 @@ Result<Cursor> NodeService::CursorFor(const v1::QueryRequest& request) {
   return node_->log().Query(SpecOf(request), std::move(*snapshot));
 }
 
-grpc::Status NodeService::Query(ServerContext* context, const v1::QueryRequest* request,
-                                grpc::ServerWriter<v1::RowBatch>* writer) {
-  const bool sorted = request->limit() > 0 && request->limit() <= kMostSorted && node_->log().writers() > 1 &&
-                      !DependsOnAggregates(*request, node_->layout().schema());
-  if (sorted) return QueryEarliest(context, *request, writer);
-  auto cursor = CursorFor(*request);
+grpc::Status NodeService::Query(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream) {
+  const bool sorted = request.limit() > 0 && request.limit() <= kMostSorted && node_->log().writers() > 1 &&
+                      !DependsOnAggregates(request, node_->layout().schema());
+  if (sorted) return QueryEarliest(request, stream);
+  auto cursor = CursorFor(request);
   if (!cursor.ok()) return ToGrpc(cursor.status());
-  RowSender sender(node_->layout().row_bytes(), writer);
-  ForEachRow(&*cursor, request->limit(), *context, [&](const uint8_t* row) { return sender.Add(row); });
-  if (context->IsCancelled()) return grpc::Status::CANCELLED;
+  RowSender sender(node_->layout().row_bytes(), stream);
+  ForEachRow(&*cursor, request.limit(), *stream, [&](const uint8_t* row) { return sender.Add(row); });
+  if (stream->IsCancelled()) return grpc::Status::CANCELLED;
   sender.End(cursor->statistics().unreadable);
   return grpc::Status::OK;
 }
 
-grpc::Status NodeService::QueryEarliest(ServerContext* context, const v1::QueryRequest& request,
-                                        grpc::ServerWriter<v1::RowBatch>* writer) {
+grpc::Status NodeService::QueryEarliest(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream) {
   const Schema& schema = node_->layout().schema();
   FirstRows found;
   auto whole = SnapshotFor(request);
@@ -111,17 +107,17 @@ grpc::Status NodeService::QueryEarliest(ServerContext* context, const v1::QueryR
     snapshot.CutTo(tails);
     auto cursor = node_->log().Query(SpecOf(request), std::move(snapshot));
     if (!cursor.ok()) return ToGrpc(cursor.status());
-    ForEachRow(&*cursor, request.limit(), *context, [&](const uint8_t* row) {
+    ForEachRow(&*cursor, request.limit(), *stream, [&](const uint8_t* row) {
       found.by_time.emplace_back(TimeOf(schema, row), found.bytes.size());
       found.bytes.insert(found.bytes.end(), row, row + schema.row_bytes());
       return true;
     });
     found.unreadable += cursor->statistics().unreadable;
   }
-  if (context->IsCancelled()) return grpc::Status::CANCELLED;
+  if (stream->IsCancelled()) return grpc::Status::CANCELLED;
   std::sort(found.by_time.begin(), found.by_time.end());
   if (found.by_time.size() > request.limit()) found.by_time.resize(request.limit());
-  RowSender sender(schema.row_bytes(), writer);
+  RowSender sender(schema.row_bytes(), stream);
   for (const auto& [time, at] : found.by_time) {
     if (!sender.Add(found.bytes.data() + at)) break;
   }
@@ -129,49 +125,49 @@ grpc::Status NodeService::QueryEarliest(ServerContext* context, const v1::QueryR
   return grpc::Status::OK;
 }
 
-grpc::Status NodeService::Pcapng(ServerContext* context, const v1::QueryRequest* request,
-                                 grpc::ServerWriter<v1::PcapngPiece>* writer) {
-  auto cursor = CursorFor(*request);
+grpc::Status NodeService::Pcapng(const v1::QueryRequest& request, NodeStream<v1::PcapngPiece>* stream) {
+  auto cursor = CursorFor(request);
   if (!cursor.ok()) return ToGrpc(cursor.status());
   PcapngWriter file(&node_->layout(), node_->name());
   v1::PcapngPiece piece;
   const auto send = [&] {
     piece.set_bytes(file.Take());
-    const bool taken = writer->Write(piece);
+    const bool taken = stream->Write(piece);
     piece.Clear();
     return taken;
   };
-  ForEachRow(&*cursor, request->limit(), *context, [&](const uint8_t* row) {
+  ForEachRow(&*cursor, request.limit(), *stream, [&](const uint8_t* row) {
     file.Add(row);
     piece.set_packets(piece.packets() + 1);
     return file.pending_bytes() < kPieceBytes || send();
   });
-  if (context->IsCancelled()) return grpc::Status::CANCELLED;
-  send();
+  if (stream->IsCancelled()) return grpc::Status::CANCELLED;
+  piece.set_bytes(file.Take());
+  stream->WriteLast(std::move(piece));
   return grpc::Status::OK;
 }
 
-grpc::Status NodeService::Aggregate(ServerContext*, const v1::AggregateRequest* request, v1::AggregateReply* reply) {
+grpc::Status NodeService::Aggregate(const v1::AggregateRequest& request, v1::AggregateReply* reply) {
   const Schema& schema = node_->layout().schema();
   MultiLog& log = node_->log();
-  auto snapshot = SnapshotFor(request->query());
+  auto snapshot = SnapshotFor(request.query());
   if (!snapshot.ok()) return ToGrpc(snapshot.status());
-  const QuerySpec spec = SpecOf(request->query());
-  if (request->stored().empty()) {
-    const FunctionSpec function = SpecOf(request->function());
-    auto value = log.Aggregate(spec, function, std::move(*snapshot), request->with_states());
+  const QuerySpec spec = SpecOf(request.query());
+  if (request.stored().empty()) {
+    const FunctionSpec function = SpecOf(request.function());
+    auto value = log.Aggregate(spec, function, std::move(*snapshot), request.with_states());
     if (!value.ok()) return ToGrpc(value.status());
     Fill(*value, schema, function.group_by, reply);
     if (reply->ByteSizeLong() <= kMostReplyBytes) return grpc::Status::OK;
     return {grpc::StatusCode::RESOURCE_EXHAUSTED, "the answer has more than 4 MB: ask for fewer groups"};
   }
-  auto value = log.ReadAggregate(request->stored(), *snapshot, spec.time_low, spec.time_high);
+  auto value = log.ReadAggregate(request.stored(), *snapshot, spec.time_low, spec.time_high);
   if (!value.ok()) return ToGrpc(value.status());
   std::vector<std::string> group_by;
   {
     const std::lock_guard lock(mutex_);
     for (const v1::Definition& each : definitions_) {
-      if (!each.has_aggregate() || each.aggregate().name() != request->stored()) continue;
+      if (!each.has_aggregate() || each.aggregate().name() != request.stored()) continue;
       const auto& names = each.aggregate().function().group_by();
       group_by.assign(names.begin(), names.end());
     }
@@ -180,8 +176,8 @@ grpc::Status NodeService::Aggregate(ServerContext*, const v1::AggregateRequest* 
   return grpc::Status::OK;
 }
 
-grpc::Status NodeService::Explain(ServerContext*, const v1::QueryRequest* request, v1::ExplainReply* reply) {
-  auto text = node_->log().Explain(SpecOf(*request));
+grpc::Status NodeService::Explain(const v1::QueryRequest& request, v1::ExplainReply* reply) {
+  auto text = node_->log().Explain(SpecOf(request));
   if (!text.ok()) return ToGrpc(text.status());
   reply->set_text(*text);
   return grpc::Status::OK;

@@ -9,8 +9,6 @@
 namespace tapline::multilog {
 namespace {
 
-using grpc::ServerContext;
-
 constexpr size_t kMostAlertsWaiting = 1024;
 constexpr uint32_t kLeastHeartbeatMs = 10, kMostHeartbeatMs = 60'000;
 
@@ -90,11 +88,10 @@ void NodeService::FillDescription(v1::NodeDescription* description) {
   FillCounters(description->mutable_counters());
 }
 
-grpc::Status NodeService::Attach(ServerContext* context, const v1::AttachRequest* request,
-                                 grpc::ServerWriter<v1::NodeEvent>* writer) {
-  if (request->heartbeat_ms() < kLeastHeartbeatMs || request->heartbeat_ms() > kMostHeartbeatMs)
+grpc::Status NodeService::Attach(const v1::AttachRequest& request, NodeStream<v1::NodeEvent>* stream) {
+  if (request.heartbeat_ms() < kLeastHeartbeatMs || request.heartbeat_ms() > kMostHeartbeatMs)
     return {grpc::StatusCode::INVALID_ARGUMENT, "heartbeat_ms is 10 to 60000"};
-  const auto beat = std::chrono::milliseconds(request->heartbeat_ms());
+  const auto beat = std::chrono::milliseconds(request.heartbeat_ms());
   std::unique_lock lock(mutex_);
   listeners_.emplace_back();
   const auto me = std::prev(listeners_.end());
@@ -103,7 +100,7 @@ grpc::Status NodeService::Attach(ServerContext* context, const v1::AttachRequest
   bool listening = true;
   while (listening && !stopped_) {
     lock.unlock();
-    listening = writer->Write(event) && !context->IsCancelled();
+    listening = stream->Write(event) && !stream->IsCancelled();
     lock.lock();
     event.Clear();
     if (!listening || stopped_) break;
@@ -119,7 +116,7 @@ grpc::Status NodeService::Attach(ServerContext* context, const v1::AttachRequest
   return stopped_ ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the node ends") : grpc::Status::OK;
 }
 
-grpc::Status NodeService::Describe(ServerContext*, const v1::DescribeRequest*, v1::NodeDescription* description) {
+grpc::Status NodeService::Describe(const v1::DescribeRequest&, v1::NodeDescription* description) {
   const std::lock_guard lock(mutex_);
   FillDescription(description);
   return grpc::Status::OK;

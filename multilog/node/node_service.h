@@ -1,5 +1,4 @@
-// The gRPC face of a node (schema/multilog.proto). Its threads are gRPC's: none of them ever touches the path of
-// packets.
+// What a node answers (schema/multilog.proto), on node_server's threads: none of them ever touches the path of packets.
 #pragma once
 
 #include <condition_variable>
@@ -11,35 +10,35 @@
 #include <string>
 
 #include "multilog/node/node.h"
+#include "multilog/node/node_stream.h"
 #include "schema/multilog.grpc.pb.h"
 
 namespace tapline::multilog {
 
-class NodeService final : public v1::MultiLogNode::WithCallbackMethod_Snapshots<v1::MultiLogNode::Service> {
+class NodeService final {
  public:
   explicit NodeService(HostNode* node);
-  ~NodeService() override;
+  ~NodeService();
 
-  // Streams that last end soon; what comes later is UNAVAILABLE.
+  // Attach() ends soon.
   void Stop();
 
-  grpc::Status Attach(grpc::ServerContext*, const v1::AttachRequest*, grpc::ServerWriter<v1::NodeEvent>*) override;
-  grpc::Status Describe(grpc::ServerContext*, const v1::DescribeRequest*, v1::NodeDescription*) override;
-  grpc::Status SetUpCapture(grpc::ServerContext*, const v1::CaptureRequest*, v1::CaptureReply*) override;
-  grpc::Status Define(grpc::ServerContext*, const v1::Definition*, v1::DefineReply*) override;
-  grpc::Status Remove(grpc::ServerContext*, const v1::RemoveRequest*, v1::RemoveReply*) override;
-  grpc::Status Query(grpc::ServerContext*, const v1::QueryRequest*, grpc::ServerWriter<v1::RowBatch>*) override;
-  grpc::Status Aggregate(grpc::ServerContext*, const v1::AggregateRequest*, v1::AggregateReply*) override;
-  grpc::Status Pcapng(grpc::ServerContext*, const v1::QueryRequest*, grpc::ServerWriter<v1::PcapngPiece>*) override;
-  grpc::Status Explain(grpc::ServerContext*, const v1::QueryRequest*, v1::ExplainReply*) override;
-  grpc::Status Endpoints(grpc::ServerContext*, const v1::EndpointsRequest*, v1::EndpointsReply*) override;
-  grpc::Status Freeze(grpc::ServerContext*, const v1::FreezeRequest*, v1::FreezeReply*) override;
-  grpc::Status Unfreeze(grpc::ServerContext*, const v1::UnfreezeRequest*, v1::UnfreezeReply*) override;
+  grpc::Status Attach(const v1::AttachRequest& request, NodeStream<v1::NodeEvent>* stream);
+  grpc::Status Describe(const v1::DescribeRequest& request, v1::NodeDescription* description);
+  grpc::Status SetUpCapture(const v1::CaptureRequest& request, v1::CaptureReply* reply);
+  grpc::Status Define(const v1::Definition& definition, v1::DefineReply* reply);
+  grpc::Status Remove(const v1::RemoveRequest& request, v1::RemoveReply* reply);
+  grpc::Status Query(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream);
+  grpc::Status Aggregate(const v1::AggregateRequest& request, v1::AggregateReply* reply);
+  grpc::Status Pcapng(const v1::QueryRequest& request, NodeStream<v1::PcapngPiece>* stream);
+  grpc::Status Explain(const v1::QueryRequest& request, v1::ExplainReply* reply);
+  grpc::Status Endpoints(const v1::EndpointsRequest& request, v1::EndpointsReply* reply);
 
-  grpc::ServerBidiReactor<v1::SnapshotCommand, v1::SnapshotAnswer>* Snapshots(grpc::CallbackServerContext*) override;
+  // These two never wait.
+  grpc::Status Freeze(const v1::FreezeRequest& request, v1::FreezeReply* reply);
+  grpc::Status Unfreeze(const v1::UnfreezeRequest& request, v1::UnfreezeReply* reply);
 
  private:
-  class SnapshotStream;
   // Alerts on their way to one who is attached. Bounded: the oldest go, counted.
   struct Listener {
     std::deque<v1::NodeAlert> alerts;
@@ -49,11 +48,8 @@ class NodeService final : public v1::MultiLogNode::WithCallbackMethod_Snapshots<
   void FillCounters(v1::NodeCounters* counters);
   void FillDescription(v1::NodeDescription* description);
   Status DefineIn(const v1::Definition& definition);
-  grpc::Status BeginFreeze(const v1::FreezeRequest& request, v1::FreezeReply* reply);
-  grpc::Status EndFreeze(uint64_t id, v1::UnfreezeReply* reply);
   Result<Snapshot> SnapshotFor(const v1::QueryRequest& request);
-  grpc::Status QueryEarliest(grpc::ServerContext* context, const v1::QueryRequest& request,
-                             grpc::ServerWriter<v1::RowBatch>* writer);
+  grpc::Status QueryEarliest(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream);
   Result<Cursor> CursorFor(const v1::QueryRequest& request);
 
   HostNode* node_;

@@ -1,107 +1,17 @@
-// The node over gRPC, as its clients see it: a real server on a socket file, packets from a bundled capture.
+// What a node answers, as its clients see it.
 #include "multilog/node/node_service.h"
 
 #include <arpa/inet.h>
-#include <grpcpp/grpcpp.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <thread>
 
-#include "monitors/source/file_source.h"
-#include "parsers/testing/frames.h"
+#include "multilog/node/node_client_fixture.h"
 
 namespace tapline::multilog {
 namespace {
 
-constexpr char kCapture[] = TAPLINE_SOURCE_DIR "/testbed/captures/tcp_small.pcap.zst";
-
-class NodeServiceTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    NodeOptions options;
-    options.name = "h1";
-    options.memory_bytes = size_t{64} << 20;
-    options.indexes = {"dst_port"};
-    node_ = std::move(*HostNode::Make(options));
-    service_ = std::make_unique<NodeService>(node_.get());
-    address_ = "unix:/tmp/tapline-node-test-" + std::to_string(getpid());
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort(address_, grpc::InsecureServerCredentials());
-    builder.RegisterService(service_.get());
-    server_ = builder.BuildAndStart();
-    ASSERT_NE(server_, nullptr);
-    stub_ = v1::MultiLogNode::NewStub(grpc::CreateChannel(address_, grpc::InsecureChannelCredentials()));
-  }
-  void TearDown() override {
-    service_->Stop();
-    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
-    unlink(address_.c_str() + 5);
-  }
-
-  // Feeds the capture; it ends. Returns its packets.
-  uint64_t Capture() {
-    FileSource source(FileSourceOptions{{kCapture}, false, [](const std::string&) {}, 0});
-    EXPECT_TRUE(source.Start().ok());
-    const std::atomic<bool> stop{false};
-    node_->Run(&source, &stop);
-    return node_->captured().packets;
-  }
-
-  uint64_t CountRows(const v1::QueryRequest& request, grpc::Status* status = nullptr) {
-    grpc::ClientContext context;
-    const auto reader = stub_->Query(&context, request);
-    v1::RowBatch batch;
-    uint64_t bytes = 0;
-    while (reader->Read(&batch)) bytes += batch.rows().size();
-    const grpc::Status finished = reader->Finish();
-    if (status != nullptr) {
-      *status = finished;
-    } else {
-      EXPECT_TRUE(finished.ok()) << finished.error_message();
-    }
-    return bytes / node_->layout().row_bytes();
-  }
-  static v1::QueryRequest Ask(const std::string& expression) {
-    v1::QueryRequest request;
-    request.set_expression(expression);
-    return request;
-  }
-  grpc::Status Define(const v1::Definition& definition) {
-    grpc::ClientContext context;
-    v1::DefineReply reply;
-    return stub_->Define(&context, definition, &reply);
-  }
-  v1::NodeDescription Describe() {
-    grpc::ClientContext context;
-    v1::NodeDescription description;
-    EXPECT_TRUE(stub_->Describe(&context, v1::DescribeRequest(), &description).ok());
-    return description;
-  }
-  v1::FreezeReply Freeze(uint64_t expiry_ns, grpc::Status* status) {
-    grpc::ClientContext context;
-    v1::FreezeRequest request;
-    request.set_expiry_ns(expiry_ns);
-    v1::FreezeReply reply;
-    *status = stub_->Freeze(&context, request, &reply);
-    return reply;
-  }
-  bool Unfreeze(uint64_t id) {
-    grpc::ClientContext context;
-    v1::UnfreezeRequest request;
-    request.set_id(id);
-    v1::UnfreezeReply reply;
-    EXPECT_TRUE(stub_->Unfreeze(&context, request, &reply).ok());
-    return reply.was_frozen();
-  }
-
-  std::unique_ptr<HostNode> node_;
-  std::unique_ptr<NodeService> service_;
-  std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<v1::MultiLogNode::Stub> stub_;
-  std::string address_;
-};
+using NodeServiceTest = NodeClientTest;
 
 TEST_F(NodeServiceTest, EveryPacketIsARowOrCounted) {
   const uint64_t packets = Capture();
@@ -298,7 +208,7 @@ TEST_F(NodeServiceTest, DefinitionsOfALogThatIsThereAreListed) {
     definition.mutable_filter()->set_name("web");
     definition.mutable_filter()->set_expression("dst_port == 80");
     if (first) {
-      EXPECT_TRUE(service.Define(nullptr, &definition, &defined).ok());
+      EXPECT_TRUE(service.Define(definition, &defined).ok());
     }
     auto* aggregate = definition.mutable_aggregate();
     aggregate->set_name("volume");
@@ -306,10 +216,10 @@ TEST_F(NodeServiceTest, DefinitionsOfALogThatIsThereAreListed) {
     aggregate->mutable_function()->set_function("SUM");
     aggregate->mutable_function()->set_field("bytes");
     if (first) {
-      EXPECT_TRUE(service.Define(nullptr, &definition, &defined).ok());
+      EXPECT_TRUE(service.Define(definition, &defined).ok());
     }
     v1::NodeDescription description;
-    ASSERT_TRUE(service.Describe(nullptr, nullptr, &description).ok());
+    ASSERT_TRUE(service.Describe({}, &description).ok());
     ASSERT_EQ(description.definitions_size(), 2);
     EXPECT_EQ(description.definitions(0).filter().expression(), "dst_port == 80");
     EXPECT_EQ(description.definitions(1).aggregate().name(), "volume");
@@ -361,44 +271,6 @@ TEST_F(NodeServiceTest, EndpointsOfAnExpression) {
   EXPECT_EQ(ask("src_ip =="), "error 3");
 }
 
-// A coordinator's stream: answers in order; what it froze does not outlive it.
-TEST_F(NodeServiceTest, SnapshotsOverOneStream) {
-  Capture();
-  grpc::Status status;
-  {
-    grpc::ClientContext context;
-    const auto stream = stub_->Snapshots(&context);
-    v1::SnapshotCommand freeze, unfreeze, nothing;
-    v1::SnapshotAnswer answer;
-    freeze.mutable_freeze()->set_expiry_ns(60'000'000'000);
-    for (int i = 0; i < 100; ++i) {
-      ASSERT_TRUE(stream->Write(freeze) && stream->Read(&answer));
-      ASSERT_TRUE(answer.has_frozen());
-      EXPECT_EQ(answer.frozen().tails().incarnation(), node_->incarnation());
-      unfreeze.mutable_unfreeze()->set_id(answer.frozen().id());
-      ASSERT_TRUE(stream->Write(unfreeze) && stream->Read(&answer));
-      EXPECT_TRUE(answer.unfrozen().was_frozen());
-    }
-    ASSERT_TRUE(stream->Write(unfreeze) && stream->Read(&answer));
-    EXPECT_FALSE(answer.unfrozen().was_frozen());
-    ASSERT_TRUE(stream->Write(nothing) && stream->Read(&answer));
-    EXPECT_EQ(answer.refused().code(), grpc::StatusCode::INVALID_ARGUMENT);
-    ASSERT_TRUE(stream->Write(freeze) && stream->Read(&answer));
-    ASSERT_TRUE(answer.has_frozen());
-    ASSERT_TRUE(stream->Write(freeze) && stream->Read(&answer));
-    EXPECT_EQ(answer.refused().code(), grpc::StatusCode::FAILED_PRECONDITION);
-    context.TryCancel();
-  }
-  // Its coordinator has gone: long before the minute is over, another may freeze.
-  v1::FreezeReply frozen;
-  for (int i = 0; i < 1000 && frozen.id() == 0; ++i) {
-    frozen = Freeze(60'000'000'000, &status);
-    if (frozen.id() == 0) usleep(10'000);
-  }
-  ASSERT_TRUE(status.ok()) << status.error_message();
-  EXPECT_TRUE(Unfreeze(frozen.id()));
-}
-
 TEST_F(NodeServiceTest, WhatIsCapturedCanBeChanged) {
   const auto set_up = [&](double rate, const std::string& filter) {
     grpc::ClientContext context;
@@ -439,82 +311,6 @@ TEST_F(NodeServiceTest, StatesOfAggregatesAreOnlyWhatIsNotZero) {
   EXPECT_FALSE(reply.has_state());
   ASSERT_GT(reply.groups_size(), 0);
   EXPECT_GT(reply.groups(0).state().index_size(), 0);
-}
-
-// Gives `packets` to `port`, then waits until it is told to end.
-class EndlessSource final : public PacketSource {
- public:
-  explicit EndlessSource(int packets) : left_(packets) {}
-  tapline::Status Start() override { return {}; }
-  Burst Poll(std::span<RawPacket> packets) override {
-    Burst burst;
-    const int more = left_.load();
-    for (; burst.packets < packets.size() && static_cast<int>(burst.packets) < more; ++burst.packets)
-      packets[burst.packets] = frame_.raw();
-    left_ -= static_cast<int>(burst.packets);
-    return burst;
-  }
-  tapline::Status status() const override { return {}; }
-  Losses ReadLosses() override { return {}; }
-  bool live() const override { return true; }
-  void Give(int packets) { left_ += packets; }
-
- private:
-  const testing::Frame frame_ = testing::tcp_frame({.src_port = 7}, 5);
-  std::atomic<int> left_;
-};
-
-// One that takes nothing for a while of an answer of megabytes holds nobody up: packets become rows, others are
-// answered, and in the end it has every row of its snapshot.
-TEST_F(NodeServiceTest, ASlowClientOfAHugeAnswer) {
-  constexpr int kRows = 60'000;
-  EndlessSource source(kRows);
-  std::atomic<bool> stop{false};
-  std::thread capture([&] { node_->Run(&source, &stop); });
-  const auto await = [&](uint64_t rows) {
-    for (int i = 0; i < 3000 && Describe().counters().rows() < rows; ++i) usleep(10'000);
-    return Describe().counters().rows();
-  };
-  EXPECT_EQ(await(kRows), kRows);
-  grpc::ClientContext context;
-  const auto slow = stub_->Query(&context, Ask(""));
-  v1::RowBatch batch;
-  ASSERT_TRUE(slow->Read(&batch));
-  uint64_t bytes = batch.rows().size();
-  source.Give(1000);
-  EXPECT_EQ(await(kRows + 1000), kRows + 1000);
-  auto few = Ask("");
-  few.set_limit(5);
-  EXPECT_EQ(CountRows(few), 5u);
-  while (slow->Read(&batch)) bytes += batch.rows().size();
-  EXPECT_TRUE(slow->Finish().ok());
-  EXPECT_EQ(bytes / node_->layout().row_bytes(), kRows);
-  stop = true;
-  capture.join();
-}
-
-// A deadline that is over before the answer is: an error, and the node goes on.
-TEST_F(NodeServiceTest, ADeadlineThatIsOver) {
-  Capture();
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() - std::chrono::seconds(1));
-  const auto reader = stub_->Query(&context, Ask(""));
-  v1::RowBatch batch;
-  while (reader->Read(&batch)) {
-  }
-  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-  EXPECT_GT(CountRows(Ask("")), 0u);
-}
-
-// A client that takes nothing of a huge answer and goes: the node goes on.
-TEST_F(NodeServiceTest, AClientThatGoesAway) {
-  Capture();
-  {
-    grpc::ClientContext context;
-    const auto reader = stub_->Query(&context, Ask(""));
-    context.TryCancel();
-  }
-  EXPECT_GT(CountRows(Ask("")), 0u);
 }
 
 }  // namespace

@@ -1,0 +1,305 @@
+#include "multilog/node/node_server.h"
+
+#include <grpcpp/alarm.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <semaphore>
+#include <utility>
+
+#include "multilog/node/node_workers.h"
+#include "multilog/node/snapshot_session.h"
+
+namespace tapline::multilog {
+namespace {
+
+using AsyncService = v1::MultiLogNode::AsyncService;
+using grpc::ServerContext;
+
+// Coordinators have two or three each, people one for each question that is not answered yet.
+constexpr size_t kMostCalls = 256;
+
+// For calls that last when the node ends.
+constexpr std::chrono::seconds kPatience(1);
+
+grpc::Status TooMany() {
+  return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+          "the node answers " + std::to_string(kMostCalls) + " calls already; ask again when one has ended"};
+}
+
+// What the network thread does once gRPC is done with something, or has failed to.
+class Step {
+ public:
+  virtual ~Step() = default;
+  virtual void Done(bool ok) = 0;
+};
+
+template <typename Call>
+class StepOf final : public Step {
+ public:
+  StepOf(Call* call, void (Call::*done)(bool)) : call_(call), done_(done) {}
+  void Done(bool ok) override { (call_->*done_)(ok); }
+
+ private:
+  Call* call_;
+  void (Call::*done_)(bool);
+};
+
+// What all calls share. Only the network thread's, but for `workers`.
+struct Calls {
+  explicit Calls(NodeService* answering) : node(answering), workers(kMostCalls) {}
+
+  NodeService* node;
+  AsyncService service;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue;
+  size_t lasting = 0;
+  NodeWorkers workers;
+};
+
+// A question and its answer.
+template <typename Request, typename Reply>
+class UnaryCall {
+ public:
+  using Answer = grpc::Status (NodeService::*)(const Request&, Reply*);
+  using Ask = void (AsyncService::*)(ServerContext*, Request*, grpc::ServerAsyncResponseWriter<Reply>*,
+                                     grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
+
+  UnaryCall(Calls* calls, Answer answer, Ask ask) : calls_(calls), answer_(answer), ask_(ask) {
+    (calls->service.*ask)(&context_, &request_, &writer_, calls->queue.get(), calls->queue.get(), &asked_);
+  }
+
+ private:
+  void Asked(bool ok) {
+    if (!ok) {
+      delete this;
+      return;
+    }
+    ++calls_->lasting;
+    new UnaryCall(calls_, answer_, ask_);
+    const bool runs = calls_->workers.Run([this] {
+      const grpc::Status status = (calls_->node->*answer_)(request_, &reply_);
+      writer_.Finish(reply_, status, &finished_);
+    });
+    if (!runs) writer_.FinishWithError(TooMany(), &finished_);
+  }
+  void Finished(bool) {
+    --calls_->lasting;
+    delete this;
+  }
+
+  Calls* calls_;
+  const Answer answer_;
+  const Ask ask_;
+  ServerContext context_;
+  Request request_;
+  Reply reply_;
+  grpc::ServerAsyncResponseWriter<Reply> writer_{&context_};
+  StepOf<UnaryCall> asked_{this, &UnaryCall::Asked}, finished_{this, &UnaryCall::Finished};
+};
+
+// A question and many messages. Ends when it is finished and gRPC has told that the call is over, in either order.
+template <typename Request, typename Reply>
+class StreamingCall final : public NodeStream<Reply> {
+ public:
+  using Answer = grpc::Status (NodeService::*)(const Request&, NodeStream<Reply>*);
+  using Ask = void (AsyncService::*)(ServerContext*, Request*, grpc::ServerAsyncWriter<Reply>*, grpc::CompletionQueue*,
+                                     grpc::ServerCompletionQueue*, void*);
+
+  StreamingCall(Calls* calls, Answer answer, Ask ask) : calls_(calls), answer_(answer), ask_(ask) {
+    context_.AsyncNotifyWhenDone(&over_);
+    (calls->service.*ask)(&context_, &request_, &writer_, calls->queue.get(), calls->queue.get(), &asked_);
+  }
+
+  bool Write(const Reply& reply) override {
+    writer_.Write(reply, &written_);
+    has_written_.acquire();
+    return taken_;
+  }
+  void WriteLast(Reply reply) override { last_ = std::move(reply); }
+  bool IsCancelled() const override { return cancelled_; }
+
+ private:
+  void Asked(bool ok) {
+    if (!ok) {
+      delete this;
+      return;
+    }
+    ++calls_->lasting;
+    new StreamingCall(calls_, answer_, ask_);
+    if (!calls_->workers.Run([this] { Run(); })) writer_.Finish(TooMany(), &finished_);
+  }
+  void Run() {
+    const grpc::Status status = (calls_->node->*answer_)(request_, this);
+    if (status.ok() && last_) {
+      writer_.WriteAndFinish(*last_, grpc::WriteOptions(), status, &finished_);
+    } else {
+      writer_.Finish(status, &finished_);
+    }
+  }
+  void Written(bool ok) {
+    taken_ = ok;
+    has_written_.release();
+  }
+  void Over(bool) {
+    cancelled_ = context_.IsCancelled();
+    End();
+  }
+  void Finished(bool) { End(); }
+  void End() {
+    if (--to_come_ > 0) return;
+    --calls_->lasting;
+    delete this;
+  }
+
+  Calls* calls_;
+  const Answer answer_;
+  const Ask ask_;
+  ServerContext context_;
+  Request request_;
+  grpc::ServerAsyncWriter<Reply> writer_{&context_};
+  std::optional<Reply> last_;
+  std::binary_semaphore has_written_{0};
+  bool taken_ = false;
+  std::atomic<bool> cancelled_ = false;
+  int to_come_ = 2;
+  StepOf<StreamingCall> asked_{this, &StreamingCall::Asked}, written_{this, &StreamingCall::Written},
+      over_{this, &StreamingCall::Over}, finished_{this, &StreamingCall::Finished};
+};
+
+// One coordinator's stream: reads a command, writes its answer, reads the next.
+class SnapshotsCall {
+ public:
+  explicit SnapshotsCall(Calls* calls) : calls_(calls), session_(calls->node) {
+    calls->service.RequestSnapshots(&context_, &stream_, calls->queue.get(), calls->queue.get(), &asked_);
+  }
+
+ private:
+  void Asked(bool ok) {
+    if (!ok) {
+      delete this;
+      return;
+    }
+    ++calls_->lasting;
+    new SnapshotsCall(calls_);
+    Written(true);
+  }
+  void Written(bool ok) {
+    if (!ok) return Finish();
+    stream_.Read(&command_, &read_);
+  }
+  void Read(bool ok) {
+    if (!ok) return Finish();
+    answer_.Clear();
+    session_.Obey(command_, &answer_);
+    stream_.Write(answer_, &written_);
+  }
+  void Finish() { stream_.Finish(grpc::Status::OK, &finished_); }
+  void Finished(bool) {
+    --calls_->lasting;
+    delete this;
+  }
+
+  Calls* calls_;
+  SnapshotSession session_;
+  ServerContext context_;
+  v1::SnapshotCommand command_;
+  v1::SnapshotAnswer answer_;
+  grpc::ServerAsyncReaderWriter<v1::SnapshotAnswer, v1::SnapshotCommand> stream_{&context_};
+  StepOf<SnapshotsCall> asked_{this, &SnapshotsCall::Asked}, read_{this, &SnapshotsCall::Read},
+      written_{this, &SnapshotsCall::Written}, finished_{this, &SnapshotsCall::Finished};
+};
+
+// Each waits for one call of its kind, and makes the next one when it has come. They end by themselves.
+void WaitForCalls(Calls* calls) {
+  const auto unary = [calls]<typename Request, typename Reply>(
+                         grpc::Status (NodeService::*answer)(const Request&, Reply*),
+                         typename UnaryCall<Request, Reply>::Ask ask) {
+    new UnaryCall<Request, Reply>(calls, answer, ask);
+  };
+  const auto streaming = [calls]<typename Request, typename Reply>(
+                             grpc::Status (NodeService::*answer)(const Request&, NodeStream<Reply>*),
+                             typename StreamingCall<Request, Reply>::Ask ask) {
+    new StreamingCall<Request, Reply>(calls, answer, ask);
+  };
+  unary(&NodeService::Describe, &AsyncService::RequestDescribe);
+  unary(&NodeService::SetUpCapture, &AsyncService::RequestSetUpCapture);
+  unary(&NodeService::Define, &AsyncService::RequestDefine);
+  unary(&NodeService::Remove, &AsyncService::RequestRemove);
+  unary(&NodeService::Aggregate, &AsyncService::RequestAggregate);
+  unary(&NodeService::Explain, &AsyncService::RequestExplain);
+  unary(&NodeService::Endpoints, &AsyncService::RequestEndpoints);
+  unary(&NodeService::Freeze, &AsyncService::RequestFreeze);
+  unary(&NodeService::Unfreeze, &AsyncService::RequestUnfreeze);
+  streaming(&NodeService::Attach, &AsyncService::RequestAttach);
+  streaming(&NodeService::Query, &AsyncService::RequestQuery);
+  streaming(&NodeService::Pcapng, &AsyncService::RequestPcapng);
+  new SnapshotsCall(calls);
+}
+
+}  // namespace
+
+// The thread and what it serves.
+class NodeServer::Network {
+ public:
+  explicit Network(NodeService* service) : calls_(service) {}
+
+  // Null if that fails. The server goes before this does.
+  std::unique_ptr<grpc::Server> Listen(const std::string& address,
+                                       const std::shared_ptr<grpc::ServerCredentials>& credentials) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(address, credentials);
+    builder.RegisterService(&calls_.service);
+    calls_.queue = builder.AddCompletionQueue();
+    return builder.BuildAndStart();
+  }
+  void Serve() {
+    WaitForCalls(&calls_);
+    bool is_last = false;
+    void* tag;
+    for (bool ok; !is_last || calls_.lasting > 0;) {
+      calls_.queue->Next(&tag, &ok);
+      if (tag == this) {
+        is_last = true;
+      } else {
+        static_cast<Step*>(tag)->Done(ok);
+      }
+    }
+    Drain();
+  }
+  // REQUIRES: the server has been shut down, so that what comes after this in the queue is of calls that last.
+  void TakesNoMore() { no_more_calls_.Set(calls_.queue.get(), std::chrono::system_clock::now(), this); }
+
+ private:
+  // What waits for calls ends.
+  void Drain() {
+    calls_.queue->Shutdown();
+    void* tag;
+    for (bool ok; calls_.queue->Next(&tag, &ok);) static_cast<Step*>(tag)->Done(ok);
+  }
+
+  Calls calls_;
+  grpc::Alarm no_more_calls_;
+};
+
+NodeServer::NodeServer(NodeService* service) : service_(service), network_(std::make_unique<Network>(service)) {}
+
+std::unique_ptr<NodeServer> NodeServer::Listen(const std::string& address,
+                                               const std::shared_ptr<grpc::ServerCredentials>& credentials,
+                                               NodeService* service) {
+  std::unique_ptr<NodeServer> made(new NodeServer(service));
+  made->server_ = made->network_->Listen(address, credentials);
+  if (made->server_ == nullptr) return nullptr;
+  made->thread_ = std::thread([network = made->network_.get()] { network->Serve(); });
+  return made;
+}
+
+NodeServer::~NodeServer() {
+  if (server_ == nullptr) return;
+  service_->Stop();
+  server_->Shutdown(std::chrono::system_clock::now() + kPatience);
+  network_->TakesNoMore();
+  thread_.join();
+}
+
+}  // namespace tapline::multilog

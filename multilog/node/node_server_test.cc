@@ -1,0 +1,198 @@
+// Clients that are slow, leave, or are many: the node goes on for the others.
+#include "multilog/node/node_server.h"
+
+#include <list>
+#include <thread>
+
+#include "multilog/node/node_client_fixture.h"
+#include "parsers/testing/frames.h"
+
+namespace tapline::multilog {
+namespace {
+
+using NodeServerTest = NodeClientTest;
+
+// A coordinator's stream: answers in order; what it froze does not outlive it.
+TEST_F(NodeServerTest, SnapshotsOverOneStream) {
+  Capture();
+  grpc::Status status;
+  {
+    grpc::ClientContext context;
+    const auto stream = stub_->Snapshots(&context);
+    v1::SnapshotCommand freeze, unfreeze, nothing;
+    v1::SnapshotAnswer answer;
+    freeze.mutable_freeze()->set_expiry_ns(60'000'000'000);
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_TRUE(stream->Write(freeze) && stream->Read(&answer));
+      ASSERT_TRUE(answer.has_frozen());
+      EXPECT_EQ(answer.frozen().tails().incarnation(), node_->incarnation());
+      unfreeze.mutable_unfreeze()->set_id(answer.frozen().id());
+      ASSERT_TRUE(stream->Write(unfreeze) && stream->Read(&answer));
+      EXPECT_TRUE(answer.unfrozen().was_frozen());
+    }
+    ASSERT_TRUE(stream->Write(unfreeze) && stream->Read(&answer));
+    EXPECT_FALSE(answer.unfrozen().was_frozen());
+    ASSERT_TRUE(stream->Write(nothing) && stream->Read(&answer));
+    EXPECT_EQ(answer.refused().code(), grpc::StatusCode::INVALID_ARGUMENT);
+    ASSERT_TRUE(stream->Write(freeze) && stream->Read(&answer));
+    ASSERT_TRUE(answer.has_frozen());
+    ASSERT_TRUE(stream->Write(freeze) && stream->Read(&answer));
+    EXPECT_EQ(answer.refused().code(), grpc::StatusCode::FAILED_PRECONDITION);
+    context.TryCancel();
+  }
+  // Its coordinator has gone: long before the minute is over, another may freeze.
+  v1::FreezeReply frozen;
+  for (int i = 0; i < 1000 && frozen.id() == 0; ++i) {
+    frozen = Freeze(60'000'000'000, &status);
+    if (frozen.id() == 0) usleep(10'000);
+  }
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(Unfreeze(frozen.id()));
+}
+
+// Gives `packets`, then waits until it is told to end.
+class EndlessSource final : public PacketSource {
+ public:
+  explicit EndlessSource(int packets) : left_(packets) {}
+  tapline::Status Start() override { return {}; }
+  Burst Poll(std::span<RawPacket> packets) override {
+    Burst burst;
+    const int more = left_.load();
+    for (; burst.packets < packets.size() && static_cast<int>(burst.packets) < more; ++burst.packets)
+      packets[burst.packets] = frame_.raw();
+    left_ -= static_cast<int>(burst.packets);
+    return burst;
+  }
+  tapline::Status status() const override { return {}; }
+  Losses ReadLosses() override { return {}; }
+  bool live() const override { return true; }
+  void Give(int packets) { left_ += packets; }
+
+ private:
+  const testing::Frame frame_ = testing::tcp_frame({.src_port = 7}, 5);
+  std::atomic<int> left_;
+};
+
+// One that takes nothing for a while of an answer of megabytes holds nobody up: packets become rows, others are
+// answered, and in the end it has every row of its snapshot.
+TEST_F(NodeServerTest, ASlowClientOfAHugeAnswer) {
+  constexpr int kRows = 60'000;
+  EndlessSource source(kRows);
+  std::atomic<bool> stop{false};
+  std::thread capture([&] { node_->Run(&source, &stop); });
+  const auto await = [&](uint64_t rows) {
+    for (int i = 0; i < 3000 && Describe().counters().rows() < rows; ++i) usleep(10'000);
+    return Describe().counters().rows();
+  };
+  EXPECT_EQ(await(kRows), kRows);
+  grpc::ClientContext context;
+  const auto slow = stub_->Query(&context, Ask(""));
+  v1::RowBatch batch;
+  ASSERT_TRUE(slow->Read(&batch));
+  uint64_t bytes = batch.rows().size();
+  source.Give(1000);
+  EXPECT_EQ(await(kRows + 1000), kRows + 1000);
+  auto few = Ask("");
+  few.set_limit(5);
+  EXPECT_EQ(CountRows(few), 5u);
+  while (slow->Read(&batch)) bytes += batch.rows().size();
+  EXPECT_TRUE(slow->Finish().ok());
+  EXPECT_EQ(bytes / node_->layout().row_bytes(), kRows);
+  stop = true;
+  capture.join();
+}
+
+// A deadline that is over before the answer is: an error, and the node goes on.
+TEST_F(NodeServerTest, ADeadlineThatIsOver) {
+  Capture();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() - std::chrono::seconds(1));
+  const auto reader = stub_->Query(&context, Ask(""));
+  v1::RowBatch batch;
+  while (reader->Read(&batch)) {
+  }
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_GT(CountRows(Ask("")), 0u);
+}
+
+// A client that takes nothing of a huge answer and goes: the node goes on.
+TEST_F(NodeServerTest, AClientThatGoesAway) {
+  Capture();
+  {
+    grpc::ClientContext context;
+    const auto reader = stub_->Query(&context, Ask(""));
+    context.TryCancel();
+  }
+  EXPECT_GT(CountRows(Ask("")), 0u);
+}
+
+// Those whom it can't answer are told so; snapshots, which need no thread, go on.
+TEST_F(NodeServerTest, MoreCallsThanItAnswers) {
+  constexpr int kMost = 256;
+  v1::AttachRequest request;
+  request.set_heartbeat_ms(60'000);
+  std::list<grpc::ClientContext> contexts;
+  std::list<std::unique_ptr<grpc::ClientReader<v1::NodeEvent>>> readers;
+  v1::NodeEvent event;
+  for (int i = 0; i < kMost; ++i) {
+    readers.push_back(stub_->Attach(&contexts.emplace_back(), request));
+    ASSERT_TRUE(readers.back()->Read(&event)) << i;
+  }
+  grpc::ClientContext streaming, unary, coordinator;
+  const auto refused = stub_->Query(&streaming, Ask(""));
+  v1::RowBatch batch;
+  EXPECT_FALSE(refused->Read(&batch));
+  EXPECT_EQ(refused->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  v1::NodeDescription description;
+  EXPECT_EQ(stub_->Describe(&unary, {}, &description).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  const auto snapshots = stub_->Snapshots(&coordinator);
+  v1::SnapshotCommand freeze;
+  v1::SnapshotAnswer answer;
+  freeze.mutable_freeze()->set_expiry_ns(60'000'000'000);
+  ASSERT_TRUE(snapshots->Write(freeze) && snapshots->Read(&answer));
+  EXPECT_TRUE(answer.has_frozen());
+  coordinator.TryCancel();
+  service_->Stop();
+  while (readers.back()->Read(&event)) {
+  }
+  EXPECT_EQ(readers.back()->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  grpc::Status status = grpc::Status::CANCELLED;
+  for (int i = 0; i < 1000 && !status.ok(); ++i) {
+    grpc::ClientContext again;
+    status = stub_->Describe(&again, {}, &description);
+    if (!status.ok()) usleep(10'000);
+  }
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+// The node ends while calls last: they are told, and it does not wait for the slow one.
+TEST_F(NodeServerTest, ItEndsWithCallsThatLast) {
+  Capture();
+  grpc::ClientContext attached, coordinator;
+  v1::AttachRequest request;
+  request.set_heartbeat_ms(60'000);
+  const auto events = stub_->Attach(&attached, request);
+  v1::NodeEvent event;
+  ASSERT_TRUE(events->Read(&event));
+  const auto snapshots = stub_->Snapshots(&coordinator);
+  v1::SnapshotCommand freeze;
+  v1::SnapshotAnswer answer;
+  freeze.mutable_freeze()->set_expiry_ns(60'000'000'000);
+  ASSERT_TRUE(snapshots->Write(freeze) && snapshots->Read(&answer));
+  server_.reset();
+  EXPECT_FALSE(events->Read(&event));
+  EXPECT_EQ(events->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_FALSE(snapshots->Read(&answer));
+  EXPECT_FALSE(snapshots->Finish().ok());
+  v1::FreezeReply reply;
+  v1::FreezeRequest again;
+  again.set_expiry_ns(60'000'000'000);
+  EXPECT_TRUE(service_->Freeze(again, &reply).ok()) << "what the stream froze ended with it";
+}
+
+TEST_F(NodeServerTest, AnAddressThatIsInUse) {
+  EXPECT_EQ(NodeServer::Listen("unix:/nowhere/node", grpc::InsecureServerCredentials(), service_.get()), nullptr);
+}
+
+}  // namespace
+}  // namespace tapline::multilog

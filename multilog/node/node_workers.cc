@@ -1,0 +1,55 @@
+#include "multilog/node/node_workers.h"
+
+#include <thread>
+#include <utility>
+
+namespace tapline::multilog {
+namespace {
+
+// That wait for the next call; making one takes longer than most calls.
+constexpr size_t kMostIdle = 4;
+
+}  // namespace
+
+NodeWorkers::~NodeWorkers() {
+  std::unique_lock lock(mutex_);
+  ended_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return threads_ == 0; });
+}
+
+bool NodeWorkers::Run(std::function<void()> call) {
+  const std::lock_guard lock(mutex_);
+  if (idle_ > waiting_.size()) {
+    waiting_.push_back(std::move(call));
+    changed_.notify_one();
+    return true;
+  }
+  if (threads_ == most_) return false;
+  waiting_.push_back(std::move(call));
+  ++threads_;
+  ++idle_;  // it takes this call
+  std::thread(&NodeWorkers::Work, this).detach();
+  return true;
+}
+
+void NodeWorkers::Work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return ended_ || !waiting_.empty(); });
+    if (waiting_.empty()) break;
+    const std::function<void()> call = std::move(waiting_.front());
+    waiting_.pop_front();
+    --idle_;
+    lock.unlock();
+    call();
+    lock.lock();
+    ++idle_;
+    if (idle_ > kMostIdle + waiting_.size()) break;
+  }
+  --idle_;
+  --threads_;
+  changed_.notify_all();
+}
+
+}  // namespace tapline::multilog

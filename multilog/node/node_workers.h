@@ -1,0 +1,33 @@
+// Threads for calls that take long or wait: as many as there are such calls, up to a limit.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+
+namespace tapline::multilog {
+
+class NodeWorkers {
+ public:
+  explicit NodeWorkers(size_t most) : most_(most) {}
+  // Waits until all that was run has returned.
+  ~NodeWorkers();
+
+  // On a thread that is free, or a new one. False: `most` calls last already; it is not run.
+  bool Run(std::function<void()> call);
+
+ private:
+  void Work();
+
+  const size_t most_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_;  // never more than idle_ threads
+  size_t threads_ = 0;
+  size_t idle_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace tapline::multilog

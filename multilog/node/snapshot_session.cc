@@ -1,0 +1,35 @@
+#include "multilog/node/snapshot_session.h"
+
+namespace tapline::multilog {
+namespace {
+
+void Refuse(const grpc::Status& status, v1::SnapshotAnswer* answer) {
+  answer->mutable_refused()->set_code(status.error_code());
+  answer->mutable_refused()->set_message(status.error_message());
+}
+
+}  // namespace
+
+SnapshotSession::~SnapshotSession() {
+  if (frozen_ == 0) return;
+  v1::UnfreezeRequest request;
+  v1::UnfreezeReply reply;
+  request.set_id(frozen_);
+  (void)service_->Unfreeze(request, &reply);
+}
+
+void SnapshotSession::Obey(const v1::SnapshotCommand& command, v1::SnapshotAnswer* answer) {
+  if (command.has_freeze()) {
+    const grpc::Status status = service_->Freeze(command.freeze(), answer->mutable_frozen());
+    if (!status.ok()) return Refuse(status, answer);
+    frozen_ = answer->frozen().id();
+  } else if (command.has_unfreeze()) {
+    const grpc::Status status = service_->Unfreeze(command.unfreeze(), answer->mutable_unfrozen());
+    if (command.unfreeze().id() == frozen_) frozen_ = 0;
+    if (!status.ok()) Refuse(status, answer);
+  } else {
+    Refuse({grpc::StatusCode::INVALID_ARGUMENT, "no command: freeze or unfreeze"}, answer);
+  }
+}
+
+}  // namespace tapline::multilog

@@ -1,0 +1,23 @@
+// Algorithm 1, host side, over one stream of a coordinator: what it froze does not outlive it.
+#pragma once
+
+#include "multilog/node/node_service.h"
+
+namespace tapline::multilog {
+
+class SnapshotSession {
+ public:
+  explicit SnapshotSession(NodeService* service) : service_(service) {}
+  ~SnapshotSession();
+  SnapshotSession(const SnapshotSession&) = delete;
+  SnapshotSession& operator=(const SnapshotSession&) = delete;
+
+  // Never waits.
+  void Obey(const v1::SnapshotCommand& command, v1::SnapshotAnswer* answer);
+
+ private:
+  NodeService* service_;
+  uint64_t frozen_ = 0;
+};
+
+}  // namespace tapline::multilog
