@@ -55,6 +55,30 @@ class CompletenessTest {
     }
   }
 
+  /**
+   * Nobody can tell whether they had any; a second in which nothing was asked for, and all was
+   * seen, is none.
+   */
+  @Test
+  void windowsOfASingleMonitorsGapAreWrittenWithoutRows() throws Exception {
+    try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
+      MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
+      feed(pipeline, monitor.batch(10 * SECOND, List.of(get(9 * SECOND, "/a"))));
+      feed(pipeline, monitor.batch(12 * SECOND + SECOND / 2, List.of()));
+      monitor.restart().epoch(2);
+      feed(pipeline, monitor.batch(15 * SECOND + SECOND / 2, List.of()));
+      pipeline.restart(2);
+      feed(pipeline, monitor.batch(17 * SECOND, List.of(get(16 * SECOND, "/a"))));
+      feed(pipeline, monitor.end(18 * SECOND));
+      assertThat(pipeline.windows(0).stream().map(window -> window.get("end").asLong() / SECOND))
+          .containsExactly(10L, 13L, 14L, 15L, 16L, 17L);
+      assertThat(each(pipeline, c -> c.get("dropped").path("monitor_replaced").asLong()))
+          .containsExactly(0L, 1L, 1L, 1L, 1L, 0L);
+      assertThat(pipeline.windows(0).stream().map(window -> window.get("rows").size()))
+          .containsExactly(1, 0, 0, 0, 0, 1);
+    }
+  }
+
   /** Windows that follow each other without a gap lose nothing between them and nothing twice. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3})

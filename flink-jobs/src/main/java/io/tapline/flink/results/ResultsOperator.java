@@ -6,6 +6,7 @@ import io.tapline.flink.QuerySpec;
 import io.tapline.flink.ingest.Buckets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import org.apache.flink.api.common.state.ListState;
 import org.apache.flink.api.common.state.ListStateDescriptor;
 import org.apache.flink.api.common.typeinfo.PrimitiveArrayTypeInfo;
@@ -71,17 +72,44 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
     report.accounts().forEach(this::take);
     long before = windows.watermarkNs();
     windows.add(report);
-    List<OpenWindows.Closed> closed = windows.close();
-    for (OpenWindows.Closed window : closed) {
+    for (OpenWindows.Closed window : windows.close()) {
       WindowRows merged = merges.get(window.processor()).merge(window);
-      Accounts own = accountsOf(merged);
-      boolean alerts = query.processors().get(merged.processor()).trigger() != null;
-      output.collect(
-          new StreamRecord<>(alerts ? calls.alerts(merged, own) : calls.window(merged, own)));
+      tellOfUnseen(merged.endNs() - 1);
+      write(merged);
+    }
+    if (windows.watermarkNs() != before) {
+      tellOfUnseen(windows.watermarkNs());
     }
     if (windows.watermarkNs() != before || report.watermarkNs() == Long.MAX_VALUE) {
       output.collect(new StreamRecord<>(calls.totals(total)));
     }
+  }
+
+  private void write(WindowRows window) throws Exception {
+    Accounts own = accountsOf(window);
+    boolean alerts = query.processors().get(window.processor()).trigger() != null;
+    output.collect(
+        new StreamRecord<>(alerts ? calls.alerts(window, own) : calls.window(window, own)));
+  }
+
+  /**
+   * Windows without tuples in which there may have been some that nobody saw; the earliest first.
+   */
+  private void tellOfUnseen(long limitNs) throws Exception {
+    WindowRows next;
+    do {
+      next = null;
+      for (ProcessorSpec spec : query.processors()) {
+        OptionalLong end = accounts.get(spec.index()).firstUnseenEnd(limitNs);
+        if (end.isPresent() && (next == null || end.getAsLong() < next.endNs())) {
+          long start = end.getAsLong() - spec.sizeNs();
+          next = new WindowRows(spec.index(), start, end.getAsLong(), false, List.of(), 0);
+        }
+      }
+      if (next != null) {
+        write(next);
+      }
+    } while (next != null);
   }
 
   private void take(long timeNs, Accounts part) {

@@ -6,6 +6,8 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -20,6 +22,11 @@ import java.util.TreeMap;
  * reaches counts in the next one: it happened while that was open. Not thread-safe.
  */
 final class WindowAccounts {
+  /**
+   * Losses of which nobody knows how many tuples they were: a window without any may have had some.
+   */
+  private static final Set<String> UNSEEN = Set.of("missing_batch", "monitor_replaced");
+
   private final ProcessorSpec spec;
   private final int processors;
   private final TreeMap<Long, Accounts> panes = new TreeMap<>();
@@ -63,6 +70,32 @@ final class WindowAccounts {
     copy.add(window);
     copy.setSamplingRate(lowestRate());
     return copy;
+  }
+
+  /**
+   * End of the first window behind the last that was asked for, up to {@code limitNs}, in which
+   * there may have been what nobody saw. Windows of the whole query and those of triggers have
+   * none.
+   */
+  OptionalLong firstUnseenEnd(long limitNs) {
+    if (spec.isWholeQuery() || spec.trigger() != null) {
+      return OptionalLong.empty();
+    }
+    for (var entry : panes.entrySet()) {
+      long end = firstEndOf(entry.getKey());
+      boolean reached = end - spec.sizeNs() <= entry.getKey() * spec.paneNs();
+      if (reached && UNSEEN.stream().anyMatch(why -> entry.getValue().dropped().get(why) > 0)) {
+        return end <= limitNs ? OptionalLong.of(end) : OptionalLong.empty();
+      }
+    }
+    return OptionalLong.empty();
+  }
+
+  /** The earliest that can still be asked for and does not end before the pane does. */
+  private long firstEndOf(long pane) {
+    long paneEnd = (pane + 1) * spec.paneNs();
+    long end = -Math.floorDiv(-paneEnd, spec.slideNs()) * spec.slideNs();
+    return to == Long.MIN_VALUE ? end : Math.max(end, to * spec.paneNs() + spec.slideNs());
   }
 
   private void slide(long newFrom, long newTo) {
