@@ -62,7 +62,7 @@ class Front:
         """A file of the operator's."""
         return compose("exec", "-T", "operator", "cat", "/secrets/" + name).strip()
 
-    def ask(self, method, path, body=None, token=None):
+    def ask(self, method, path, body=None, token=None, patience_s=PATIENCE_S):
         """The status, and the answer's JSON if it is any. Without a token, the operator's; "" for none."""
         request = urllib.request.Request(f"https://127.0.0.1:{self.port}{path}", method=method)
         if token != "":
@@ -71,7 +71,7 @@ class Front:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
         try:
-            with urllib.request.urlopen(request, context=self.trusted, timeout=PATIENCE_S) as answer:
+            with urllib.request.urlopen(request, context=self.trusted, timeout=patience_s) as answer:
                 text = answer.read()
                 return answer.status, json.loads(text) if text else {}
         except urllib.error.HTTPError as refused:

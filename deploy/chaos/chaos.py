@@ -1,204 +1,149 @@
 #!/usr/bin/env python3
-"""Kills and freezes a cluster's containers in turn, under known input, and tells how long results stay away and what is missing.
+"""Kills, freezes and cuts off the containers of a cluster that is up, in turn and two at once, under known input.
 
-For each fault a query counts requests by URL, and a client asks for one page after the other, each with a number of its own.
-Then the container is killed (and started again 5 s later, as a supervisor would) or stands still for 10 s. Back again is when a
-request that began after the fault is counted: by the same query, or, if that has failed, by the next one that is taken. At the
-end each answered request should have been counted once. Exit code 1 if something does not come back, or counts twice.
+One query counts requests by URL, second by second, through all of it; clients ask each web server for one page after the other, each
+with a number of its own. After each fault it tells how long results stayed away; in the end every window is held against what the
+clients wrote down: nothing counted twice or in a wrong second, and what is missing told of by its window's completeness. Exit code 1
+if that is not so, if something does not come back, or if a query fails.
 """
 import argparse
-import http.client
-import subprocess
+import os
+import signal
 import sys
-import threading
 import time
+from pathlib import Path
 
-from check import CLUSTER, Front, compose
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import report  # noqa: E402
+from check import CLUSTER, Front  # noqa: E402
+from episode import PATIENCE_S, Episode, within_s  # noqa: E402
+from faults import KINDS, Containers, default_list, kinds_of  # noqa: E402
+from truth import SECOND_NS, Client, losses, missing, too_much, within  # noqa: E402
+from watch import Watch  # noqa: E402
 
-PATIENCE_S = 120
-KILLED_S = 5
-FROZEN_S = 10
-SETTLE_S = 15
-WARM = 3
-QUERY = "PARSE http_get FROM * TO web-1:80 LIMIT 1h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"
-ONE_OF_EACH = ["zookeeper-1", "kafka-1", "jobmanager-1", "taskmanager-1", "redis", "control-1", "control-2", "front", "switch",
-               "monitor-1", "web-1-multilog"]
-# One page after the other; of each its number, the second in which it began, and the status.
-ASK = """for ((i = 0; ; i++)); do
-  [[ ! -e /tmp/{name} ]] || exit 0
-  began=$EPOCHREALTIME
-  echo "$i $began $(curl -s -o /dev/null -w '%{{http_code}}' --max-time 20 http://10.0.0.11/{name}/$i)"
-  sleep 0.1
-done"""
+SETTLE_S = 8
+QUERY = "PARSE http_get FROM * TO {} LIMIT 3h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"
+WEBS = {"web-1": "10.0.0.11", "web-2": "10.0.0.12"}
 
 
-class Requests:
-    """A client that asks all the time. `answered` is when each answered request began, by its URL."""
-
-    def __init__(self, name):
-        self.name = name
-        self.answered = {}
-        command = [CLUSTER, "compose", "exec", "-T", "client-1-shopper", "bash", "-c", ASK.format(name=name)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.reader = threading.Thread(target=self.read, daemon=True)
-        self.reader.start()
-
-    def read(self):
-        for line in self.process.stdout:
-            number, began, status = line.split()
-            if status == "200":
-                self.answered[f"/{self.name}/{number}"] = float(began)
-
-    def stop(self):
-        compose("exec", "-T", "client-1-shopper", "touch", f"/tmp/{self.name}")
-        self.process.wait(timeout=PATIENCE_S)
-        self.reader.join(timeout=5)
+def say(text):
+    print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
 
 
-class Watched:
-    """A query, and what it has counted."""
+class Judgement:
+    """All windows of all queries against all requests; mistakes go to the fault during which they came about."""
 
-    def __init__(self, front):
-        self.front = front
-        self.counts = {}
-        self.after = ""
-        self.dropped = {}
-        self.id = None
+    def __init__(self, clients, episodes):
+        self.clients, self.episodes = clients, episodes
+        self.answered = {url: each for client in clients for url, each in client.answered.items()}
+        self.totals = {"requests": len(self.answered), "windows": 0, "whole": 0, "told": 0, "untold": 0, "more": 0}
 
-    def ask(self, method, path, body=None):
-        """As the front does; status 0 while nobody answers."""
-        try:
-            return self.front.ask(method, path, body)
-        except (OSError, http.client.HTTPException):
-            return 0, {}
+    def sent(self, url):
+        return any(client.sent(url) for client in self.clients)
 
-    def submit(self):
-        _, answer = self.ask("POST", "/api/v1/queries", {"query": QUERY})
-        self.id, self.counts, self.after = answer.get("id"), {}, ""
-        return self.id is not None
+    def at(self, moment):
+        """The fault that was the last to begin."""
+        before = [each for each in self.episodes if each.struck <= moment + 1]
+        return before[-1] if before else self.episodes[0]
 
-    def state(self):
-        """Its state, "unknown" while nobody can tell; and why it failed."""
-        status, known = self.ask("GET", f"/api/v1/queries/{self.id}")
-        if status == 404:
-            return "failed", "the server does not know it any more"
-        return known.get("state", "unknown"), known.get("error", "")
+    def add(self, query, until):
+        """The windows of a query, and all requests from the first that it counted to `until`, if it lived as long."""
+        windows = query.windows()
+        if not windows:
+            return
+        for mistake in too_much(windows, self.answered, self.sent):
+            self.totals["more"] += 1
+            self.at(mistake.time).wrong.append(f"{mistake.url} {mistake.what}".strip())
+        begin = min(window.end for window in windows) / SECOND_NS
+        end = until if not query.error else max(window.start for window in windows) / SECOND_NS
+        self.add_missing(windows, within(self.answered, begin, end))
 
-    def read(self):
-        while self.id:
-            _, page = self.ask("GET", f"/api/v1/queries/{self.id}/results{self.after}")
-            for row in page.get("rows", []):
-                url = row["key"]["url"]
-                self.counts[url] = self.counts.get(url, 0) + row["value"]
-            if not page.get("rows"):
-                return
-            self.after = "?after=" + page["last_entry"]
-            self.dropped = page.get("completeness", {}).get("dropped", {})
+    def add_missing(self, windows, asked):
+        less, untold = set(), {}
+        for request in asked.values():
+            self.at(request.began).asked += 1
+        for request, told in missing(windows, asked):
+            episode = self.at(request.began)
+            less.add(int(request.ended))
+            self.totals["told" if told else "untold"] += 1
+            episode.named += 1 if told else 0
+            for reason, count in told.items():
+                episode.told[reason] = max(count, episode.told.get(reason, 0))
+            if not told:
+                untold.setdefault(episode, []).append(request.began - episode.struck)
+        for episode, after in untold.items():
+            episode.wrong.append(f"{len(after)} requests, {after[0]:.1f} to {after[-1]:.1f} s after the fault, are missing, and nothing tells of it")
+        self.totals["windows"] += len(windows)
+        self.totals["whole"] += sum(1 for window in windows if window.start // SECOND_NS not in less and not losses(window.completeness))
 
-    def stop(self):
-        if self.id:
-            self.ask("DELETE", f"/api/v1/queries/{self.id}")
 
-
-def within(seconds, holds):
-    """How long until it held; None if it never did."""
+def run(options, containers, episodes):
+    """The clients, the queries that there were (None if the last does not end), when the input ended, and the faults that happened."""
+    webs = {web: address for web, address in WEBS.items() if web in containers.services()}
+    name = f"chaos-{int(time.time())}"
+    front = Front()
+    clients = [Client(CLUSTER, name, web, address) for web, address in webs.items()]
+    watch = Watch(front, QUERY.format(", ".join(f"{web}:80" for web in webs)), clients)
+    happened = []
     began = time.monotonic()
-    while time.monotonic() - began < seconds:
-        if holds():
-            return time.monotonic() - began
-        time.sleep(0.2)
-    return None
+    try:
+        if within_s(PATIENCE_S, lambda: watch.query and watch.counted_since(0)) is None:
+            sys.exit("error: the query counts nothing before any fault")
+        for episode in episodes:
+            if time.monotonic() - began > 60 * options.minutes:
+                break
+            happened.append(episode)
+            say(f"{episode} …")
+            episode.run(containers, watch)
+            say(report.progress(episode))
+    except KeyboardInterrupt:
+        say("stopped; what has happened is judged")
+        for each in happened[-1:]:
+            each.wrong.append("stopped before it was over")
+    finally:
+        for client in clients:
+            client.stop()
+        until = time.time()
+        time.sleep(SETTLE_S)
+        queries = watch.stop(PATIENCE_S)
+    return clients, queries, until, happened
 
 
-def begin(query):
-    """A query that runs, within the patience."""
-    return within(PATIENCE_S, lambda: query.submit() and within(30, lambda: query.state()[0] == "running") is not None)
+def judge(clients, queries, until, episodes):
+    judgement = Judgement(clients, episodes)
+    for query in queries:
+        judgement.add(query, until)
+    return judgement.totals
 
 
-def strike(service, action):
-    compose("kill" if action == "kill" else "pause", service)
+def faults_of(options, size):
+    targets = options.only.split(",") if options.only else default_list(size)
+    return [Episode(target, kind) for target in targets for kind in options.kinds.split(",") if kind in kinds_of(target)]
 
 
-def mend(service, action):
-    time.sleep(KILLED_S if action == "kill" else FROZEN_S)
-    compose("start" if action == "kill" else "unpause", service)
-
-
-class Fault:
-    """One fault and what came of it."""
-
-    def __init__(self, front, service, action):
-        self.service, self.action = service, action
-        self.query = Watched(front)
-        self.requests = Requests(f"{service}-{action}-{int(time.time())}")
-        self.failed = ""
-
-    def counted_since(self, moment):
-        """Whether a request that began later is counted; a query that has failed is followed by another."""
-        self.query.read()
-        if any(began > moment and url in self.query.counts for url, began in list(self.requests.answered.items())):
-            return True
-        state, error = self.query.state()
-        if state in ("failed", "stopped", "finished"):
-            self.failed = self.failed or error or state
-            begin(self.query)
-        return False
-
-    def run(self):
-        """The table's row; None for the time if it did not come back."""
-        try:
-            if begin(self.query) is None or within(PATIENCE_S, lambda: self.counted_since(0)) is None:
-                return None, "no query runs", {}
-            time.sleep(WARM)
-            first = min(began for url, began in self.requests.answered.items() if url in self.query.counts)
-            strike(self.service, self.action)
-            moment = time.time()
-            mending = threading.Thread(target=mend, args=(self.service, self.action))
-            mending.start()
-            back = within(PATIENCE_S, lambda: self.counted_since(moment))
-            mending.join()
-            time.sleep(WARM)
-            self.requests.stop()
-            return back, *self.account(first, moment)
-        finally:
-            self.requests.stop()
-            self.query.stop()
-
-    def account(self, first, moment):
-        """In words what is missing of the requests since the first that was counted, and what the completeness says is lost."""
-        wanted = {url for url, began in self.requests.answered.items() if began >= first}
-
-        def complete():
-            self.query.read()
-            return wanted <= self.query.counts.keys()
-
-        if not self.failed:
-            within(SETTLE_S, complete)
-        twice = [url for url in wanted if self.query.counts.get(url, 0) > 1]
-        missing = sorted(self.requests.answered[url] - moment for url in wanted - self.query.counts.keys())
-        said = f"{len(missing)} of {len(wanted)} missing"
-        if missing:
-            said += f", begun {missing[0]:.1f} to {missing[-1]:.1f} s after the fault"
-        if self.failed:
-            said = f"query failed: {self.failed}"
-        return said + (f", {len(twice)} TWICE" if twice else ""), self.query.dropped
+def options_of():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", help="containers, separated by commas; NAME+NAME for two at once; default: all, and pairs of a kind")
+    parser.add_argument("--kinds", help="what happens to them", default=",".join(KINDS))
+    parser.add_argument("--minutes", type=float, default=180, help="no fault begins later")
+    parser.add_argument("--results", type=Path, default=Path("build/chaos"), help="folder for chaos.md and chaos.json")
+    return parser.parse_args()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", help="containers, separated by commas; default: one of each kind", default=",".join(ONE_OF_EACH))
-    parser.add_argument("--actions", help="kill,pause", default="kill,pause")
-    options = parser.parse_args()
-    front = Front()
-    wrong = 0
-    print("| Container | Fault | Counted again after | Requests | Completeness says |\n|---|---|---|---|---|", flush=True)
-    for service in options.only.split(","):
-        for action in options.actions.split(","):
-            back, said, dropped = Fault(front, service, action).run()
-            wrong += back is None or "TWICE" in said
-            after = "NOT WITHIN 2 MIN" if back is None else f"{back:.1f} s"
-            print(f"| {service} | {action} | {after} | {said} | {dropped or 'nothing lost'} |", flush=True)
-    sys.exit(1 if wrong else 0)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    options = options_of()
+    containers = Containers(os.environ.get("TAPLINE_PROJECT", "tapline"))
+    size = "full" if "web-2" in containers.services() else "small"
+    clients, queries, until, episodes = run(options, containers, faults_of(options, size))
+    if queries is None:
+        sys.exit(f"error: the query does not end within {PATIENCE_S} s")
+    totals = judge(clients, queries, until, episodes)
+    print(report.write(options.results, size, episodes, totals))
+    broken = [each for each in episodes if each.wrong]
+    for each in broken:
+        print(f"BROKEN by {each}: {report.wrong_words(each)}")
+    sys.exit(1 if broken else 0)
 
 
 if __name__ == "__main__":

@@ -83,8 +83,11 @@ public final class ReplicaManager implements AutoCloseable {
     return servers;
   }
 
-  /** Looks at a window of the ranking. */
+  /** Looks at a window of the ranking; of one without rows nobody knows what was asked for. */
   public synchronized void look(WindowResult window) {
+    if (window.rows().isEmpty()) {
+      return;
+    }
     double seconds = (window.windowEndNs() - window.windowStartNs()) / NS_PER_S;
     Map<String, Double> perSecond = new HashMap<>();
     for (JsonNode row : window.rows()) {

@@ -114,6 +114,8 @@ class ReplicaManagerTest {
       assertThat(runs(1)).isTrue();
       assertCopies(2);
       assertCopies(1, "a");
+      manager.look(window(8, Map.of()));
+      assertThat(runs(1)).as("a window that nobody saw says nothing").isTrue();
       manager.lookAtNothing(SECOND_NS);
       assertThat(runs(1)).isFalse();
       assertCopies(1);

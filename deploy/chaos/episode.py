@@ -1,0 +1,79 @@
+"""One fault from its begin until results are as before, and what came of it."""
+import threading
+import time
+
+from faults import LASTS_S, Fault
+
+PATIENCE_S = 180
+CALM_S = 3
+# Windows of a second are written when all monitors have told of the next; this is what people are used to.
+USUAL_LAG_S = 5
+
+
+def within_s(seconds, holds):
+    """How long until it held; None if it never did."""
+    began = time.monotonic()
+    while time.monotonic() - began < seconds:
+        if holds():
+            return time.monotonic() - began
+        time.sleep(0.2)
+    return None
+
+
+class Episode:
+    """What came of a fault. Times are seconds, None for what did not happen within the patience."""
+
+    def __init__(self, target, kind):
+        self.target, self.kind = target, kind
+        self.struck = time.time()
+        # From the fault on: a request that began after it is counted.
+        self.counted_after = None
+        # From its end on: containers are healthy; results are as fresh as ever; all hosts give headers.
+        self.healthy_after = self.fresh_after = self.drilled_after = None
+        self.oldest_s = 0.0
+        self.asked = self.named = 0
+        self.told = {}
+        self.wrong = []
+
+    def __str__(self):
+        return f"{self.target} {self.kind}"
+
+    def run(self, containers, watch):
+        fault = Fault(containers, self.target, self.kind)
+        ended_before = len(watch.ended)
+        try:
+            fault.strike()
+            self.struck = time.time()
+            watch.oldest_s = 0.0
+            self.await_counted(watch, LASTS_S[self.kind])
+            time.sleep(max(0.0, self.struck + LASTS_S[self.kind] - time.time()))
+        finally:
+            fault.mend()
+        self.recover(fault, watch)
+        self.oldest_s = watch.oldest_s
+        self.wrong += [f"a query ended: {query.error}" for query in watch.ended[ended_before:]]
+
+    def await_counted(self, watch, seconds):
+        if self.counted_after is None and within_s(seconds, lambda: watch.counted_since(self.struck)) is not None:
+            self.counted_after = time.time() - self.struck
+
+    def recover(self, fault, watch):
+        mended = time.time()
+        others = [threading.Thread(target=self.await_healthy, args=(fault,)), threading.Thread(target=self.await_headers, args=(watch, mended))]
+        for each in others:
+            each.start()
+        self.await_counted(watch, PATIENCE_S)
+        if within_s(PATIENCE_S, lambda: watch.counted_since(mended) and watch.lag_s() < USUAL_LAG_S) is not None:
+            self.fresh_after = time.time() - mended
+        for each in others:
+            each.join()
+        time.sleep(CALM_S)
+        for what, seconds in {"new requests are not counted": self.counted_after, "containers are not healthy": self.healthy_after,
+                              "results are not fresh": self.fresh_after, "hosts do not give headers": self.drilled_after}.items():
+            self.wrong += [] if seconds is not None else [f"{what} again within the patience"]
+
+    def await_headers(self, watch, mended):
+        self.drilled_after = within_s(PATIENCE_S, lambda: watch.drilled_since(mended))
+
+    def await_healthy(self, fault):
+        self.healthy_after = fault.recovered()
