@@ -215,6 +215,34 @@ class LiveTest(unittest.TestCase):
                 self.assertGreaterEqual(counts["packets_in"], packets // 3)
             self.assertEqual(counts["packets_in"], counts["packets_out"] + sum(counts["dropped"]["packets"].values()))
 
+    def test_a_leased_limit_takes_what_it_is_granted_and_asks_for_more(self):
+        with self.monitor("--control", "--output", "null", stdin=subprocess.PIPE) as monitor:
+            monitor.await_event("ready")
+            plan = {"format": 1, "query": "q", "parsers": ["tcp_flow_key"], "monitors": [{"id": "local-0"}],
+                    "limit": {"packets": 4, "leased": True}}
+            monitor.process.stdin.write(json.dumps({"add": plan}).encode() + b"\n")
+            monitor.process.stdin.flush()
+            monitor.await_event("query_added")
+            self.send(tcp_frame(1024 + i) for i in range(100))
+            monitor.await_event("progress", lambda event: event["packets"] == 100)
+            asked = monitor.await_event("credits", lambda event: event["taken"] == 4)
+            self.assertEqual((asked["granted"], asked["wanting"], asked["version"]), (4, True, 0))
+            monitor.process.stdin.write(b'{"credits":{"query":"q","packets":10,"version":5}}\n')
+            monitor.process.stdin.flush()
+            granted = monitor.await_event("credits", lambda event: event["version"] == 5)
+            self.assertEqual((granted["granted"], granted["taken"], granted["wanting"]), (10, 4, False))
+            self.send(tcp_frame(2024 + i) for i in range(100))
+            refused = monitor.await_event("credits", lambda event: event["taken"] == 10 and event["refused"])
+            self.assertTrue(refused["wanting"])
+            monitor.process.stdin.close()
+            code, _ = monitor.finish()
+        self.assertEqual(code, 0, monitor.events)
+        counts = monitor.event("end")["accounting"]["queries"]["q"]
+        self.assertEqual(counts["packets_out"], 10)
+        # What was refused before the second grant is a loss; after the last packet, the end.
+        self.assertGreater(counts["dropped"]["packets"]["no_credit"], 50)
+        self.assertEqual(counts["packets_in"], counts["packets_out"] + sum(counts["dropped"]["packets"].values()))
+
     def test_a_limit_lowers_the_rate_of_a_query_that_allows_it(self):
         def frames(count, first):
             return (tcp_frame(1024 + first + i) for i in range(count))

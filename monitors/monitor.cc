@@ -267,7 +267,7 @@ class Monitor {
     }
     ForEachPlace(queries_.taken, [this](uint32_t place) {
       QuerySpec& spec = queries_.specs[place];
-      credits_.Reset(place, CreditsLeft(place));
+      ResetCredits(place);
       spec.lanes = 0;
       for (const auto& unit : units_) spec.lanes += unit->Serves(place);
     });
@@ -347,11 +347,15 @@ class Monitor {
   }
 
   // LIMIT Np goes on where it was.
-  uint64_t CreditsLeft(uint32_t place) const {
-    const uint64_t limit = queries_.specs[place].limit_packets.value_or(0);
-    uint64_t had = 0;
-    for (const auto& unit : units_) had += unit->accounts()[place].packets_out;
-    return limit - std::min(limit, page_ == nullptr ? 0 : had);
+  void ResetCredits(uint32_t place) {
+    const QuerySpec& spec = queries_.specs[place];
+    uint64_t granted = spec.limit_packets.value_or(0), taken = spec.limit_spent;
+    if (page_ != nullptr && page_->restarted() && spec.limit_leased) granted = page_->granted[place];
+    if (page_ != nullptr) {
+      page_->granted[place] = granted;
+      for (const auto& unit : units_) taken += unit->accounts()[place].packets_out;
+    }
+    credits_.Reset(place, granted, std::min(granted, taken));
   }
 
   void TellReady() {

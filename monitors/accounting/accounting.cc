@@ -21,6 +21,7 @@ constexpr std::array<ReasonInfo, kOwnDrops> kOwnReasons = {{
     {"monitor_restarted", DropUnit::kPackets},
     {"monitor_restarted_tuples", DropUnit::kTuples},
     {"monitor_restarted", DropUnit::kFlows},
+    {"no_credit", DropUnit::kPackets},
 }};
 
 DropUnit UnitOf(LossReason reason) {

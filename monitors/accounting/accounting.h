@@ -38,8 +38,9 @@ enum class Drop : uint8_t {
   kMonitorRestarted,        // packets that were not parsed to the end, and those that came while nobody listened
   kMonitorRestartedTuples,  // tuples of batches that were not sent, or not acknowledged
   kMonitorRestartedFlows,   // connections that were followed
+  kNoCredit,                // packets that came while LIMIT Np had none left for this monitor, and then had more
 };
-inline constexpr int kOwnDrops = 15;
+inline constexpr int kOwnDrops = 16;
 inline constexpr int kDropReasons = kOwnDrops + kDecodeOutcomes + kLossReasons;
 
 // Index of a reason among all kDropReasons.

@@ -1,11 +1,16 @@
 #include "monitors/agent/assignments.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace tapline {
 namespace {
 
 using nlohmann::json;
+
+uint64_t NumberIn(const json& object, const char* field) {
+  return object.contains(field) && object[field].is_number_unsigned() ? object[field].get<uint64_t>() : 0;
+}
 
 std::string AddedLine(const std::string& query) { return json{{"event", "query_added"}, {"query", query}}.dump(); }
 
@@ -34,6 +39,7 @@ bool Assignments::Obey(const v1::AgentCommand& command) {
   term_ = command.term();
   if (command.has_assign()) Assign(command.assign());
   if (command.has_limit()) Limit(command.limit());
+  if (command.has_credit()) Credit(command.credit());
   if (command.has_end()) End(command.end());
   return true;
 }
@@ -43,7 +49,7 @@ void Assignments::Assign(const v1::AssignCommand& command) {
     return Tell(RefusedLine(command.query(), "the assignment's plan is no JSON"), command.epoch());
   Place& place = places_[command.query()];
   if (place.plan.empty() || (place.state == State::kEnded && command.epoch() > place.epoch)) {
-    place = {.epoch = command.epoch(), .plan = command.plan()};
+    place = NewPlace(command.epoch(), command.plan());
     Give(&place);
   } else if (command.epoch() > place.epoch) {
     place.next_plan = command.plan();
@@ -63,6 +69,28 @@ void Assignments::Limit(const v1::LimitCommand& command) {
   outbox_.monitor.push_back(json{{"limit", {{"query", command.query()}, {"rate", command.rate()}}}}.dump());
 }
 
+void Assignments::Credit(const v1::CreditCommand& command) {
+  const auto found = places_.find(command.query());
+  if (found == places_.end() || !found->second.leased) return;
+  Place& place = found->second;
+  place.granted = std::max(place.granted, command.packets());
+  if (place.state != State::kStarting && place.state != State::kRunning) return;
+  const json credits = {{"query", command.query()}, {"packets", command.packets()}, {"version", command.version()}};
+  outbox_.monitor.push_back(json{{"credits", credits}}.dump());
+}
+
+Assignments::Place Assignments::NewPlace(uint32_t epoch, const std::string& plan) {
+  Place place = {.epoch = epoch, .plan = plan};
+  const json parsed = json::parse(plan);
+  const json limit = parsed.is_object() ? parsed.value("limit", json()) : json();
+  place.leased = limit.is_object() && limit.contains("leased") && limit["leased"] == true;
+  if (place.leased) {
+    place.granted = NumberIn(limit, "packets");
+    place.spent = NumberIn(limit, "spent");
+  }
+  return place;
+}
+
 void Assignments::End(const v1::EndCommand& command) {
   const std::string& query = command.query();
   const auto place = places_.find(query);
@@ -77,7 +105,12 @@ void Assignments::End(const v1::EndCommand& command) {
 
 void Assignments::Give(Place* place) {
   if (!monitor_ready_) return;
-  outbox_.monitor.push_back("{\"add\":" + json::parse(place->plan).dump() + "}");
+  json plan = json::parse(place->plan);
+  if (place->leased) {
+    plan["limit"]["packets"] = place->granted;
+    plan["limit"]["spent"] = place->spent;
+  }
+  outbox_.monitor.push_back("{\"add\":" + plan.dump() + "}");
   place->state = State::kStarting;
 }
 
@@ -92,7 +125,7 @@ void Assignments::AskToEnd(const std::string& query, Place* place, bool abandon)
 void Assignments::Ended(const std::string& query, Place* place, const std::string& line) {
   Tell(line, place->epoch);
   if (!place->next_plan.empty()) {
-    *place = {.epoch = place->next_epoch, .plan = place->next_plan};
+    *place = NewPlace(place->next_epoch, place->next_plan);
     return Give(place);
   }
   place->state = State::kEnded;
@@ -117,7 +150,9 @@ void Assignments::MonitorGone(const std::string& why) {
   outbox_.monitor.clear();
   Tell(json{{"event", "monitor_ended"}, {"message", why}}.dump(), 0);
   for (auto& [query, place] : places_) {
-    if (place.state == State::kStarting || place.state == State::kRunning) place.state = State::kWaiting;
+    if (place.state != State::kStarting && place.state != State::kRunning) continue;
+    place.state = State::kWaiting;
+    place.spent = place.granted;
   }
   for (const std::string& query : In([](State state) { return state == State::kEnding; }))
     Ended(query, &places_.at(query), LostLine(query));

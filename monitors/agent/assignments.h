@@ -57,6 +57,11 @@ class Assignments {
     // Ends without saying so downstream.
     bool abandoned = false;
     std::string end{};  // the line that told of it
+    // LIMIT Np as a share (schema/agent.proto): the most that it was ever granted, and how many of them monitors that
+    // are gone may have taken.
+    bool leased = false;
+    uint64_t granted = 0;
+    uint64_t spent = 0;
     // Of a higher epoch, waiting for this one's end.
     std::string next_plan{};
     uint32_t next_epoch = 0;
@@ -67,7 +72,9 @@ class Assignments {
   std::vector<std::string> In(Predicate wanted) const;
   void Assign(const v1::AssignCommand& command);
   void Limit(const v1::LimitCommand& command);
+  void Credit(const v1::CreditCommand& command);
   void End(const v1::EndCommand& command);
+  static Place NewPlace(uint32_t epoch, const std::string& plan);
   void Give(Place* place);
   void AskToEnd(const std::string& query, Place* place, bool abandon);
   void Ended(const std::string& query, Place* place, const std::string& line);

@@ -133,6 +133,45 @@ TEST_F(AssignmentsTest, AMonitorThatDiesGetsItsQueriesAgainAndLosesThoseThatWere
   EXPECT_EQ(ToMonitor(), Lines{"{\"add\":{\"epoch\":1,\"query\":\"a\"}}"});
 }
 
+v1::AgentCommand Credit(uint64_t packets, uint64_t version) {
+  v1::AgentCommand command;
+  command.set_term(1);
+  command.mutable_credit()->set_query("q");
+  command.mutable_credit()->set_packets(packets);
+  command.mutable_credit()->set_version(version);
+  return command;
+}
+
+std::string AddedWith(const std::string& limit) {
+  return R"({"add":{"epoch":1,"limit":{"leased":true,)" + limit + R"(},"query":"q"}})";
+}
+
+TEST_F(AssignmentsTest, AMonitorGetsWhatWasGrantedAndNeverWhatAnEarlierOneMayHaveTaken) {
+  v1::AgentCommand assign = Assign("q", 1);
+  assign.mutable_assign()->set_plan(R"({"query": "q", "epoch": 1, "limit": {"packets": 10, "leased": true}})");
+  assignments.Obey(assign);
+  assignments.Obey(Credit(30, 1));
+  EXPECT_EQ(ToMonitor(), Lines{}) << "there is none yet";
+  assignments.MonitorReady();
+  EXPECT_EQ(ToMonitor(), Lines{AddedWith(R"("packets":30,"spent":0)")});
+  assignments.Obey(Credit(0, 2));
+  EXPECT_EQ(ToMonitor(), Lines{R"({"credits":{"packets":0,"query":"q","version":2}})"});
+  assignments.MonitorGone("killed");
+  assignments.Obey(Credit(45, 3));
+  assignments.MonitorReady();
+  EXPECT_EQ(ToMonitor(), Lines{AddedWith(R"("packets":45,"spent":30)")});
+}
+
+TEST_F(AssignmentsTest, PlansOfAnyShapeAreLeftToTheMonitor) {
+  assignments.MonitorReady();
+  for (const std::string plan : {"[]", "7", R"({"limit":7})", R"({"limit":{"leased":[]}})"}) {
+    v1::AgentCommand assign = Assign("q" + plan, 1);
+    assign.mutable_assign()->set_plan(plan);
+    assignments.Obey(assign);
+    EXPECT_EQ(ToMonitor(), Lines{"{\"add\":" + plan + "}"});
+  }
+}
+
 TEST_F(AssignmentsTest, WhatIsEndedBeforeAMonitorIsThereWasNeverThere) {
   assignments.Obey(Assign("q", 1));
   assignments.Obey(End("q"));

@@ -72,6 +72,17 @@ void Reporter::QueryEnded(const std::string& query, const std::string& accountin
             : "tapline-monitor: query " + query + " has ended\n");
 }
 
+void Reporter::Credits(const std::string& query, const CreditState& state) {
+  if (format_ != Format::kJson) return;
+  Write(Line({{"event", "credits"},
+              {"query", query},
+              {"version", state.version},
+              {"granted", state.granted},
+              {"taken", state.taken},
+              {"wanting", state.wanting},
+              {"refused", state.refused}}));
+}
+
 void Reporter::End(const std::string& accounting_json, const std::string& summary) {
   Write(format_ == Format::kJson ? "{\"event\":\"end\",\"accounting\":" + accounting_json + "}\n" : summary);
 }

@@ -34,6 +34,15 @@ class Reporter {
   void QueryAdded(const std::string& query);
   void QueryRefused(const std::string& query, const Status& status);
   void QueryEnded(const std::string& query, const std::string& accounting_json);
+  // How far a query's share of LIMIT Np is used up; programs only.
+  struct CreditState {
+    uint64_t version;  // of the last grant
+    uint64_t granted;
+    uint64_t taken;
+    bool wanting;  // little is left
+    bool refused;  // a packet found none left since the last time
+  };
+  void Credits(const std::string& query, const CreditState& state);
   // The accounting of the whole run: as a JSON object for programs, as lines for people.
   void End(const std::string& accounting_json, const std::string& summary);
 

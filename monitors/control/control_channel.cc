@@ -11,6 +11,11 @@ namespace {
 
 using nlohmann::json;
 
+uint64_t NumberIn(const json& command, const char* field) {
+  const bool numbered = command.is_object() && command.contains(field) && command[field].is_number_unsigned();
+  return numbered ? command[field].get<uint64_t>() : 0;
+}
+
 constexpr int kLookEveryMs = 50;
 // A plan is a few kilobytes.
 constexpr size_t kMostLineBytes = 1 << 20;
@@ -65,8 +70,9 @@ void ControlChannel::Obey(std::string_view line) {
   const json command = json::parse(line, nullptr, false);
   std::string name;
   Status status = Status::User(
-      "a command is {\"add\":PLAN}, {\"end\":\"QUERY\"}, {\"abandon\":\"QUERY\"} or "
-      "{\"limit\":{\"query\":\"QUERY\",\"rate\":RATE}}");
+      "a command is {\"add\":PLAN}, {\"end\":\"QUERY\"}, {\"abandon\":\"QUERY\"}, "
+      "{\"limit\":{\"query\":\"QUERY\",\"rate\":RATE}} or "
+      "{\"credits\":{\"query\":\"QUERY\",\"packets\":N,\"version\":V}}");
   if (command.is_object() && command.contains("add")) {
     name = NameIn(command["add"]);
     status = control_->AddQuery(command["add"].dump(), &name);
@@ -82,6 +88,10 @@ void ControlChannel::Obey(std::string_view line) {
     name = NameIn(limit);
     const bool numbered = limit.is_object() && limit.contains("rate") && limit["rate"].is_number();
     status = control_->LimitQuery(name, numbered ? limit["rate"].get<double>() : 0);
+  } else if (command.is_object() && command.contains("credits")) {
+    const json& credits = command["credits"];
+    name = NameIn(credits);
+    status = control_->CreditQuery(name, NumberIn(credits, "packets"), NumberIn(credits, "version"));
   }
   if (!status.ok()) reporter_->QueryRefused(name, status);
 }

@@ -5,6 +5,9 @@
 //   {"end":"q"}           →  {"event":"query_ended","query":"q","accounting":{…}}     when all of it is out
 //   {"abandon":"q"}       →  the same, but its stream does not say that it has ended: another monitor goes on with it
 //   {"limit":{"query":"q","rate":0.25}}   (no answer)                    of SAMPLE auto: holds from the next second on
+//   {"credits":{"query":"q","packets":500,"version":7}}
+//                         →  {"event":"credits","query":"q","version":7,"granted":500,"taken":n,…}
+//                            of a limit that is leased (schema/agent.proto); said again when more is wanted
 //
 // A query that ends by itself (LIMIT) is told of in the same way. Other queries notice nothing. The end of the input is
 // the end of the monitor: whoever gave the commands is gone, and the queries that run are abandoned.
@@ -34,6 +37,8 @@ class QueryControl {
   // The pipeline can take this share of the query's flows, above 0 to 1. One that is not there is no error: it may just
   // have ended.
   virtual Status LimitQuery(const std::string& name, double rate) = 0;
+  // It may take so many packets in all; one that is not there is no error.
+  virtual Status CreditQuery(const std::string& name, uint64_t packets, uint64_t version) = 0;
   // Called at least each tenth of a second: tells of what has ended.
   virtual void Look() = 0;
 };

@@ -26,7 +26,9 @@ LiveQueries::LiveQueries(std::string monitor_id, const ThreadLayout& layout, Que
       lanes_(lanes),
       units_(units),
       page_(page),
-      reporter_(reporter) {}
+      reporter_(reporter) {
+  for (uint32_t place = 0; place < kMostQueries; ++place) leases_[place].lent = credits->left(place);
+}
 
 int LiveQueries::Find(const std::string& name) const {
   for (uint64_t bits = queries_->taken; bits != 0; bits &= bits - 1) {
@@ -52,7 +54,9 @@ Status LiveQueries::Prepare(uint32_t place) {
   spec.lanes = 0;
   queries_->abandoned &= ~(uint64_t{1} << place);
   for (const auto& unit : units_) spec.lanes += unit->Serves(place);
-  credits_->Reset(place, spec.limit_packets.value_or(0));
+  credits_->Reset(place, spec.limit_packets.value_or(0), spec.limit_spent);
+  leases_[place] = {.lent = credits_->left(place)};
+  if (page_ != nullptr) page_->granted[place] = credits_->granted(place);
   for (const auto& unit : units_) {
     if (!unit->Serves(place)) continue;
     if (Status status = unit->output().Prepare(place); !status.ok()) return status;
@@ -113,7 +117,48 @@ Status LiveQueries::LimitQuery(const std::string& name, double rate) {
   return {};
 }
 
+Status LiveQueries::CreditQuery(const std::string& name, uint64_t packets, uint64_t version) {
+  const int found = Find(name);
+  if (found < 0) return {};
+  const auto place = static_cast<uint32_t>(found);
+  if (!queries_->specs[place].limit_leased) return Status::User("query '" + name + "' has no limit that is leased");
+  // The page first where there is more, last where there is less: a process that goes on never has more than was
+  // granted.
+  if (page_ != nullptr) page_->granted[place] = std::max(packets, credits_->granted(place));
+  credits_->Grant(place, packets);
+  if (page_ != nullptr) page_->granted[place] = credits_->granted(place);
+  leases_[place].version = version;
+  leases_[place].lent = credits_->left(place);
+  TellCredits(place);
+  return {};
+}
+
+// Told when half of what was lent is used up, and then whenever something has changed.
+void LiveQueries::LookAtCredits(uint32_t place) {
+  const Lease& lease = leases_[place];
+  const uint64_t left = credits_->left(place);
+  const bool changed = !lease.told || left != lease.left || credits_->refused(place) != lease.refused;
+  if (changed && left <= lease.lent / 2) TellCredits(place);
+}
+
+void LiveQueries::TellCredits(uint32_t place) {
+  Lease& lease = leases_[place];
+  const uint64_t refused = credits_->refused(place), left = credits_->left(place), granted = credits_->granted(place);
+  reporter_->Credits(queries_->specs[place].name, {.version = lease.version,
+                                                   .granted = granted,
+                                                   .taken = granted - left,
+                                                   .wanting = left <= lease.lent / 2,
+                                                   .refused = left == 0 && refused != lease.refused});
+  lease.told = true;
+  lease.left = left;
+  lease.refused = refused;
+}
+
 void LiveQueries::Look() {
+  for (uint64_t bits = queries_->taken; bits != 0; bits &= bits - 1) {
+    const auto place = static_cast<uint32_t>(std::countr_zero(bits));
+    if (queries_->specs[place].limit_leased) LookAtCredits(place);
+  }
   uint64_t done = queries_->taken;
   for (const auto& lane : lanes_) done &= lane->progress().done.load(std::memory_order_acquire);
   for (uint64_t bits = done; bits != 0; bits &= bits - 1) {

@@ -4,6 +4,7 @@
 // accounted for → free. Only Look() frees places.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,6 +31,7 @@ class LiveQueries final : public QueryControl {
   Status AbandonQuery(const std::string& name) override;
   void AbandonAll() override { queries_->abandoned |= queries_->taken; }
   Status LimitQuery(const std::string& name, double rate) override;
+  Status CreditQuery(const std::string& name, uint64_t packets, uint64_t version) override;
   void Look() override;
 
  private:
@@ -37,6 +39,8 @@ class LiveQueries final : public QueryControl {
   Status Prepare(uint32_t place);
   bool Tell(LaneCommand::Kind kind, uint32_t place, double rate = 1);
   int Find(const std::string& name) const;
+  void LookAtCredits(uint32_t place);
+  void TellCredits(uint32_t place);
 
   std::string monitor_id_;
   const ThreadLayout& layout_;
@@ -46,6 +50,16 @@ class LiveQueries final : public QueryControl {
   std::span<const std::unique_ptr<ParserUnit>> units_;
   MonitorPage* page_;
   Reporter* reporter_;
+  // Of a limit that is leased.
+  struct Lease {
+    uint64_t version = 0;
+    uint64_t lent = 0;  // what was left when something was granted last
+    // As they were told last.
+    bool told = false;
+    uint64_t left = 0;
+    uint64_t refused = 0;
+  };
+  std::array<Lease, kMostQueries> leases_;
 };
 
 }  // namespace tapline

@@ -22,10 +22,11 @@ void QueryGate::Add(uint32_t query, int64_t now_ns) {
   const QuerySpec& spec = specs_[query];
   const uint64_t bit = uint64_t{1} << query;
   int64_t duration_ns = spec.limit_duration_ns.value_or(kNever);
-  queries_[query] = {sampling_threshold(spec.sampling_rate), duration_ns, kNever};
+  queries_[query] = {sampling_threshold(spec.sampling_rate), duration_ns, kNever, 0, 0};
   if (clock_started_) queries_[query].deadline_ns = DeadlineOf(now_ns, duration_ns);
   active_ |= bit;
   limited_ = spec.limit_packets ? limited_ | bit : limited_ & ~bit;
+  leased_ = spec.limit_leased ? leased_ | bit : leased_ & ~bit;
   NoteConditions(query, spec.sampling_rate);
   ChooseDeadline();
 }
@@ -62,7 +63,7 @@ void QueryGate::ChooseDeadline() {
 }
 
 void QueryGate::LookAtCredits() {
-  for (uint64_t bits = active_ & limited_; bits != 0; bits &= bits - 1) {
+  for (uint64_t bits = active_ & limited_ & ~leased_; bits != 0; bits &= bits - 1) {
     auto query = static_cast<uint32_t>(std::countr_zero(bits));
     if (credits_->Exhausted(query)) satisfied_ |= uint64_t{1} << query;
   }
@@ -77,15 +78,33 @@ uint64_t QueryGate::ExpiredAt(int64_t time_ns) const {
   return expired;
 }
 
+// False: for this query the packet came after the end, or while there is no credit.
+bool QueryGate::TakeCredit(uint32_t index, const Packet& packet) {
+  const uint64_t bit = uint64_t{1} << index;
+  const uint64_t left = credits_->Take(index);
+  if ((leased_ & bit) == 0) {
+    if (left <= 1) satisfied_ |= bit;
+    return left != 0;
+  }
+  Query& query = queries_[index];
+  if (left == 0) {
+    credits_->Refuse(index);
+    ++query.refused_packets;
+    query.refused_bytes += packet.wire_bytes;
+    return false;
+  }
+  if (query.refused_packets != 0) {
+    (*accounts_)[index].LosePackets(IndexOf(Drop::kNoCredit), query.refused_packets);
+    (*accounts_)[index].bytes_in += query.refused_bytes;
+    query.refused_packets = query.refused_bytes = 0;
+  }
+  return true;
+}
+
 void QueryGate::AdmitTo(uint32_t index, Packet* packet) {
   const uint64_t bit = uint64_t{1} << index;
   const bool kept = sampled(packet->flow_hash, queries_[index].sampling_threshold);
-  if (kept && (limited_ & bit) != 0) {
-    const uint64_t left = credits_->Take(index);
-    if (left <= 1) satisfied_ |= bit;
-    // Another lane had the last one: for this query the packet came after the end.
-    if (left == 0) return;
-  }
+  if (kept && (limited_ & bit) != 0 && !TakeCredit(index, *packet)) return;
   Accounting& account = (*accounts_)[index];
   ++account.packets_in;
   account.bytes_in += packet->wire_bytes;

@@ -2,6 +2,7 @@
 // several lanes only PacketCredits is shared.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -14,10 +15,24 @@
 
 namespace tapline {
 
-// Packets that queries with LIMIT Np may still have, over all lanes together: never more than N are taken. Any thread.
+// Packets that queries with LIMIT Np may still have, over all lanes together: never more than N are taken. Any thread;
+// Reset() and Grant() by one at a time.
 class PacketCredits {
  public:
-  void Reset(uint32_t query, uint64_t packets) { left_[query].store(packets, std::memory_order_relaxed); }
+  // Of `granted` packets, `taken` have been.
+  void Reset(uint32_t query, uint64_t granted, uint64_t taken = 0) {
+    granted_[query] = std::max(granted, taken);
+    left_[query].store(granted_[query] - taken, std::memory_order_relaxed);
+    refused_[query].store(0, std::memory_order_relaxed);
+  }
+  // So many may be taken in all; fewer than were taken: no more.
+  void Grant(uint32_t query, uint64_t granted) {
+    uint64_t left = left_[query].load(std::memory_order_relaxed), taken;
+    do {
+      taken = granted_[query] - left;
+    } while (!left_[query].compare_exchange_weak(left, std::max(granted, taken) - taken, std::memory_order_relaxed));
+    granted_[query] = std::max(granted, taken);
+  }
   // Takes one. Returns how many were left before it; 0: none, and none is taken.
   uint64_t Take(uint32_t query) {
     uint64_t left = left_[query].load(std::memory_order_relaxed);
@@ -25,10 +40,17 @@ class PacketCredits {
     }
     return left;
   }
-  bool Exhausted(uint32_t query) const { return left_[query].load(std::memory_order_relaxed) == 0; }
+  bool Exhausted(uint32_t query) const { return left(query) == 0; }
+  uint64_t left(uint32_t query) const { return left_[query].load(std::memory_order_relaxed); }
+  uint64_t granted(uint32_t query) const { return granted_[query]; }
+  // Packets that found none left.
+  void Refuse(uint32_t query) { refused_[query].fetch_add(1, std::memory_order_relaxed); }
+  uint64_t refused(uint32_t query) const { return refused_[query].load(std::memory_order_relaxed); }
 
  private:
   std::array<std::atomic<uint64_t>, kMostQueries> left_ = {};
+  std::array<std::atomic<uint64_t>, kMostQueries> refused_ = {};
+  std::array<uint64_t, kMostQueries> granted_ = {};
 };
 
 class QueryGate {
@@ -76,7 +98,12 @@ class QueryGate {
     uint64_t sampling_threshold;
     int64_t duration_ns;
     int64_t deadline_ns;
+    // What a leased limit has refused since it last had credit: losses once it has some again, else what came after
+    // the end.
+    uint64_t refused_packets;
+    uint64_t refused_bytes;
   };
+  bool TakeCredit(uint32_t index, const Packet& packet);
   void AdmitTo(uint32_t index, Packet* packet);
   void NoteConditions(uint32_t query, double rate);
   void ChooseDeadline();
@@ -88,6 +115,7 @@ class QueryGate {
   bool clock_started_ = false;
   uint64_t active_ = 0;
   uint64_t limited_ = 0;        // those with LIMIT Np
+  uint64_t leased_ = 0;         // and of them those that may be granted more
   uint64_t by_endpoints_ = 0;   // those without sampling and LIMIT Np
   uint64_t unconditional_ = 0;  // and without match
   uint64_t satisfied_ = 0;

@@ -140,6 +140,39 @@ TEST(QueryGateTest, NeverMorePacketsThanTheLimit) {
   EXPECT_EQ(gate.satisfied(), 0u);
 }
 
+TEST(QueryGateTest, ALeasedLimitWaitsForMoreAndTellsWhatItMissed) {
+  std::vector<QuerySpec> queries = {{.limit_packets = 3, .limit_leased = true}};
+  QueryAccounts accounts(1);
+  PacketCredits credits;
+  QueryGate gate(queries, &accounts, &credits);
+  AddAll(queries, &gate, &credits);
+  auto admit = [&gate](int packets) {
+    int had = 0;
+    for (int i = 0; i < packets; ++i) {
+      Packet packet = PacketTo(80);
+      gate.Admit(&packet);
+      had += packet.queries != 0;
+    }
+    return had;
+  };
+  EXPECT_EQ(admit(5), 3);
+  gate.LookAtCredits();
+  EXPECT_EQ(gate.satisfied(), 0u) << "it has not ended";
+  EXPECT_EQ(credits.refused(0), 2u);
+  EXPECT_EQ(accounts[0].packets_in, 3u) << "it may have been the end";
+  credits.Grant(0, 7);
+  EXPECT_EQ(admit(1), 1);
+  EXPECT_EQ(accounts[0].packets_in, 6u);
+  EXPECT_EQ(accounts[0].dropped[IndexOf(Drop::kNoCredit)], 2u);
+  EXPECT_TRUE(accounts[0].balanced());
+  credits.Grant(0, 0);
+  EXPECT_EQ(credits.granted(0), 4u) << "what was not taken is given back";
+  EXPECT_EQ(admit(4), 0);
+  credits.Grant(0, 5);
+  EXPECT_EQ(admit(4), 1);
+  EXPECT_EQ(accounts[0].packets_out, 5u);
+}
+
 TEST(QueryGateTest, TheLimitCountsAfterSampling) {
   std::vector<QuerySpec> queries = {{.limit_packets = 5, .sampling_rate = 0.2}};
   QueryAccounts accounts(1);

@@ -66,7 +66,9 @@ Status ReadLimit(const v1::Limit& limit, QuerySpec* spec) {
     if (duration_ns <= 0) return Status::User("the limit's duration must be positive");
     spec->limit_duration_ns = duration_ns;
   }
-  if (limit.packets() > 0) spec->limit_packets = limit.packets();
+  if (limit.packets() > 0 || limit.leased()) spec->limit_packets = limit.packets();
+  spec->limit_leased = limit.leased();
+  spec->limit_spent = limit.spent();
   return {};
 }
 

@@ -89,6 +89,16 @@ TEST(PlanTest, ShapesOfTexts) {
   EXPECT_FALSE(Parse(with("http_get", "url", R"("SHRED")"), &spec).ok());
 }
 
+TEST(PlanTest, ALeasedLimitMayBeginWithNothing) {
+  QuerySpec spec;
+  ASSERT_TRUE(Parse(PlanWith(R"(,"limit":{"leased":true})"), &spec).ok());
+  EXPECT_EQ(spec.limit_packets, 0u);
+  EXPECT_TRUE(spec.limit_leased);
+  ASSERT_TRUE(Parse(PlanWith(R"(,"limit":{"packets":70,"leased":true,"spent":60})"), &spec).ok());
+  EXPECT_EQ(spec.limit_packets, 70u);
+  EXPECT_EQ(spec.limit_spent, 60u);
+}
+
 TEST(PlanTest, LimitInPackets) {
   QuerySpec spec;
   ASSERT_TRUE(Parse(PlanWith(R"(,"limit":{"packets":5000})"), &spec).ok());

@@ -29,6 +29,10 @@ struct QuerySpec {
   std::vector<FieldShape> shapes = {};
   std::optional<int64_t> limit_duration_ns = {};
   std::optional<uint64_t> limit_packets = {};
+  // More packets may be granted (LiveQueries::CreditQuery): when none are left, it waits.
+  bool limit_leased = false;
+  // How many of them are taken already.
+  uint64_t limit_spent = 0;
   // What the plan asks of the monitor's threads.
   ThreadLayout threads = {};
   // How many of this monitor's parsing threads send batches of it.

@@ -86,6 +86,8 @@ struct MonitorPage {
   // Where the durations of LIMIT count from; INT64_MIN: nowhere yet.
   int64_t clock_start_ns = INT64_MIN;
   std::array<PlanPage, kMostQueries> plans;
+  // By place, of a limit that is leased: packets granted so far.
+  std::array<uint64_t, kMostQueries> granted;
   std::array<PluginPage, kMostPlugins> plugins;
   std::array<LanePage, kMostSupervisedLanes> lanes;
   std::array<UnitPage, kMostSupervisedLanes> units;

@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -169,6 +170,36 @@ class MirroringTest {
             .min()
             .orElseThrow();
     System.out.printf("Mirroring: counted again %d ms after SIGKILL of an agent%n", again);
+  }
+
+  /** Two monitors see packets all the time; each alone would soon have all that the query may. */
+  @Test
+  void aLimitInPacketsIsForAllMonitorsTogether() throws Exception {
+    int most = 1500;
+    List<Requests> steady =
+        List.of(
+            network.requests("h-2-0-0", H1_ADDRESS, 80, "one", Requests.MANY),
+            network.requests("h-2-0-1", H2_ADDRESS, 8080, "two", Requests.MANY));
+    for (Requests each : steady) {
+      Fabric.await("it asks", () -> each.done().size() > 5);
+    }
+    String query =
+        network.submit(
+            ("PARSE tcp_pkt_size FROM * TO %s:80, %s:8080 LIMIT %dp SAMPLE *"
+                    + " PROCESS (group-sum: group=dst_ip, by=packets)")
+                .formatted(H1_ADDRESS, H2_ADDRESS, most));
+    assertThat(state(query).path("plan").path("monitors")).hasSize(2);
+    network.server().awaitState(query, "finished");
+    steady.forEach(Requests::close);
+    Map<String, Long> packets = new TreeMap<>();
+    rows(query)
+        .forEach(
+            row ->
+                packets.put(row.path("key").path("dst_ip").asText(), row.path("value").asLong()));
+    assertThat(packets.keySet()).as("both were seen").contains(H1_ADDRESS, H2_ADDRESS);
+    assertThat(packets.values().stream().mapToLong(Long::longValue).sum()).isEqualTo(most);
+    assertThat(state(query).path("totals").path("packets_out").asLong()).isEqualTo(most);
+    Fabric.await("nothing is assigned", () -> network.agentsWith("queries", query).isEmpty());
   }
 
   @Test

@@ -57,15 +57,26 @@ final class RemoteMonitors implements QueryMonitor {
   /** Held while one part is moved: another waits for it. */
   private final Object moving = new Object();
 
+  /** Null if the query has no LIMIT Np. Used by who holds {@link #moving}. */
+  private final SharedLimit limit;
+
   private boolean stopping;
   private volatile boolean killed;
+
+  /**
+   * What ends a query by itself.
+   *
+   * @param endsAtNs when a LIMIT's time is over, of System.nanoTime, if it has begun
+   * @param packets all that its parts together may take; 0: any number
+   */
+  record Bounds(OptionalLong endsAtNs, long packets) {}
 
   private RemoteMonitors(
       AgentRegistry registry,
       String query,
       List<Plan> plans,
       boolean inherited,
-      OptionalLong endsAtNs,
+      Bounds bounds,
       Moves moves,
       Runnable onReady) {
     this.registry = registry;
@@ -73,7 +84,28 @@ final class RemoteMonitors implements QueryMonitor {
     this.query = query;
     this.moves = moves;
     this.onReady = onReady;
-    plans.forEach(plan -> parts.add(new RemotePart(plan, endsAtNs)));
+    plans.forEach(plan -> parts.add(new RemotePart(plan, bounds.endsAtNs())));
+    limit =
+        bounds.packets() == 0
+            ? null
+            : new SharedLimit(bounds.packets(), parts, LiveQuery.nowNs(), new Lent());
+  }
+
+  private final class Lent implements SharedLimit.Outlet {
+    @Override
+    public void keep(List<Plan> plans) throws IOException {
+      moves.moved(plans);
+    }
+
+    @Override
+    public void credit(String host, long packets, long version) {
+      registry.credit(host, query, packets, version);
+    }
+
+    @Override
+    public void used() {
+      stop();
+    }
   }
 
   /** The plan with a monitor for each host that has an agent now: each sees what its host does. */
@@ -104,15 +136,18 @@ final class RemoteMonitors implements QueryMonitor {
    * @param matches by host, what its monitor counts; all of the match where there is none
    */
   static List<Plan> parts(Plan plan, Map<String, Match> matches) {
-    return plan.getMonitorsList().stream()
-        .map(
-            part ->
-                plan.toBuilder()
-                    .clearMonitors()
-                    .addMonitors(part)
-                    .setMatch(matches.getOrDefault(part.getHost(), plan.getMatch()))
-                    .build())
-        .toList();
+    long packets = Integer.toUnsignedLong(plan.getLimit().getPackets());
+    List<Long> shares = PacketPool.shares(packets, plan.getMonitorsCount());
+    List<Plan> parts = new ArrayList<>();
+    for (Monitor part : plan.getMonitorsList()) {
+      Plan.Builder each = plan.toBuilder().clearMonitors().addMonitors(part);
+      each.setMatch(matches.getOrDefault(part.getHost(), plan.getMatch()));
+      if (packets > 0) {
+        each.getLimitBuilder().setLeased(true).setPackets(shares.get(parts.size()).intValue());
+      }
+      parts.add(each.build());
+    }
+    return parts;
   }
 
   /** The hosts whose agents hold a lease. */
@@ -126,7 +161,6 @@ final class RemoteMonitors implements QueryMonitor {
    * Assigns each part to the agent of its host.
    *
    * @param inherited whether an earlier control plane has done so
-   * @param endsAtNs when a LIMIT's time is over, of System.nanoTime, if it has begun
    * @param onReady called when all watch, and again when one that moved does
    */
   static RemoteMonitors start(
@@ -134,11 +168,11 @@ final class RemoteMonitors implements QueryMonitor {
       String query,
       List<Plan> plans,
       boolean inherited,
-      OptionalLong endsAtNs,
+      Bounds bounds,
       Moves moves,
       Runnable onReady) {
     RemoteMonitors monitors =
-        new RemoteMonitors(registry, query, plans, inherited, endsAtNs, moves, onReady);
+        new RemoteMonitors(registry, query, plans, inherited, bounds, moves, onReady);
     if (plans.isEmpty()) {
       monitors.end.completeExceptionally(
           new PipelineException(Kind.RESOURCES, "no host had an agent when it was submitted"));
@@ -171,8 +205,29 @@ final class RemoteMonitors implements QueryMonitor {
       }
     }
 
+    /** Of LIMIT Np: not on the registry's thread, and one at a time. */
+    private void count(Runnable change) {
+      if (limit == null) {
+        return;
+      }
+      later(
+          () -> {
+            synchronized (moving) {
+              if (!isPast()) {
+                change.run();
+              }
+            }
+          });
+    }
+
+    @Override
+    public void credits(JsonNode status) {
+      count(() -> limit.heard(part, status));
+    }
+
     @Override
     public void running() {
+      count(() -> limit.began(part));
       synchronized (parts) {
         if (isPast() || !part.becomesReady()) {
           return;
@@ -191,6 +246,7 @@ final class RemoteMonitors implements QueryMonitor {
     }
 
     private void partEnded() {
+      count(() -> limit.lost(part));
       synchronized (parts) {
         if (isPast()) {
           return;
@@ -223,7 +279,7 @@ final class RemoteMonitors implements QueryMonitor {
           // Its end may have been told to the control plane that died.
           partEnded();
           return;
-        } else if (stopping || part.isCounted()) {
+        } else if (stopping) {
           failed("resources", reason);
           return;
         }
@@ -234,9 +290,7 @@ final class RemoteMonitors implements QueryMonitor {
 
     @Override
     public void away() {
-      if (!part.isCounted()) {
-        later(() -> moveAway(part, epoch));
-      }
+      later(() -> moveAway(part, epoch));
     }
 
     @Override
@@ -301,6 +355,9 @@ final class RemoteMonitors implements QueryMonitor {
       }
       synchronized (parts) {
         part.becomes(next);
+      }
+      if (limit != null) {
+        limit.lost(part);
       }
       registry.move(from, host, query, part.epoch(), Plans.toJson(next), new Events(part));
       synchronized (parts) {

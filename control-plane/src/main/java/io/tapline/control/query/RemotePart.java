@@ -56,9 +56,20 @@ final class RemotePart {
     return plan.getEpoch();
   }
 
-  /** Whether it may take so many packets and no more: how many it took goes with its host. */
-  boolean isCounted() {
-    return plan.getLimit().getPackets() > 0;
+  /** What it may take of LIMIT Np, from the query's beginning on. */
+  long granted() {
+    return Integer.toUnsignedLong(plan.getLimit().getPackets());
+  }
+
+  /** Whether that has changed. */
+  boolean grant(long packets) {
+    if (packets == granted()) {
+      return false;
+    }
+    Plan.Builder next = plan.toBuilder();
+    next.getLimitBuilder().setPackets((int) packets);
+    plan = next.build();
+    return true;
   }
 
   /** False if it was. */
@@ -83,11 +94,17 @@ final class RemotePart {
     return ended;
   }
 
-  /** What another host would be told, or the same one anew: of a LIMIT's time what is left. */
+  /**
+   * What another host would be told, or the same one anew: of a LIMIT's time what is left, of its
+   * packets none that it was granted before.
+   */
   Plan next(String host, Match match) {
     Monitor monitor = plan.getMonitors(0).toBuilder().setHost(host).build();
     Plan.Builder next =
         plan.toBuilder().setEpoch(plan.getEpoch() + 1).setMatch(match).setMonitors(0, monitor);
+    if (plan.getLimit().getLeased()) {
+      next.getLimitBuilder().setSpent(plan.getLimit().getPackets());
+    }
     if (endsAtNs.isPresent()) {
       long leftNs = Math.max(1, endsAtNs.getAsLong() - System.nanoTime());
       next.getLimitBuilder()

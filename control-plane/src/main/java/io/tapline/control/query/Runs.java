@@ -77,8 +77,11 @@ final class Runs {
     Moves moves = new Moves(record.id(), hosts.get(), journal);
     OptionalLong endsAtNs =
         RemotePart.endsAtNs(record.plan().getLimit(), record.info().startedNs(), LiveQuery.nowNs());
+    RemoteMonitors.Bounds bounds =
+        new RemoteMonitors.Bounds(
+            endsAtNs, Integer.toUnsignedLong(record.plan().getLimit().getPackets()));
     return RemoteMonitors.start(
-        hosts.get(), record.id(), record.parts(), how.resumed(), endsAtNs, moves, onReady);
+        hosts.get(), record.id(), record.parts(), how.resumed(), bounds, moves, onReady);
   }
 
   /** All of its monitors watch, for the first time or again. */

@@ -9,6 +9,7 @@ import io.tapline.schema.rpc.AgentHeartbeat;
 import io.tapline.schema.rpc.AgentHello;
 import io.tapline.schema.rpc.AssignCommand;
 import io.tapline.schema.rpc.Assignment;
+import io.tapline.schema.rpc.CreditCommand;
 import io.tapline.schema.rpc.EndCommand;
 import io.tapline.schema.rpc.LimitCommand;
 import io.tapline.schema.rpc.MonitorStatus;
@@ -191,6 +192,18 @@ final class Agent {
     }
   }
 
+  void credit(String query, long packets, long version) {
+    if (assigned.containsKey(query)) {
+      send(
+          command()
+              .setCredit(
+                  CreditCommand.newBuilder()
+                      .setQuery(query)
+                      .setPackets(packets)
+                      .setVersion(version)));
+    }
+  }
+
   private void send(AgentCommand.Builder command) {
     if (stream != null) {
       stream.send(command.build());
@@ -294,6 +307,7 @@ final class Agent {
   private void onAssigned(String event, String query, Assigned assignment, JsonNode status) {
     switch (event) {
       case "query_added" -> assignment.events().running();
+      case "credits" -> assignment.events().credits(status);
       case "query_refused" -> {
         assigned.remove(query);
         assignment

@@ -181,6 +181,11 @@ public final class AgentRegistry implements AutoCloseable {
     tell(agent, host -> host.limit(query, rate));
   }
 
+  /** Says how many packets a part may take in all (schema/agent.proto). */
+  public void credit(String agent, String query, long packets, long version) {
+    tell(agent, host -> host.credit(query, packets, version));
+  }
+
   private interface Command {
     void on(Agent agent);
   }

@@ -19,6 +19,9 @@ public interface AssignmentEvents {
   /** Its packets are taken from now on; may be said again. */
   void running();
 
+  /** How far its share of a LIMIT Np is used up (schema/agent.proto). */
+  void credits(JsonNode status);
+
   /** All that it has seen is out; the last word. */
   void ended(JsonNode status);
 

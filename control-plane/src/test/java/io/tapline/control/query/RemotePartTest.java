@@ -54,10 +54,18 @@ class RemotePartTest {
     assertThat(RemotePart.endsAtNs(NINETY, 0, NOW_NS)).isEmpty();
     assertThat(moved(new RemotePart(plan(NINETY), OptionalLong.empty())).getLimit())
         .isEqualTo(NINETY);
-    Limit packets = Limit.newBuilder().setPackets(5).build();
-    assertThat(RemotePart.endsAtNs(packets, NOW_NS, NOW_NS)).isEmpty();
-    RemotePart counted = new RemotePart(plan(packets), OptionalLong.empty());
-    counted.becomesReady();
-    assertThat(moved(counted).getLimit()).isEqualTo(packets);
+    assertThat(RemotePart.endsAtNs(Limit.newBuilder().setPackets(5).build(), NOW_NS, NOW_NS))
+        .isEmpty();
+  }
+
+  @Test
+  void whatWasGrantedIsSpentWhereItGoesOn() {
+    Limit some = Limit.newBuilder().setPackets(5).setLeased(true).build();
+    RemotePart part = new RemotePart(plan(some), OptionalLong.empty());
+    assertThat(part.grant(5)).isFalse();
+    assertThat(part.grant(3_000_000_000L)).isTrue();
+    part.becomes(moved(part));
+    assertThat(part.granted()).isEqualTo(3_000_000_000L);
+    assertThat(Integer.toUnsignedLong(part.plan().getLimit().getSpent())).isEqualTo(3_000_000_000L);
   }
 }

@@ -170,6 +170,11 @@ class AgentRegistryTest {
     }
 
     @Override
+    public void credits(JsonNode status) {
+      words.add("credits " + status.path("taken"));
+    }
+
+    @Override
     public void ended(JsonNode status) {
       words.add("ended " + status.path("accounting"));
     }
@@ -234,6 +239,10 @@ class AgentRegistryTest {
     assertThat(heard.next()).isEqualTo("running");
     registry.limit("h1", "q", 0.25);
     assertThat(peer.next().getLimit().getRate()).isEqualTo(0.25);
+    registry.credit("h1", "q", 500, 7);
+    assertThat(peer.next().getCredit().getPackets()).isEqualTo(500);
+    peer.status("{\"event\":\"credits\",\"query\":\"q\",\"taken\":250}", 3);
+    assertThat(heard.next()).isEqualTo("credits 250");
     registry.end("h1", "q");
     assertThat(peer.next().getEnd().getQuery()).isEqualTo("q");
     peer.status("{\"event\":\"query_ended\",\"query\":\"q\",\"accounting\":7}", 3);
