@@ -16,7 +16,7 @@ public record Quota(int queries, int eventStreams, int requestsPerSecond) {
   public static final Quota NONE =
       new Quota(Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE);
 
-  /** Of a tenant that the file says nothing else of: half of the queries that the server runs. */
+  /** Of a tenant that the file says nothing else of. */
   public static final Quota USUAL = new Quota(6, 64, 50);
 
   private static final Set<String> MEMBERS =

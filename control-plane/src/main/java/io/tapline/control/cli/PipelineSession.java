@@ -55,16 +55,21 @@ final class PipelineSession implements AutoCloseable {
     for (String query : queries) {
       checkQuery(query, catalogue, inventory);
     }
-    return serve(console, installation, inventory, network, services);
+    return serve(console, installation, inventory, network, services, EmbeddedOptions.FEW_QUERIES);
   }
 
-  /** Starts the pipeline for queries that are still to come. */
+  /**
+   * Starts the pipeline for queries that are still to come.
+   *
+   * @param mostQueries that run at once
+   */
   static PipelineSession serve(
       Console console,
       Installation installation,
       Inventory inventory,
       Optional<Network> network,
-      ServiceOptions services)
+      ServiceOptions services,
+      int mostQueries)
       throws PipelineException {
     Catalogue catalogue = installation.catalogue();
     Installation.requireTexts(inventory, catalogue);
@@ -82,7 +87,8 @@ final class PipelineSession implements AutoCloseable {
             services.redisTls(),
             services.flink(),
             services.checkpoints(),
-            services.topics());
+            services.topics(),
+            mostQueries);
     return new PipelineSession(console, EmbeddedPipeline.start(options, console.progress()));
   }
 

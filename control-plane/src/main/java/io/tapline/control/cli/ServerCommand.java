@@ -114,6 +114,7 @@ final class ServerCommand implements Callable<Integer> {
   @Mixin private TlsOptions tls;
   @Mixin private MultilogOptions multilog;
   @Mixin private ServiceOptions services;
+  @Mixin private CapacityOptions capacity;
   @Mixin private CoordinationOptions coordination;
   @Mixin private PluginOptions plugins;
 
@@ -125,6 +126,7 @@ final class ServerCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     tls.check();
     listening.check(tls);
+    capacity.check();
     services.speakTls(tls.of(TlsOptions.Service.KAFKA), tls.of(TlsOptions.Service.REDIS));
     if (packets != null) {
       packets.check();
@@ -231,7 +233,13 @@ final class ServerCommand implements Callable<Integer> {
 
   private PipelineSession session(Inventory inventory, Optional<Network> network)
       throws PipelineException {
-    return PipelineSession.serve(console, plugins.installation(), inventory, network, services);
+    return PipelineSession.serve(
+        console,
+        plugins.installation(),
+        inventory,
+        network,
+        services,
+        capacity.mostQueries(packets != null && !packets.files.isEmpty()));
   }
 
   private RestOptions restOptions() {

@@ -28,8 +28,11 @@ import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 
 /** A Flink session cluster within this process. */
 public final class EmbeddedFlink implements JobCluster {
-  /** Each query's job takes one slot. */
-  public static final int SLOTS = 16;
+  /** Each query's job takes one slot; one that has ended may hold it for a moment yet. */
+  private static final int SPARE_SLOTS = 4;
+
+  /** A job has two shuffles between single subtasks, of ten buffers of 32 KiB at either end. */
+  private static final int NETWORK_MIB_PER_SLOT = 2;
 
   private static final long STEP_SECONDS = 60;
 
@@ -41,13 +44,14 @@ public final class EmbeddedFlink implements JobCluster {
     this.folder = folder;
   }
 
-  static EmbeddedFlink start(Path folder) throws IOException {
+  static EmbeddedFlink start(Path folder, int mostQueries) throws IOException {
+    int slots = mostQueries + SPARE_SLOTS;
     MiniCluster cluster =
         new MiniCluster(
             new MiniClusterConfiguration.Builder()
-                .setConfiguration(settings(folder))
+                .setConfiguration(settings(folder, slots))
                 .setNumTaskManagers(1)
-                .setNumSlotsPerTaskManager(SLOTS)
+                .setNumSlotsPerTaskManager(slots)
                 .setCommonBindAddress("127.0.0.1")
                 .withRandomPorts()
                 .build());
@@ -59,11 +63,12 @@ public final class EmbeddedFlink implements JobCluster {
     return new EmbeddedFlink(cluster, folder);
   }
 
-  private static Configuration settings(Path folder) {
+  private static Configuration settings(Path folder, int slots) {
     Configuration settings = new Configuration();
     settings.set(CoreOptions.TMP_DIRS, folder.resolve("flink").toString());
-    settings.set(TaskManagerOptions.NETWORK_MEMORY_MIN, MemorySize.ofMebiBytes(128));
-    settings.set(TaskManagerOptions.NETWORK_MEMORY_MAX, MemorySize.ofMebiBytes(128));
+    MemorySize network = MemorySize.ofMebiBytes((long) slots * NETWORK_MIB_PER_SLOT);
+    settings.set(TaskManagerOptions.NETWORK_MEMORY_MIN, network);
+    settings.set(TaskManagerOptions.NETWORK_MEMORY_MAX, network);
     settings.set(TaskManagerOptions.MANAGED_MEMORY_SIZE, MemorySize.ofMebiBytes(16));
     // Nothing of it is for other hosts: the builder's bind address is that of RPC only.
     settings.set(RestOptions.ADDRESS, "127.0.0.1");

@@ -29,6 +29,7 @@ import java.util.Optional;
  *     for the embedded one
  * @param checkpoints where that keeps checkpoints, a URI; empty for its job manager's memory
  * @param topics how long they are there
+ * @param mostQueries that run at once
  */
 public record EmbeddedOptions(
     Path monitor,
@@ -43,7 +44,11 @@ public record EmbeddedOptions(
     TlsFiles redisTls,
     String flink,
     String checkpoints,
-    TopicPolicy topics) {
+    TopicPolicy topics,
+    int mostQueries) {
+  /** A command's own queries, and tests. */
+  public static final int FEW_QUERIES = 12;
+
   public static EmbeddedOptions of(Path monitor, Catalogue catalogue, Inventory inventory) {
     return new EmbeddedOptions(
         monitor,
@@ -58,6 +63,7 @@ public record EmbeddedOptions(
         TlsFiles.NONE,
         "",
         "",
-        TopicPolicy.defaults());
+        TopicPolicy.defaults(),
+        FEW_QUERIES);
   }
 }

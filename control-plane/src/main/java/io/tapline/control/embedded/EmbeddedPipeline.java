@@ -87,7 +87,8 @@ public final class EmbeddedPipeline implements AutoCloseable {
             options.monitor(),
             options.plugins(),
             folder,
-            options.topics());
+            options.topics(),
+            options.mostQueries());
     QueryService service =
         opened(
             new QueryService(backend, options.catalogue(), options.inventory(), options.network()));
@@ -97,7 +98,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
 
   private static JobCluster cluster(EmbeddedOptions options, Path folder) throws IOException {
     return options.flink().isEmpty()
-        ? EmbeddedFlink.start(folder)
+        ? EmbeddedFlink.start(folder, options.mostQueries())
         : FlinkSession.connect(options.flink(), FlinkSession.ownJar(), options.checkpoints());
   }
 

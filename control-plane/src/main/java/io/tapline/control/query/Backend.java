@@ -14,6 +14,7 @@ import java.util.List;
  * @param plugins shared objects with parsers that it loads
  * @param folder for plan files
  * @param topics how long they are there
+ * @param mostQueries that run at once
  */
 public record Backend(
     Endpoints endpoints,
@@ -22,4 +23,5 @@ public record Backend(
     Path monitor,
     List<Path> plugins,
     Path folder,
-    TopicPolicy topics) {}
+    TopicPolicy topics,
+    int mostQueries) {}

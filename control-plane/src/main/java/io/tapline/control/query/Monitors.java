@@ -3,24 +3,37 @@ package io.tapline.control.query;
 import io.tapline.control.ProgressListener;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The monitors of queries on this host: a process for each query on capture files, one for all on
- * an interface. That is started with the first query and stays until {@link #close}; if it fails,
- * the next query gets a new one. Thread-safe.
+ * The monitors of queries on this host: a process for each query on capture files, one for as many
+ * on an interface as it takes. That is started with the first query and stays until {@link #close};
+ * if it fails, the next query gets a new one. Thread-safe.
  */
 final class Monitors implements AutoCloseable {
   private final Backend backend;
-  private final Map<Source, SharedMonitor> shared = new HashMap<>();
+  private final int mostShared;
+  private final Map<Source, List<SharedMonitor>> shared = new HashMap<>();
   private final AtomicInteger running = new AtomicInteger();
 
   Monitors(Backend backend) {
+    this(backend, SharedMonitor.MOST_QUERIES);
+  }
+
+  /**
+   * Monitors that take fewer queries.
+   *
+   * @param mostShared queries that one on an interface has at once
+   */
+  Monitors(Backend backend, int mostShared) {
     this.backend = backend;
+    this.mostShared = mostShared;
   }
 
   /**
@@ -33,28 +46,38 @@ final class Monitors implements AutoCloseable {
   QueryMonitor start(Plan plan, Source source, ProgressListener progress, Runnable onReady)
       throws IOException {
     if (source.live()) {
-      return sharedOn(source, plan.getMonitors(0).getId()).add(plan, onReady);
+      return addToShared(plan, source, onReady);
     }
     OwnMonitor own = OwnMonitor.start(backend, plan, source, progress, onReady);
     count(own.end());
     return own;
   }
 
-  private synchronized SharedMonitor sharedOn(Source source, String id) throws IOException {
-    SharedMonitor monitor = shared.get(source);
-    if (monitor == null || monitor.end().isDone()) {
-      monitor =
-          SharedMonitor.start(
-              new MonitorProcess.Command(
-                  backend.monitor(),
-                  backend.plugins(),
-                  List.of("--control"),
-                  id,
-                  backend.endpoints(),
-                  source));
-      shared.put(source, monitor);
-      count(monitor.end());
+  private synchronized QueryMonitor addToShared(Plan plan, Source source, Runnable onReady)
+      throws IOException {
+    List<SharedMonitor> monitors = shared.computeIfAbsent(source, any -> new ArrayList<>());
+    monitors.removeIf(monitor -> monitor.end().isDone());
+    Optional<SharedMonitor> withRoom =
+        monitors.stream().filter(monitor -> monitor.queries() < mostShared).findFirst();
+    if (withRoom.isPresent()) {
+      return withRoom.get().add(plan, onReady);
     }
+    SharedMonitor another = startShared(source, plan.getMonitors(0).getId());
+    monitors.add(another);
+    return another.add(plan, onReady);
+  }
+
+  private SharedMonitor startShared(Source source, String id) throws IOException {
+    SharedMonitor monitor =
+        SharedMonitor.start(
+            new MonitorProcess.Command(
+                backend.monitor(),
+                backend.plugins(),
+                List.of("--control"),
+                id,
+                backend.endpoints(),
+                source));
+    count(monitor.end());
     return monitor;
   }
 
@@ -71,7 +94,7 @@ final class Monitors implements AutoCloseable {
   /** REQUIRES: no query runs any more. */
   @Override
   public synchronized void close() {
-    shared.values().forEach(SharedMonitor::close);
+    shared.values().stream().flatMap(List::stream).forEach(SharedMonitor::close);
     shared.clear();
   }
 }

@@ -49,10 +49,10 @@ final class QueryPlacements {
     static final Outcome NOTHING = new Outcome(Optional.empty(), "");
   }
 
-  /** What would come of a query beside those that run. */
-  synchronized Outcome tried(String query, Match match) {
+  /** What would come of a query beside those that run; on these hosts, if any are named. */
+  synchronized Outcome tried(String query, Match match, Optional<Set<String>> hosts) {
     NetworkState before = state;
-    Outcome outcome = add(query, match, Optional.empty());
+    Outcome outcome = add(query, match, hosts);
     state = before;
     return outcome;
   }

@@ -55,6 +55,7 @@ final class QueryRun {
   private final Hooks hooks;
   private final JobID job;
   private final boolean resumed;
+  private final Duration checkpointInterval;
 
   /** Completes exceptionally when something outside the run makes it pointless. */
   private final CompletableFuture<Void> aborted = new CompletableFuture<>();
@@ -89,8 +90,9 @@ final class QueryRun {
    *
    * @param job of the stream job
    * @param resumed whether an earlier control plane has begun it
+   * @param checkpointInterval of the job
    */
-  record Identity(JobID job, boolean resumed) {}
+  record Identity(JobID job, boolean resumed, Duration checkpointInterval) {}
 
   /** Sets somebody to watch packets for the query; {@code onReady} is called once, when he does. */
   interface Launcher {
@@ -108,6 +110,7 @@ final class QueryRun {
       Identity identity) {
     this.job = identity.job();
     this.resumed = identity.resumed();
+    this.checkpointInterval = identity.checkpointInterval();
     this.plan = plan;
     this.backend = backend;
     this.topics = topics;
@@ -182,9 +185,8 @@ final class QueryRun {
   }
 
   private JobOptions options() {
-    JobOptions defaults = JobOptions.defaults();
-    return defaults
-        .withCheckpoints(defaults.checkpointInterval(), checkpoints())
+    return JobOptions.defaults()
+        .withCheckpoints(checkpointInterval, checkpoints())
         .withSilentAfter(live ? SILENCE : Duration.ZERO);
   }
 

@@ -33,12 +33,6 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /** Takes queries, runs them, and tells of them. Thread-safe. */
 public final class QueryService implements AutoCloseable {
-  /**
-   * Queries that run at a time: each takes a slot of Flink's, and a monitor process if it reads
-   * files.
-   */
-  public static final int MOST_RUNNING = 12;
-
   /** Ended queries whose results are kept. */
   public static final int MOST_KEPT = 100;
 
@@ -76,7 +70,7 @@ public final class QueryService implements AutoCloseable {
     this.topics = new Topics(backend.endpoints());
     this.topicKeeper = new TopicKeeper(topics, backend.topics());
     this.monitors = new Monitors(backend);
-    this.runs = new Runs(backend, store, topicKeeper, monitors, placements);
+    this.runs = new Runs(backend, store, topicKeeper, monitors, placements, running::size);
   }
 
   /** From now on this network's switches mirror what running queries want, and only that. */
@@ -113,26 +107,46 @@ public final class QueryService implements AutoCloseable {
    */
   public record Explanation(CompileResult result, Optional<NetworkPlan> placement) {}
 
-  /** Compiles without running. */
-  public Explanation explain(String text, Rights rights) {
+  /**
+   * Compiles without running.
+   *
+   * @param source what the query would look at, if it can be submitted
+   */
+  public Explanation explain(String text, Rights rights, Optional<Source> source) {
     CompileResult local = compile(text, rights);
     if (local.plan().isEmpty()) {
       return new Explanation(local, Optional.empty());
     }
-    Plan.Builder plan = local.plan().get().toBuilder();
-    QueryPlacements.Outcome outcome = placements.tried(plan.getQuery(), plan.getMatch());
-    outcome
-        .plan()
-        .map(NetworkPlan::placed)
-        .ifPresent(
-            placed ->
-                plan.clearMonitors()
-                    .addAllMonitors(placed.monitors())
-                    .clearRules()
-                    .addAllRules(placed.rules()));
-    CompileResult result =
-        new CompileResult(Optional.of(plan.build()), notes(local, outcome), List.of());
-    return new Explanation(result, outcome.plan());
+    Plan plan = local.plan().get();
+    Optional<AgentRegistry> hosts = source.flatMap(Source::hosts);
+    Optional<AgentRegistry> mirrored = hosts.filter(any -> placements.mirrors());
+    QueryPlacements.Outcome outcome =
+        placements.tried(plan.getQuery(), plan.getMatch(), mirrored.map(RemoteMonitors::up));
+    Plan placed =
+        outcome
+            .plan()
+            .map(
+                place ->
+                    mirrored.isEmpty() ? advised(plan, place) : RemoteMonitors.placed(plan, place))
+            .or(() -> hosts.map(agents -> RemoteMonitors.everywhere(plan, agents)))
+            .orElse(plan);
+    List<Note> notes = new ArrayList<>(notes(local, outcome));
+    source
+        .map(Source::unavailable)
+        .filter(reason -> !reason.isEmpty())
+        .ifPresent(reason -> notes.add(Note.warning(reason)));
+    return new Explanation(
+        new CompileResult(Optional.of(placed), notes, List.of()), outcome.plan());
+  }
+
+  /** As it would be if somebody mirrored. */
+  private static Plan advised(Plan plan, NetworkPlan network) {
+    return plan.toBuilder()
+        .clearMonitors()
+        .addAllMonitors(network.placed().monitors())
+        .clearRules()
+        .addAllRules(network.placed().rules())
+        .build();
   }
 
   private static List<Note> notes(CompileResult compiled, QueryPlacements.Outcome outcome) {
@@ -150,7 +164,7 @@ public final class QueryService implements AutoCloseable {
    */
   public String submit(String text, Source source, ProgressListener progress)
       throws QueryRejected, TooManyQueries {
-    return submit(text, source, progress, Rights.ALL, MOST_RUNNING);
+    return submit(text, source, progress, Rights.ALL, mostRunning());
   }
 
   /**
@@ -271,9 +285,9 @@ public final class QueryService implements AutoCloseable {
   }
 
   private synchronized void reserve(LiveQuery live, Rights rights, int most) throws TooManyQueries {
-    if (closed || running.size() >= MOST_RUNNING) {
+    if (closed || running.size() >= mostRunning()) {
       placements.remove(live.id());
-      throw new TooManyQueries(MOST_RUNNING);
+      throw new TooManyQueries(mostRunning());
     }
     if (running.keySet().stream().filter(rights::owns).count() >= most) {
       placements.remove(live.id());
@@ -348,7 +362,7 @@ public final class QueryService implements AutoCloseable {
 
   private void forgetOldest() {
     try {
-      store.list().stream()
+      list().stream()
           .filter(query -> query.state().ended())
           .skip(MOST_KEPT)
           .forEach(
@@ -368,7 +382,7 @@ public final class QueryService implements AutoCloseable {
 
   /** Latest first. */
   public List<QueryInfo> list() {
-    return store.list();
+    return store.list(id -> Optional.ofNullable(running.get(id)).map(LiveQuery::info));
   }
 
   /** A running query's place in the network; empty if it has none. */
@@ -408,6 +422,11 @@ public final class QueryService implements AutoCloseable {
     return store.windowsAfter(id, entry);
   }
 
+  /** Windows that are kept. */
+  public long windowCount(String id) {
+    return store.windowCount(id);
+  }
+
   /** Entry of the last window; empty where there is none. */
   public String lastWindow(String id) {
     return store.lastWindow(id);
@@ -443,7 +462,12 @@ public final class QueryService implements AutoCloseable {
     return running.size();
   }
 
-  /** Monitor processes under way; one on an interface serves all queries that look at it. */
+  /** As many as may be under way at once. */
+  public int mostRunning() {
+    return backend.mostQueries();
+  }
+
+  /** Monitor processes under way; one on an interface serves many queries that look at it. */
   public int monitorCount() {
     return monitors.running();
   }

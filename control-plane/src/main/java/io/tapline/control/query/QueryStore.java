@@ -15,10 +15,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisPool;
 import redis.clients.jedis.JedisPoolConfig;
+import redis.clients.jedis.Pipeline;
+import redis.clients.jedis.Response;
 import redis.clients.jedis.StreamEntryID;
 import redis.clients.jedis.resps.StreamEntry;
 
@@ -29,6 +33,9 @@ import redis.clients.jedis.resps.StreamEntry;
 final class QueryStore implements AutoCloseable {
   private static final String QUERIES = "tapline:queries";
   private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final String[] FIELDS = {
+    "text", "state", "submitted_ns", "started_ns", "ended_ns", "error", "notes"
+  };
   private static final int PAGE = 64;
   private static final int TIMEOUT_MS = 2_000;
 
@@ -106,15 +113,39 @@ final class QueryStore implements AutoCloseable {
     }
   }
 
-  /** Latest first. */
-  List<QueryInfo> list() {
-    List<QueryInfo> queries = new ArrayList<>();
-    try (Jedis redis = pool.getResource()) {
+  /**
+   * Latest first, in two round trips however many they are.
+   *
+   * @param known what need not be read
+   */
+  List<QueryInfo> list(Function<String, Optional<QueryInfo>> known) {
+    try (Jedis redis = pool.getResource();
+        Pipeline pipeline = redis.pipelined()) {
+      List<Supplier<Optional<QueryInfo>>> queries = new ArrayList<>();
       for (String id : redis.zrevrange(QUERIES, 0, -1)) {
-        read(id, redis.hgetAll(key(id))).ifPresent(queries::add);
+        queries.add(known.apply(id).map(QueryStore::given).orElseGet(() -> asked(id, pipeline)));
       }
+      pipeline.sync();
+      return queries.stream().map(Supplier::get).flatMap(Optional::stream).toList();
     }
-    return queries;
+  }
+
+  private static Supplier<Optional<QueryInfo>> given(QueryInfo query) {
+    return () -> Optional.of(query);
+  }
+
+  /** All but the plan, which is longer than all the rest. */
+  private static Supplier<Optional<QueryInfo>> asked(String id, Pipeline pipeline) {
+    Response<List<String>> answer = pipeline.hmget(key(id), FIELDS);
+    return () -> {
+      Map<String, String> fields = new HashMap<>();
+      for (int i = 0; i < FIELDS.length; i++) {
+        if (answer.get().get(i) != null) {
+          fields.put(FIELDS[i], answer.get().get(i));
+        }
+      }
+      return read(id, fields);
+    };
   }
 
   private static Optional<QueryInfo> read(String id, Map<String, String> fields) {
@@ -144,6 +175,13 @@ final class QueryStore implements AutoCloseable {
       // An exclusive range start, so that paging neither repeats nor misses an entry.
       List<StreamEntry> entries = redis.xrange(windows(id), "(" + from, "+", PAGE);
       return entries.stream().map(QueryStore::window).toList();
+    }
+  }
+
+  /** Windows that are kept. */
+  long windowCount(String id) {
+    try (Jedis redis = pool.getResource()) {
+      return redis.xlen(windows(id));
     }
   }
 

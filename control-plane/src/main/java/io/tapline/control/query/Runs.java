@@ -2,14 +2,17 @@ package io.tapline.control.query;
 
 import io.tapline.control.ProgressListener;
 import io.tapline.control.registry.AgentRegistry;
+import io.tapline.flink.JobOptions;
 import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.IntSupplier;
 import org.apache.flink.api.common.JobID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,23 +21,34 @@ import org.slf4j.LoggerFactory;
 final class Runs {
   private static final Logger LOG = LoggerFactory.getLogger(Runs.class);
 
+  /** A second, with a server that runs fewer. */
+  private static final int QUERIES_PER_CHECKPOINT = 12;
+
   private final Backend backend;
   private final QueryStore store;
   private final TopicKeeper topics;
   private final Monitors monitors;
   private final QueryPlacements placements;
+  private final IntSupplier running;
 
+  /**
+   * Runs on these.
+   *
+   * @param running how many are under way
+   */
   Runs(
       Backend backend,
       QueryStore store,
       TopicKeeper topics,
       Monitors monitors,
-      QueryPlacements placements) {
+      QueryPlacements placements,
+      IntSupplier running) {
     this.backend = backend;
     this.store = store;
     this.topics = topics;
     this.monitors = monitors;
     this.placements = placements;
+    this.running = running;
   }
 
   /**
@@ -58,10 +72,23 @@ final class Runs {
             () -> store.taken(live.id()));
     QueryRun.Launcher launcher = onReady -> launch(record, how, journal, progress, onReady);
     QueryRun.Identity identity =
-        new QueryRun.Identity(JobID.fromHexString(record.job()), how.resumed());
+        new QueryRun.Identity(
+            JobID.fromHexString(record.job()),
+            how.resumed(),
+            checkpointInterval(running.getAsInt()));
     boolean endless = how.source().live();
     live.runs(new QueryRun(plan, backend, topics, endless, launcher, progress, hooks, identity));
     return live;
+  }
+
+  /**
+   * A checkpoint costs the same however little its job does: a hundred jobs with one each second
+   * would take half a core. What a longer interval costs is read again after a failure.
+   */
+  static Duration checkpointInterval(int queries) {
+    return JobOptions.defaults()
+        .checkpointInterval()
+        .multipliedBy(1 + queries / QUERIES_PER_CHECKPOINT);
   }
 
   private QueryMonitor launch(

@@ -23,9 +23,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One monitor process for all queries on an interface: each packet is captured and parsed once.
- * Queries come and go by lines of JSON on its standard input (monitors/control/control_channel.h).
- * It ends by {@link #close}, or as a failure, which is one of every query that it has. Thread-safe.
+ * One monitor process for queries on an interface, at most {@link #MOST_QUERIES}: each packet is
+ * captured and parsed once. Queries come and go by lines of JSON on its standard input
+ * (monitors/control/control_channel.h). It ends by {@link #close}, or as a failure, which is one of
+ * every query that it has. Thread-safe.
  *
  * <p>Each place ends once: by the monitor's word, with the process, or given up after a time
  * without an answer.
@@ -33,6 +34,9 @@ import org.slf4j.LoggerFactory;
 final class SharedMonitor implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SharedMonitor.class);
   private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  /** As many bits as packets have for queries (monitors/plan/query_spec.h). */
+  static final int MOST_QUERIES = 64;
 
   /** How long it may take to flush a query, or all. */
   private static final long FLUSH_SECONDS = 10;
@@ -75,6 +79,11 @@ final class SharedMonitor implements AutoCloseable {
   /** Completes with the process: see {@link MonitorProcess#end}. */
   CompletableFuture<Void> end() {
     return process.end();
+  }
+
+  /** Queries that it has. */
+  int queries() {
+    return places.size();
   }
 
   /** Adds a query whose topic is there. What keeps the monitor from taking it is its failure. */

@@ -13,6 +13,7 @@ public final class TooManyQueries extends Exception {
   TooManyQueries(int most) {
     super(
         most
-            + " queries are running, which is as many as this server takes: stop one or wait for it to end");
+            + " queries are running, which is as many as this server takes: stop one, wait for it"
+            + " to end, or start the server with a larger --most-queries");
   }
 }

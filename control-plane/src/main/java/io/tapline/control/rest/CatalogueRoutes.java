@@ -11,16 +11,25 @@ import io.tapline.compiler.ProcessorCatalogue;
 import io.tapline.compiler.network.NetworkExplain;
 import io.tapline.control.query.QueryRejected;
 import io.tapline.control.query.QueryService;
+import io.tapline.control.query.Source;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 
 /** What can be asked, and what asking would do: parsers, processors, explain. */
 final class CatalogueRoutes {
   private final QueryService queries;
+  private final Optional<Source> source;
 
-  CatalogueRoutes(QueryService queries) {
+  /**
+   * Routes to a service.
+   *
+   * @param source what submitted queries would look at
+   */
+  CatalogueRoutes(QueryService queries, Optional<Source> source) {
     this.queries = queries;
+    this.source = source;
   }
 
   List<Route> routes() {
@@ -41,7 +50,7 @@ final class CatalogueRoutes {
 
   private void explain(Context ctx) throws QueryRejected, IOException {
     String text = RequestBody.query(ctx);
-    QueryService.Explanation explanation = queries.explain(text, Access.rights(ctx));
+    QueryService.Explanation explanation = queries.explain(text, Access.rights(ctx), source);
     CompileResult compiled = explanation.result();
     if (compiled.plan().isEmpty()) {
       throw new QueryRejected(text, compiled.errors());

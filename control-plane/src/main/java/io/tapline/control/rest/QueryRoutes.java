@@ -30,6 +30,7 @@ final class QueryRoutes {
 
   private final QueryService queries;
   private final Source source;
+  private final RowCounts counts;
   private final EventStreams streams;
   private final Metrics metrics;
 
@@ -41,6 +42,7 @@ final class QueryRoutes {
   QueryRoutes(QueryService queries, Source source, EventStreams streams, Metrics metrics) {
     this.queries = queries;
     this.source = source;
+    this.counts = new RowCounts(queries);
     this.streams = streams;
     this.metrics = metrics;
   }
@@ -179,7 +181,7 @@ final class QueryRoutes {
   private void results(Context ctx) {
     QueryInfo query = query(ctx);
     JsonNode plan = queries.plan(query.id()).orElseThrow(() -> unknown(query.id()));
-    Json.answer(ctx, 200, Results.json(queries, query, Results.Selection.of(ctx, plan)));
+    Json.answer(ctx, 200, Results.json(queries, counts, query, Results.Selection.of(ctx, plan)));
   }
 
   private Route eventsRoute() {

@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import javax.net.ssl.SSLContext;
 
 /**
@@ -44,7 +45,7 @@ public final class RestServer implements AutoCloseable {
     streams = new EventStreams(queries, options.mostStreams());
     metrics = new Metrics(queries, streams);
     routes.addAll(new QueryRoutes(queries, source, streams, metrics).routes());
-    routes.addAll(new CatalogueRoutes(queries).routes());
+    routes.addAll(new CatalogueRoutes(queries, Optional.ofNullable(source)).routes());
     routes.addAll(new DrillRoutes(drill).routes());
     routes.addAll(new NodeRoutes(drill, () -> agents(source)).routes());
     routes.addAll(new WatchRoutes(drill).routes());

@@ -96,8 +96,16 @@ final class Results {
     }
   }
 
-  static ObjectNode json(QueryService queries, QueryInfo query, Selection selection) {
+  static ObjectNode json(
+      QueryService queries, RowCounts counts, QueryInfo query, Selection selection) {
     Results results = new Results(queries, query, selection.after());
+    if (selection.limit() > 0) {
+      RowCounts.Skip skip =
+          counts.beforeLatest(
+              query.id(), selection.after(), selection.processors(), selection.limit());
+      results.last = skip.last();
+      results.omitted = skip.rows();
+    }
     results.read(selection);
     return results.json();
   }

@@ -31,16 +31,26 @@ class QueryPlacementsTest {
   @Test
   void aQueryIsThereFromAddToRemove() {
     QueryPlacements placements = new QueryPlacements(NETWORK);
-    assertThat(placements.tried("q", to("10.0.1.1/32")).plan()).isPresent();
+    assertThat(placements.tried("q", to("10.0.1.1/32"), Optional.empty()).plan()).isPresent();
     assertThat(placements.find("q")).isEmpty();
     assertThat(placements.add("q", to("10.0.1.1/32"), Optional.empty()).plan()).isPresent();
     assertThat(placements.find("q").orElseThrow().tables()).containsOnlyKeys("leaf1");
-    assertThat(placements.tried("p", to("10.0.2.1/32")).plan().orElseThrow().tables())
+    assertThat(
+            placements
+                .tried("p", to("10.0.2.1/32"), Optional.empty())
+                .plan()
+                .orElseThrow()
+                .tables())
         .containsOnlyKeys("leaf1", "leaf2");
     placements.remove("q");
     placements.remove("q");
     assertThat(placements.find("q")).isEmpty();
-    assertThat(placements.tried("p", to("10.0.2.1/32")).plan().orElseThrow().tables())
+    assertThat(
+            placements
+                .tried("p", to("10.0.2.1/32"), Optional.empty())
+                .plan()
+                .orElseThrow()
+                .tables())
         .containsOnlyKeys("leaf2");
   }
 
@@ -49,7 +59,8 @@ class QueryPlacementsTest {
     QueryPlacements placements = new QueryPlacements(NETWORK);
     assertThat(placements.add("q", to("192.0.2.1/32"), Optional.empty()).refusal())
         .isEqualTo(
-            "not placed in the inventory's network: no address of the query is one of a host in the inventory's network");
+            "not placed in the inventory's network: no address of the query is one of a host in the"
+                + " inventory's network");
     assertThat(placements.find("q")).isEmpty();
   }
 

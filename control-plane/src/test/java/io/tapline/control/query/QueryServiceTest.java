@@ -190,12 +190,12 @@ class QueryServiceTest {
   @Test
   void moreQueriesThanFitAreRefused() throws Exception {
     List<String> ids = new ArrayList<>();
-    for (int i = 0; i < QueryService.MOST_RUNNING; i++) {
+    for (int i = 0; i < queries.mostRunning(); i++) {
       ids.add(submit(slow()));
     }
     assertThatThrownBy(() -> submit(slow()))
         .isInstanceOf(TooManyQueries.class)
-        .hasMessageContaining(Integer.toString(QueryService.MOST_RUNNING));
+        .hasMessageContaining(Integer.toString(queries.mostRunning()));
     ids.forEach(queries::stop);
     for (String id : ids) {
       assertThat(queries.awaitEnd(id).state()).isEqualTo(QueryState.STOPPED);

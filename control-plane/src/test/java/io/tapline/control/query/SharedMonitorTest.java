@@ -95,7 +95,7 @@ class SharedMonitorTest {
   void asManyQueriesAsFitShareOneProcessThatOutlivesThem() throws Exception {
     needsRoot();
     List<String> ids = new ArrayList<>();
-    for (int i = 0; i < QueryService.MOST_RUNNING; i++) {
+    for (int i = 0; i < queries.mostRunning(); i++) {
       ids.add(submit(LOOPBACK));
     }
     for (String id : ids) {

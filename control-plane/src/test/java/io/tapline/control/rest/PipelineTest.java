@@ -8,7 +8,6 @@ import io.tapline.compiler.Inventory;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.embedded.EmbeddedPipeline;
-import io.tapline.control.query.QueryService;
 import io.tapline.control.query.Source;
 import io.tapline.control.testing.Await;
 import java.net.http.HttpResponse;
@@ -93,7 +92,7 @@ class PipelineTest {
     String location = last.headers().firstValue("Location").orElseThrow();
     // A query takes many times longer to start than a request takes: places run out within a few
     // rounds.
-    for (int i = 0; i < 50 * QueryService.MOST_RUNNING && last.statusCode() == 201; i++) {
+    for (int i = 0; i < 50 * EmbeddedOptions.FEW_QUERIES && last.statusCode() == 201; i++) {
       location = last.headers().firstValue("Location").orElseThrow();
       last = submit();
     }

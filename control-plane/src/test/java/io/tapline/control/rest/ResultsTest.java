@@ -86,6 +86,32 @@ class ResultsTest {
     assertThat(rows(results))
         .containsExactly("99/top-k/3", "100/top-k/1", "100/top-k/2", "100/top-k/3");
     assertThat(results.path("rows_omitted").asLong()).isEqualTo(296);
+    assertThat(results.path("last_entry").asText()).isEqualTo("100-1");
+  }
+
+  @Test
+  void theLatestOfThoseAfterAnEntry() throws Exception {
+    JsonNode results = results("q-1", "?processor=1&limit=3&after=97-1");
+    assertThat(rows(results))
+        .containsExactly("99/diff-group/2", "100/diff-group/1", "100/diff-group/2");
+    assertThat(results.path("rows_omitted").asLong()).isEqualTo(3);
+    JsonNode all = results("q-1", "?processor=1&limit=7&after=97-1");
+    assertThat(rows(all)).hasSize(6);
+    assertThat(all.path("rows_omitted").asLong()).isZero();
+  }
+
+  @Test
+  void theLatestWhileWindowsComeAndTheOldestGo() throws Exception {
+    stored.add("q-live", "running");
+    stored.window("q-live", 1, 0, 3);
+    stored.window("q-live", 2, 0, 3);
+    assertThat(rows(results("q-live", "?limit=2"))).containsExactly("2/top-k/2", "2/top-k/3");
+    stored.window("q-live", 3, 0, 4);
+    stored.dropWindow("q-live", 1, 0);
+    JsonNode results = results("q-live", "?limit=5");
+    assertThat(rows(results))
+        .containsExactly("2/top-k/3", "3/top-k/1", "3/top-k/2", "3/top-k/3", "3/top-k/4");
+    assertThat(results.path("rows_omitted").asLong()).isEqualTo(2);
   }
 
   @Test

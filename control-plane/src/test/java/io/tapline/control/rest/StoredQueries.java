@@ -3,6 +3,7 @@ package io.tapline.control.rest;
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
+import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.query.Backend;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.Source;
@@ -55,7 +56,14 @@ final class StoredQueries implements AutoCloseable {
     Endpoints endpoints = Endpoints.of("127.0.0.1:" + TestRedis.freePort(), redis.address());
     Backend backend =
         new Backend(
-            endpoints, "", null, Path.of("no-monitor"), List.of(), folder, TopicPolicy.defaults());
+            endpoints,
+            "",
+            null,
+            Path.of("no-monitor"),
+            List.of(),
+            folder,
+            TopicPolicy.defaults(),
+            EmbeddedOptions.FEW_QUERIES);
     Inventory hosts = inventory.isEmpty() ? Inventory.empty() : Inventory.fromYaml(inventory);
     queries =
         new QueryService(
@@ -140,10 +148,18 @@ final class StoredQueries implements AutoCloseable {
     }
   }
 
+  /** As if it were older than those that are kept. */
+  void dropWindow(String id, int number, int processor) {
+    try (Jedis client = redis.client()) {
+      client.xdel("tapline:query:" + id + ":windows", new StreamEntryID(number, processor));
+    }
+  }
+
   private static String row(String id, String name, long endNs, int rank, String completeness) {
     return """
-        {"query":"%s","processor":"%s","window_start_ns":%d,"window_end_ns":%d,"rank":%d,"key":{"url":"/%d"},"value":%d.0,\
-        "completeness":%s}"""
+    {"query":"%s","processor":"%s","window_start_ns":%d,"window_end_ns":%d,"rank":%d,"key":{"url":"/%d"},"value":%d.0,\
+    "completeness":%s}\
+    """
         .formatted(id, name, endNs - 1_000_000_000L, endNs, rank, rank, 100 - rank, completeness);
   }
 
