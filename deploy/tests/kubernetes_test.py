@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""The Kubernetes manifests keep to Kubernetes' published schemas, and agree with the compose file: images, commands, memory, ports.
+
+kubernetes-validate, which has the schemas, is fetched once into build/kubernetes. Skipped (77) where that can't be."""
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build/kubernetes"
+VALIDATOR = "kubernetes-validate==1.37.0"
+KUBERNETES = "1.32"
+MIB = {"Mi": 1, "Gi": 1024, "m": 1, "g": 1024}
+
+
+def enter_environment():
+    """Goes on with an interpreter that has the validator."""
+    python = FOLDER / "bin/python"
+    if not (FOLDER / "ready").exists():
+        try:
+            subprocess.run(["/usr/bin/python3", "-m", "venv", FOLDER], check=True)
+            subprocess.run([python, "-m", "pip", "install", "--quiet", VALIDATOR], check=True, timeout=120)
+        except (OSError, subprocess.SubprocessError) as e:
+            print(f"SKIPPED: {VALIDATOR} can't be had: {e}")
+            sys.exit(77)
+        (FOLDER / "ready").touch()
+    if Path(sys.prefix) != FOLDER:
+        os.execv(python, [python, __file__])
+
+
+def require(holds, message):
+    if not holds:
+        sys.exit(f"error: {message}")
+
+
+def manifests(yaml):
+    for file in sorted((ROOT / "deploy/kubernetes").glob("*.yaml")):
+        for document in yaml.safe_load_all(file.read_text()):
+            yield file.name, document
+
+
+def mib(text):
+    number, unit = re.fullmatch(r"(\d+)(\w+)", text).groups()
+    return int(number) * MIB[unit]
+
+
+def pod(document):
+    return document["spec"]["template"]["spec"]
+
+
+def compare(name, container, service, versions):
+    """A container beside the compose file's service that runs the same."""
+    image = service["image"].replace("${TAPLINE_VERSION}", versions["TAPLINE_VERSION"])
+    require(container["image"] == image, f"{name}: {container['image']}, not {image}")
+    own = [word for word in container["args"] if word not in ("--multilog", "$(ADDRESS):7400")]
+    require(own == [str(word) for word in service["command"]], f"{name}: {own}, not {service['command']}")
+    limit = container["resources"]["limits"]["memory"]
+    require(mib(limit) == mib(service["mem_limit"]), f"{name}: {limit}, not {service['mem_limit']}")
+    rights = container["securityContext"]["capabilities"]
+    require(rights["drop"] == ["ALL"] and rights.get("add", []) == service.get("cap_add", []), f"{name}: capabilities {rights}")
+    require(container["securityContext"]["allowPrivilegeEscalation"] is False, f"{name}: may become more")
+    require("readinessProbe" in container, f"{name}: nobody looks whether it is ready")
+    wanted = [service["environment"].get(key) for key in ("JAVA_MEMORY", "TASK_HEAP")] if "environment" in service else [None, None]
+    given = {variable["name"]: variable.get("value") for variable in container.get("env", [])}
+    require([given.get("JAVA_MEMORY"), given.get("TASK_HEAP")] == wanted, f"{name}: memory of Java {given}, not {wanted}")
+
+
+def main():
+    import kubernetes_validate
+    import yaml
+
+    everything = list(manifests(yaml))
+    for file, document in everything:
+        try:
+            kubernetes_validate.validate(document, KUBERNETES, strict=True)
+        except kubernetes_validate.ValidationError as e:
+            sys.exit(f"error: {file}, {document['kind']} {document['metadata']['name']}: {e.message} at {list(e.path)}")
+
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    versions = dict(re.findall(r"(\w+)=(\S+)", (ROOT / "deploy/versions.env").read_text()))
+    beside = {"zookeeper": "zookeeper-1", "kafka": "kafka-1", "jobmanager": "jobmanager-1", "taskmanager": "taskmanager-1", "redis": "redis",
+              "control": "control-1", "front": "front", "agent": "monitor-1", "multilog": "web-1-multilog"}
+    seen = set()
+    for file, document in everything:
+        if document["kind"] in ("Deployment", "StatefulSet", "DaemonSet"):
+            for container in pod(document)["containers"]:
+                compare(container["name"], container, services[beside[container["name"]]], versions)
+                seen.add(container["name"])
+    require(seen == set(beside), f"these are missing: {set(beside) - seen}")
+    labels = {document["metadata"].get("labels", {}).get("app") for _, document in everything}
+    for file, document in everything:
+        selector = document["spec"].get("podSelector", {}).get("matchLabels") if document["kind"] == "NetworkPolicy" else None
+        require(not selector or selector["app"] in labels, f"{file}: nothing is called {selector}")
+    print(f"{len(everything)} manifests")
+
+
+enter_environment()
+main()
