@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Boards can be drawn: each panel has a known type, a place of its own and a query that Prometheus can parse, over figures that the
+reference lists; those of MultiLog are what a node really serves. What the control plane serves MetricsTest compares.
+
+With promtool, else the queries' syntax is not looked at and the test says so."""
+import json
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TYPES = {"bargauge", "stat", "table", "timeseries"}
+NAME = re.compile(r"\b(?:tapline|jvm)_[a-z_]+\b")
+COLUMNS = 24
+
+
+def require(holds, message):
+    if not holds:
+        sys.exit(f"error: {message}")
+
+
+def check_panel(board, panel, taken, sources):
+    where = f"{board}, panel {panel['title']}"
+    require(panel["type"] in TYPES, f"{where}: type {panel['type']}")
+    require(panel["datasource"]["uid"] in sources, f"{where}: no such data source")
+    place = panel["gridPos"]
+    cells = {(x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])}
+    require(cells and place["x"] + place["w"] <= COLUMNS and not cells & taken, f"{where}: is not within the grid, or on top of another")
+    taken |= cells
+    require(panel["targets"] and all(target["expr"] for target in panel["targets"]), f"{where}: asks nothing")
+    return [target["expr"] for target in panel["targets"]]
+
+
+def check_syntax(queries):
+    """As a rule each, where Grafana's own variables have values."""
+    if not shutil.which("promtool"):
+        print("promtool is not there: the syntax of queries is not looked at")
+        return
+    rules = [{"record": f"q{i}", "expr": re.sub(r"\$\w+", "x", query.replace("$__rate_interval", "1m"))} for i, query in enumerate(queries)]
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump({"groups": [{"name": "boards", "rules": rules}]}, file)
+        file.flush()
+        checked = subprocess.run(["promtool", "check", "rules", file.name], capture_output=True, text=True)
+    require(checked.returncode == 0, checked.stdout + checked.stderr)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def scraped(port):
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as answer:
+            return answer.read().decode()
+    except OSError:
+        return ""
+
+
+def served_by_node():
+    """What a MultiLog node serves that leaves all headers out, so that it has a reason to tell."""
+    capture, port = sorted((ROOT / "testbed/captures").glob("*.pcap*"))[0], free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        command = [ROOT / "build/bin/tapline-multilog", "--pcap", capture, "--filter", "protocol == 255", "--memory-mib", "64"]
+        node = subprocess.Popen(command + ["--listen", f"unix:{folder}/node", "--metrics", f"127.0.0.1:{port}"])
+        try:
+            deadline = time.monotonic() + 60
+            while "tapline_multilog_dropped_total{" not in (text := scraped(port)):
+                require(node.poll() is None and time.monotonic() < deadline, f"the node tells of no headers that it left out: {text}")
+                time.sleep(0.1)
+            return set(NAME.findall(text))
+        finally:
+            node.kill()
+            node.wait()
+
+
+def main():
+    reference = (ROOT / "docs/reference/metrics.md").read_text()
+    sources = re.findall(r"uid: (\w+)", (ROOT / "deploy/grafana/datasources/prometheus.yaml").read_text())
+    queries = []
+    for file in sorted((ROOT / "deploy/grafana/boards").glob("*.json")):
+        board, taken = json.loads(file.read_text()), set()
+        for panel in board["panels"]:
+            queries += check_panel(file.name, panel, taken, sources)
+    require(len(queries) > 10, "hardly any panels")
+    check_syntax(queries)
+    names = set(NAME.findall(" ".join(queries)))
+    unlisted = {name for name in names if f"`{name}" not in reference}
+    require(not unlisted, f"docs/reference/metrics.md does not list {sorted(unlisted)}")
+    missing = {name for name in names if name.startswith("tapline_multilog")} - served_by_node()
+    require(not missing, f"a node does not serve {sorted(missing)}")
+    print(f"{len(queries)} queries, {len(names)} figures")
+
+
+main()
