@@ -11,7 +11,8 @@ import threading
 SECOND_NS = 1_000_000_000
 # Between the clock's reading and the packet.
 TOLERANCE_S = 0.02
-# Of the container that asks by itself, too: how often is not known.
+# Of the container that asks by itself, too: how often is not known. And what has no URL at all: of an answer whose request came before
+# a monitor began to watch there is a tuple, which says that it is partial.
 UNNUMBERED = "/shop/"
 # Reasons that tell of time rather than of a number of packets or tuples.
 WHOLE_WINDOW = {"monitor_replaced"}
@@ -96,7 +97,7 @@ def too_much(windows, answered, sent):
     for window in windows:
         begin = window.start / SECOND_NS
         for url, value in window.counts.items():
-            if url.startswith(UNNUMBERED):
+            if not url or url.startswith(UNNUMBERED):
                 continue
             if not sent(url):
                 mistakes.append(Mistake(begin, "counted, but never asked for", url))

@@ -38,6 +38,9 @@ class TruthTest(unittest.TestCase):
         self.assertEqual(self.what([window(10, ["/open"])]), [])
         self.assertEqual(self.what([window(10, ["/open"]), window(11, ["/open"])]), [("/open", "counted 2 times")])
 
+    def test_half_a_transaction_and_the_shoppers_requests_have_no_number(self):
+        self.assertEqual(self.what([window(10, {"": 3, "/shop/a": 7})]), [])
+
     def test_missing_has_to_be_told_by_its_own_window(self):
         found = missing([window(10, ["/a"]), window(11, ["/b"])], self.ANSWERED)
         self.assertEqual([(request.url, told) for request, told in found], [("/c", {})])
