@@ -6,7 +6,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHROMIUM, ROOT, run, until } from "./programs";
 import { openBrowser, openTab, Tapline } from "./tapline";
-import { obstacle, tokenGate } from "./web-link";
+import { gateway, obstacle } from "./web-link";
 
 /** TAPLINE_SCREENSHOTS=docs/how-to/dashboard makes those of the docs. */
 const SCREENSHOTS = join(ROOT, process.env.TAPLINE_SCREENSHOTS ?? "build/dashboard-screenshots");
@@ -187,47 +187,71 @@ describe.skipIf(why !== "")("dashboard", () => {
     await screenshot("nodes");
   });
 
-  test("a token is asked for where the server wants one, and again once it has expired", async () => {
-    const gate = await tokenGate(tapline.url);
-    const tab = await openTab(context);
+  test("a query that ends by itself says so, and its page asks for no more", async () => {
+    await page.goto(`${tapline.url}/#/queries`);
+    await page.getByLabel("Query", { exact: true }).fill(query("http_get").replace("LIMIT 1h", "LIMIT 20p"));
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.waitForURL(/#\/queries\/q-/);
+    await page.locator("[data-state=running]").waitFor();
+    await until("it has its packets", async () => {
+      await tapline.link.askTimes({ "/ended": 3 });
+      return (await page.locator("[data-state=finished]").count()) > 0;
+    });
+    await page.locator("[data-processor='0'] .key", { hasText: "/ended" }).waitFor();
+    await until("the stream has ended", async () => (await page.locator("[data-link=ended]").count()) > 0);
+    expect(await page.getByRole("button", { name: "Stop" }).isVisible()).toBe(false);
+    expect(await page.getByText("broke off").isVisible()).toBe(false);
+  });
+
+  test("a server that dies is told of, directly or behind a gateway, and found again when it is back, with the token that it then wants", async () => {
+    const gate = await gateway(tapline.url);
+    const behind = await openTab(context);
     try {
-      gate.accept("first");
-      await tab.page.goto(gate.url);
-      const bar = tab.page.locator(".link-bar");
-      await bar.getByText("The server wants a token.").waitFor();
-      await bar.getByLabel("Token").fill("first");
-      await bar.getByRole("button", { name: "Use it" }).click();
-      await tab.page.locator(".queries [data-state=stopped]").first().waitFor();
-      await tab.page.locator(`.queries a[title="${id}"]`).click();
-      await tab.page.locator("[data-processor='0'] .completeness").waitFor();
-      await tab.page.goto(`${gate.url}/#/queries`);
-      gate.accept("second");
-      await bar.getByText("Your token has expired").waitFor();
-      expect(await violations(tab.page)).toEqual([]);
-      await bar.getByLabel("Token").fill("second");
-      await bar.getByRole("button", { name: "Use it" }).click();
-      await bar.getByLabel("Token").waitFor({ state: "detached" });
-      expect(tab.errors).toEqual([]);
+      await page.goto(`${tapline.url}/#/queries`);
+      await page.getByRole("button", { name: "Run" }).click();
+      await page.waitForURL(/#\/queries\/q-/);
+      await page.locator("[data-state=running]").waitFor();
+      await behind.page.goto(`${gate.url}/#/queries`);
+      await behind.page.locator(".queries [data-state=running]").first().waitFor();
+      await tapline.killServer();
+      for (const each of [page, behind.page]) await each.getByText("The server doesn't answer.").waitFor();
+      expect(await violations(page)).toEqual([]);
+      await screenshot("gone");
+      const token = await tapline.startServerWithAgent();
+      for (const each of [page, behind.page]) {
+        await each.getByText("The server wants a token.").waitFor();
+        await each.getByLabel("Token").fill(token);
+        await each.getByRole("button", { name: "Use it" }).click();
+        await each.getByLabel("Token").waitFor({ state: "detached" });
+      }
+      await page.getByText("The server doesn't know this query (any more)").waitFor();
+      for (const each of [page, behind.page]) {
+        await each.goto(`${new URL(each.url()).origin}/#/queries`);
+        await each.getByText("No query yet").waitFor();
+      }
+      expect(behind.errors).toEqual([]);
     } finally {
-      await tab.page.close();
+      await behind.page.close();
       gate.close();
     }
   });
 
-  test("a server that dies is told of, and found again when it is back", async () => {
-    await page.goto(`${tapline.url}/#/queries`);
-    await page.getByRole("button", { name: "Run" }).click();
-    await page.waitForURL(/#\/queries\/q-/);
-    await page.locator("[data-state=running]").waitFor();
-    await tapline.killServer();
-    await page.getByText("The server doesn't answer.").waitFor();
+  test("a token that has expired is asked for again", async () => {
+    const token = tapline.replaceToken();
+    const bar = page.locator(".link-bar");
+    await bar.getByText("Your token has expired").waitFor();
     expect(await violations(page)).toEqual([]);
-    await screenshot("gone");
-    await tapline.startServer();
-    await page.getByText("The server doesn't answer.").waitFor({ state: "detached" });
-    await page.getByText("The server doesn't know this query (any more)").waitFor();
-    await page.getByRole("link", { name: "All queries" }).click();
+    await screenshot("token");
+    await bar.getByLabel("Token").fill("of-nobody");
+    await bar.getByRole("button", { name: "Use it" }).click();
+    await until("it is asked for again", async () => (await bar.getByLabel("Token").inputValue()) === "");
+    await bar.getByLabel("Token").fill(token);
+    await bar.getByRole("button", { name: "Use it" }).click();
+    await bar.getByLabel("Token").waitFor({ state: "detached" });
     await page.getByText("No query yet").waitFor();
+  });
+
+  test("nothing of all that was an error of the page", () => {
     expect(errors, "errors of the page and breaks of its content policy").toEqual([]);
   });
 });

@@ -1,7 +1,8 @@
 /** A `tapline server` on a link, with a MultiLog node beside it, and a browser that looks at it. */
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { CHROMIUM, folder, freePort, PATIENCE_MS, Program, ROOT, until } from "./programs";
+import { CHROMIUM, folder, freePort, PATIENCE_MS, Program, ROOT, run, until } from "./programs";
 import { WebLink } from "./web-link";
 
 const CHROMIUM_FLAGS = [
@@ -13,6 +14,9 @@ export class Tapline {
   readonly folder = folder();
   private node: Program | undefined;
   private server: Program | undefined;
+  private agent: Program | undefined;
+  /** What the tests' own requests show, where the server wants one. */
+  private token = "";
   private port = 0;
   private nodePort = 0;
 
@@ -29,13 +33,44 @@ export class Tapline {
     await until("the node is up", async () => (await this.json("/api/v1/nodes")).nodes[0].state === "up");
   }
 
-  async startServer(): Promise<void> {
-    const server = new Program(this.folder.path, "server", join(ROOT, "bin/tapline"), "server", "--port", String(this.port), "--interface", this.link.networkInterface, "--multilog", `web=127.0.0.1:${this.nodePort}`);
+  /** Looks at the link, unless other options say what else. */
+  async startServer(...source: string[]): Promise<void> {
+    const what = source.length > 0 ? source : ["--interface", this.link.networkInterface];
+    const server = new Program(this.folder.path, "server", join(ROOT, "bin/tapline"), "server", "--port", String(this.port), "--multilog", `web=127.0.0.1:${this.nodePort}`, ...what);
     this.server = server;
     await until("the server is ready", async () => {
       if (!server.runs) throw new Error(server.log);
       return (await fetch(`${this.url}/readyz`)).ok;
     });
+  }
+
+  private get tokens(): string {
+    return join(this.folder.path, "tokens.yaml");
+  }
+
+  /** A token, the only one that the server takes from now on: those before are as if they had expired. */
+  replaceToken(): string {
+    const file = join(this.folder.path, "new-tokens.yaml");
+    const said = run(join(ROOT, "bin/tapline"), "token", "--tokens", file, "--tenant", "operators", "--role", "admin");
+    renameSync(file, this.tokens);
+    this.token = said.trim().split("\n").at(-1)!.trim();
+    return this.token;
+  }
+
+  /**
+   * Starts a server that wants a token and is the controller of the link's network as the inventory draws it, and the agent of the
+   * client's host. Returns the token.
+   */
+  async startServerWithAgent(): Promise<string> {
+    const agents = `127.0.0.1:${await freePort()}`;
+    const inventory = join(this.folder.path, "network.yaml");
+    writeFileSync(inventory, this.link.inventory);
+    const token = this.replaceToken();
+    await this.startServer("--agents", agents, "--inventory", inventory, "--openflow-port", "0", "--tokens", this.tokens);
+    const sizes = ["--hugepages", "never", "--memory-mib", "64", "--max-connections", "16384"];
+    this.agent = new Program(this.folder.path, "agent", join(ROOT, "build/bin/tapline-agent"), "--name", "client", "--interface", this.link.networkInterface, "--control-plane", agents, ...sizes);
+    await until("the agent is up", async () => (await this.json("/api/v1/nodes")).agents[0].state === "up");
+    return token;
   }
 
   /** As the kernel would: nothing is taken down in order. */
@@ -44,14 +79,17 @@ export class Tapline {
   }
 
   async json(path: string, body?: object): Promise<any> {
-    const init = body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-    const answer = await fetch(this.url + path, init);
+    const headers: Record<string, string> = this.token === "" ? {} : { Authorization: `Bearer ${this.token}` };
+    if (body) headers["Content-Type"] = "application/json";
+    const answer = await fetch(this.url + path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body) });
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
     return answer.json();
   }
 
   async close(): Promise<void> {
+    // Its queries end with what their agent gives out.
     await this.server?.end();
+    await this.agent?.end();
     await this.node?.end();
     await this.link.close();
     this.folder.remove();

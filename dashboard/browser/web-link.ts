@@ -1,5 +1,5 @@
 /** A virtual link with a web server at its other end, in a network namespace, that logs what it is asked for. */
-import { createServer, get } from "node:http";
+import { createServer, get, request } from "node:http";
 import { Program, run, until } from "./programs";
 
 const PORT = 8080;
@@ -33,6 +33,17 @@ export class WebLink {
 
   get place(): string {
     return `${this.address}:${PORT}`;
+  }
+
+  /** Its two hosts as if they were under one switch. */
+  get inventory(): string {
+    return `hosts: {client: ${this.prefix}.1, web: ${this.address}}
+network:
+  switches: {leaf: [client, web], spine: []}
+  links: [[leaf, spine]]
+  openflow:
+    datapaths: {leaf: 1, spine: 2}
+`;
   }
 
   async open(folder: string): Promise<void> {
@@ -80,31 +91,17 @@ export class WebLink {
   }
 }
 
-/** Stands before a server and asks for a token, which the test can change, as if it had expired. */
-export async function tokenGate(upstream: string): Promise<{ url: string; accept: (token: string) => void; close: () => void }> {
-  let accepted = "";
-  const { request } = await import("node:http");
+/** Stands before a server, as nginx does: where that does not answer, the answer is 502. */
+export async function gateway(upstream: string): Promise<{ url: string; close: () => void }> {
   const gate = createServer((from, to) => {
-    if (from.url!.startsWith("/api/") && from.headers.authorization !== `Bearer ${accepted}`) {
-      const problem = { type: "urn:tapline:problem:unauthorized", title: "A token is needed", status: 401, detail: "no valid token", instance: from.url };
-      to.writeHead(401, { "Content-Type": "application/problem+json", "WWW-Authenticate": "Bearer" }).end(JSON.stringify(problem));
-      return;
-    }
     const onward = request(upstream + from.url, { method: from.method, headers: from.headers }, (answer) => {
       to.writeHead(answer.statusCode!, answer.headers);
-      answer.pipe(to);
+      answer.once("aborted", () => to.destroy()).pipe(to);
     });
-    onward.once("error", () => to.destroy());
+    onward.once("error", () => (to.headersSent ? to.destroy() : to.writeHead(502, { "Content-Type": "text/html" }).end("<h1>502 Bad Gateway</h1>")));
     from.pipe(onward);
   });
   await new Promise<void>((done) => gate.listen(0, "127.0.0.1", done));
   const { port } = gate.address() as { port: number };
-  return {
-    url: `http://127.0.0.1:${port}`,
-    accept: (token) => {
-      accepted = token;
-      gate.closeAllConnections();
-    },
-    close: () => (gate.closeAllConnections(), gate.close()),
-  };
+  return { url: `http://127.0.0.1:${port}`, close: () => (gate.closeAllConnections(), gate.close()) };
 }

@@ -89,10 +89,16 @@ export class Api {
       this.report("gone");
       throw new NoAnswer();
     }
-    this.report(answer.status === 401 ? "unauthorized" : "up");
+    this.report(linkOf(answer.status));
     if (!answer.ok) throw new ProblemError(await problemOf(answer));
     return answer;
   }
+}
+
+/** What a gateway in front of the server answers for one that is gone is no answer of the server's. */
+function linkOf(status: number): Link {
+  if (status === 401) return "unauthorized";
+  return status === 502 || status === 504 ? "gone" : "up";
 }
 
 async function problemOf(answer: Response): Promise<Problem> {

@@ -2,9 +2,9 @@
 import { type Api, ProblemError } from "./api";
 import { fill, h, setText } from "./dom";
 import { explained } from "./drill";
-import { QueryEditor } from "./editor";
 import { dateTime, duration } from "./format";
 import type { Names } from "./language";
+import { LazyEditor } from "./lazy-editor";
 import { every, type Page } from "./page";
 import { planView } from "./plan";
 import { statePill } from "./state";
@@ -19,10 +19,11 @@ export class QueriesPage implements Page {
   readonly title = "Queries";
   readonly element: HTMLElement;
   private readonly names: Names = { parsers: [], processors: [] };
-  private readonly editor: QueryEditor;
+  private readonly editor: LazyEditor;
   private readonly errors = h("div", { class: "errors", role: "status", "aria-label": "Errors of the query" });
   private readonly plan = h("div", { class: "card plan-card" });
   private readonly list = h("tbody");
+  private readonly table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "List of queries", hidden: true });
   private readonly empty = h("p", { class: "quiet", hidden: true }, "No query yet: write one above and run it.");
   private readonly run = h("button", { type: "button", class: "primary", onclick: () => void this.submit() }, "Run");
   private readonly said = h("span", { class: "quiet", role: "status" });
@@ -32,7 +33,7 @@ export class QueriesPage implements Page {
   private known = "";
 
   constructor(private readonly api: Api) {
-    this.editor = new QueryEditor({
+    this.editor = new LazyEditor({
       text: sessionStorage.getItem(DRAFT) ?? FIRST,
       label: "Query",
       names: () => this.names,
@@ -52,8 +53,8 @@ export class QueriesPage implements Page {
 
   private listing(): HTMLElement {
     const head = ["State", "Query", "Submitted (UTC)", "Ran for"].map((name, at) => h("th", { scope: "col", class: at > 1 ? "wide" : undefined }, name));
-    const table = h("table", { class: "queries" }, h("thead", {}, h("tr", {}, ...head)), this.list);
-    return h("section", { class: "card", "aria-label": "Queries" }, h("h2", {}, "Queries"), this.empty, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "List of queries" }, table));
+    this.table.append(h("table", { class: "queries" }, h("thead", {}, h("tr", {}, ...head)), this.list));
+    return h("section", { class: "card", "aria-label": "Queries" }, h("h2", {}, "Queries"), this.empty, this.table);
   }
 
   /** What can be named; completion works without it, too, only with less. */
@@ -135,6 +136,7 @@ export class QueriesPage implements Page {
     const { queries } = await this.api.get<{ queries: QueryBrief[] }>("/api/v1/queries");
     const shown = JSON.stringify(queries.map((query) => [query.id, query.state])) + queries.filter((query) => !query.ended_ns).map(ranFor).join();
     this.empty.hidden = queries.length > 0;
+    this.table.hidden = queries.length === 0;
     if (shown === this.known) return;
     this.known = shown;
     const focused = this.list.contains(document.activeElement) ? (document.activeElement as HTMLAnchorElement).hash : undefined;
