@@ -210,6 +210,21 @@ final class Fabric implements AutoCloseable {
     return all;
   }
 
+  /**
+   * Our mirror rules in a bridge, as {@code ovs-ofctl add-flow} takes them: without their cookies.
+   */
+  List<String> mirrorRules(String bridge) {
+    String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
+    return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "dump-flows", target, MIRROR))
+        .expectSuccess()
+        .stdout()
+        .lines()
+        .filter(line -> line.contains("cookie="))
+        .map(line -> line.strip().replaceAll("(cookie|duration|n_packets|n_bytes)=[^,]*, *", ""))
+        .sorted()
+        .toList();
+  }
+
   private static long packets(String flow) {
     return Long.parseLong(flow.replaceFirst(".*n_packets=(\\d+),.*", "$1"));
   }

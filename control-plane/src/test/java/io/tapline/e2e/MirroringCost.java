@@ -1,0 +1,135 @@
+package io.tapline.e2e;
+
+import static io.tapline.e2e.MirroredNetwork.H1;
+import static io.tapline.e2e.MirroredNetwork.H1_ADDRESS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.e2e.Throughput.Rate;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.function.ToDoubleFunction;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What a query's mirroring costs a network beside the same rules installed by hand: one connection
+ * over the same switches, in each round without rules, with rules by hand, and with a query, in a
+ * random order. Prints each round and the ratios within rounds: least, median, most. By hand nobody
+ * looks at the copies; with a query a monitor and the pipeline share the cores with the switches,
+ * which the switches' own CPU time does not count.
+ *
+ * <p>Run by {@code bench/mirroring}.
+ */
+class MirroringCost {
+  private static final String SIZES =
+      "PARSE tcp_pkt_size FROM * TO %s:%d LIMIT 1h SAMPLE * PROCESS (group-sum: group=dst_ip)";
+  private static final String EDGE = "e00";
+
+  private enum With {
+    NOTHING,
+    RULES_BY_HAND,
+    QUERY
+  }
+
+  private MirroredNetwork network;
+  private List<String> rules;
+
+  @BeforeEach
+  void start() throws Exception {
+    network = MirroredNetwork.up();
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    if (network != null) {
+      network.close();
+    }
+  }
+
+  @Test
+  void throughputAndWorkOfSwitches() throws Exception {
+    int rounds = Integer.parseInt(System.getenv().getOrDefault("MIRRORING_ROUNDS", "7"));
+    List<Map<With, Rate>> all = new ArrayList<>();
+    try (Throughput throughput = new Throughput(network.fabric, "h-3-1-1", H1, H1_ADDRESS)) {
+      underQuery(throughput);
+      List<With> order = new ArrayList<>(List.of(With.values()));
+      Random random = new Random(9);
+      for (int round = 0; round < rounds; round++) {
+        Collections.shuffle(order, random);
+        Map<With, Rate> rates = new EnumMap<>(With.class);
+        for (With each : order) {
+          rates.put(each, measure(each, throughput));
+        }
+        all.add(rates);
+        System.out.println("Mirroring: " + rates);
+      }
+    }
+    print("Mb/s", all, Rate::megabits);
+    print("CPU time of the switches per MB", all, Rate::switchMsPerMb);
+  }
+
+  private Rate measure(With with, Throughput throughput) throws Exception {
+    return switch (with) {
+      case NOTHING -> throughput.measure();
+      case RULES_BY_HAND -> underRules(throughput);
+      case QUERY -> underQuery(throughput);
+    };
+  }
+
+  private Rate underRules(Throughput throughput) throws Exception {
+    assertThat(network.fabric.mirrorRules(EDGE)).isEmpty();
+    for (String rule : rules) {
+      network.fabric.openFlow("add-flow", EDGE, "cookie=0x1234," + rule);
+    }
+    Rate rate = throughput.measure();
+    network.fabric.openFlow("del-flows", EDGE, "cookie=0x1234/-1");
+    return rate;
+  }
+
+  /** The rules are the same each time. */
+  private Rate underQuery(Throughput throughput) throws Exception {
+    String query = network.submit(SIZES.formatted(H1_ADDRESS, Throughput.PORT));
+    network.server().awaitState(query, "running");
+    List<String> now = network.fabric.mirrorRules(EDGE);
+    assertThat(now).isNotEmpty().isEqualTo(rules == null ? now : rules);
+    rules = now;
+    Rate rate = throughput.measure();
+    assertThat(network.fabric.mirroring().get(EDGE)).as("packets copied").isPositive();
+    network.stop(query);
+    return rate;
+  }
+
+  private static void print(
+      String what, List<Map<With, Rate>> rounds, ToDoubleFunction<Rate> figure) {
+    for (With with : With.values()) {
+      System.out.printf(
+          "Mirroring: %s, %s: %s%n", what, with, spread(rounds, each -> value(each, with, figure)));
+    }
+    System.out.printf(
+        "Mirroring: %s, by hand / nothing %s, query / nothing %s, query / by hand %s%n",
+        what,
+        ratio(rounds, With.RULES_BY_HAND, With.NOTHING, figure),
+        ratio(rounds, With.QUERY, With.NOTHING, figure),
+        ratio(rounds, With.QUERY, With.RULES_BY_HAND, figure));
+  }
+
+  private static double value(Map<With, Rate> round, With with, ToDoubleFunction<Rate> figure) {
+    return figure.applyAsDouble(round.get(with));
+  }
+
+  private static String ratio(
+      List<Map<With, Rate>> rounds, With over, With under, ToDoubleFunction<Rate> figure) {
+    return spread(rounds, each -> value(each, over, figure) / value(each, under, figure));
+  }
+
+  private static String spread(List<Map<With, Rate>> rounds, ToDoubleFunction<Map<With, Rate>> of) {
+    double[] sorted = rounds.stream().mapToDouble(of).sorted().toArray();
+    return "%.3g (%.3g to %.3g)"
+        .formatted(sorted[sorted.length / 2], sorted[0], sorted[sorted.length - 1]);
+  }
+}
