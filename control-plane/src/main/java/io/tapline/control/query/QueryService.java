@@ -415,6 +415,11 @@ public final class QueryService implements AutoCloseable {
     return find(id).orElseThrow(() -> new NoSuchElementException("no query " + id));
   }
 
+  /** The latest window of each processor that has one. */
+  public List<WindowResult> latestWindows(String id) {
+    return store.latestWindows(id);
+  }
+
   /**
    * Windows written after an entry ({@code ""}: all), a page at a time, in the order of writing.
    */

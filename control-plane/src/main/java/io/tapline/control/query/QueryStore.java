@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import redis.clients.jedis.HostAndPort;
@@ -37,6 +38,7 @@ final class QueryStore implements AutoCloseable {
     "text", "state", "submitted_ns", "started_ns", "ended_ns", "error", "notes"
   };
   private static final int PAGE = 64;
+  private static final int RECENT = 8;
   private static final int TIMEOUT_MS = 2_000;
 
   private final JedisPool pool;
@@ -183,6 +185,23 @@ final class QueryStore implements AutoCloseable {
     try (Jedis redis = pool.getResource()) {
       return redis.xlen(windows(id));
     }
+  }
+
+  /**
+   * The latest window of each processor that has one among the last {@link #RECENT}: those of all
+   * processors that end together come one after the other.
+   */
+  List<WindowResult> latestWindows(String id) {
+    Map<Integer, WindowResult> latest = new TreeMap<>();
+    try (Jedis redis = pool.getResource()) {
+      for (StreamEntry entry : redis.xrevrange(windows(id), "+", "-", RECENT)) {
+        int processor = Integer.parseInt(entry.getFields().get("processor"));
+        if (!latest.containsKey(processor)) {
+          latest.put(processor, window(entry));
+        }
+      }
+    }
+    return List.copyOf(latest.values());
   }
 
   /** The last window's entry; empty where there is none. */

@@ -27,6 +27,7 @@ final class SystemRoutes {
 
   List<Route> routes() {
     return List.of(
+        new ResultMetrics(queries).route(),
         Route.get("/openapi.json", "getOpenApi")
             .open()
             .summary("This document.")

@@ -100,6 +100,7 @@ class OpenApiTest {
         "getHealth | - | - | 200",
         "getReadiness | - | - | 503",
         "getMetrics | - | - | 200",
+        "getResultMetrics | - | - | 200",
       })
   void everyOperationAnswersAsDocumented(String id, String query, String body, int status)
       throws Exception {
