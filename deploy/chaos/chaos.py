@@ -88,7 +88,7 @@ def run(options, containers, episodes):
     began = time.monotonic()
     try:
         if within_s(PATIENCE_S, lambda: watch.query and watch.counted_since(0)) is None:
-            sys.exit("error: the query counts nothing before any fault")
+            sys.exit(f"error: no request of each web server is counted before any fault; {watch.why()}")
         for episode in episodes:
             if time.monotonic() - began > 60 * options.minutes:
                 break

@@ -113,6 +113,13 @@ class Watch:
             turn += 1
             time.sleep(0.25)
 
+    def why(self):
+        """In words, why nothing may be counted."""
+        failed = [query.error or "ended" for query in self.ended]
+        asked = ", ".join(f"{client.web} answered {len(client.answered)}" for client in self.clients)
+        now = f"the query is {self.query.state()}" if self.query else "no query is taken"
+        return f"{now}; earlier ones: {failed}; {asked}"
+
     def begin(self):
         query = Query(self.front, self.text)
         if query.submit():
