@@ -22,8 +22,7 @@ import picocli.CommandLine.Option;
 /** {@code tapline bench drill}: snapshots over many nodes. */
 @Command(
     name = "drill",
-    description =
-        "Latency and CPU of snapshots and queries over MultiLog nodes, processes of this host.")
+    description = "Latency and CPU of snapshots and queries over MultiLog nodes of this host.")
 final class BenchDrillCommand implements Callable<Integer> {
   /** A flow of the bundled capture. */
   private static final String FLOW = "flow == 0xa383c50f9de647dd";
@@ -43,6 +42,14 @@ final class BenchDrillCommand implements Callable<Integer> {
       defaultValue = "1,8,32,128",
       description = "How many nodes (default ${DEFAULT-VALUE}).")
   private List<Integer> nodes;
+
+  @Option(
+      names = "--per-process",
+      paramLabel = "N",
+      defaultValue = "1",
+      description =
+          "How many nodes are in a process (default ${DEFAULT-VALUE}, as on hosts of their own).")
+  private int perProcess;
 
   @Option(
       names = "--times",
@@ -72,23 +79,27 @@ final class BenchDrillCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     Path home = Path.of(System.getProperty("tapline.home"));
-    Path program = home.resolve("build/bin/tapline-multilog");
+    Path programs = home.resolve("build/bin");
+    Path program = programs.resolve("tapline-multilog");
     Path capture = home.resolve("testbed/captures/http_small.pcap.zst");
     if (ingest) {
       measureIngest(program, capture);
     } else if (alerts) {
       measureAlerts(program, home.resolve("testbed/three_tier/three_tier.pcap.zst"));
     } else {
-      measureLatencies(program, capture);
+      measureLatencies(programs, capture);
     }
     return 0;
   }
 
-  private void measureLatencies(Path program, Path capture) throws Exception {
+  private void measureLatencies(Path programs, Path capture) throws Exception {
+    if (perProcess < 1) {
+      throw new CommandException("--per-process " + perProcess + ": at least 1");
+    }
     List<Latencies> all = new ArrayList<>();
     for (int count : nodes) {
       console.hint("measuring " + count + " nodes");
-      try (DrillBenchmark benchmark = new DrillBenchmark(program, capture, count)) {
+      try (DrillBenchmark benchmark = new DrillBenchmark(programs, capture, count, perProcess)) {
         List<Latencies> rows = benchmark.measure(times, FLOW);
         all.addAll(rows);
         print(rows);

@@ -7,8 +7,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * How long a snapshot of many nodes takes, and a query on it: nodes are processes of this host,
- * each with the same capture in its log.
+ * How long a snapshot of many nodes takes, and a query on it: nodes of this host, each with an
+ * endpoint of its own and the same capture in its log.
  */
 public final class DrillBenchmark implements AutoCloseable {
   private static final int WARM_UP = 200;
@@ -20,13 +20,19 @@ public final class DrillBenchmark implements AutoCloseable {
   /**
    * Starts the nodes and waits for their packets.
    *
-   * @param program tapline-multilog
+   * @param programs where tapline-multilog and bench_nodes are
+   * @param perProcess how many nodes a process has; 1 for tapline-multilog as it is
    */
-  public DrillBenchmark(Path program, Path capture, int count)
+  public DrillBenchmark(Path programs, Path capture, int count, int perProcess)
       throws IOException, InterruptedException {
-    nodes = new NodeProcesses(program);
-    for (int i = 0; i < count; i++) {
-      nodes.start(List.of(), "--pcap", capture.toString());
+    nodes = new NodeProcesses(programs.resolve("tapline-multilog"));
+    for (int i = 0; i < count; i += perProcess) {
+      if (perProcess == 1) {
+        nodes.start(List.of(), "--pcap", capture.toString());
+      } else {
+        nodes.startTogether(
+            programs.resolve("bench_nodes"), capture, Math.min(perProcess, count - i));
+      }
     }
     drill = new DrillService(nodes.addresses());
     nodes.awaitRows(drill);

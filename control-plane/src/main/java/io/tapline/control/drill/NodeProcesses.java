@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** MultiLog nodes as processes of this host, with their sockets in a folder that goes with them. */
+/** MultiLog nodes on this host, with their sockets in a folder that goes with them. */
 final class NodeProcesses implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -37,25 +37,50 @@ final class NodeProcesses implements AutoCloseable {
   }
 
   int size() {
-    return processes.size();
+    return addresses.size();
   }
 
   /**
-   * Starts one more, h0, h1, ….
+   * Starts one more in a process of its own: h0, h1, ….
    *
    * @param before words before the program's name, such as those of taskset
    */
   Process start(List<String> before, String... settings) throws IOException {
-    String name = "h" + processes.size();
-    NodeAddress address = new NodeAddress(name, "unix:" + folder.resolve(name));
+    NodeAddress address = addNext();
     List<String> command = new ArrayList<>(before);
-    command.addAll(List.of(program.toString(), "--node", name, "--listen", address.target()));
-    command.addAll(List.of("--writers", "1", "--memory-mib", "64"));
+    command.addAll(List.of(program.toString(), "--node", address.name()));
+    command.addAll(List.of("--listen", address.target(), "--writers", "1", "--memory-mib", "64"));
     command.addAll(List.of(settings));
+    return start(command, address.name());
+  }
+
+  /**
+   * Starts some in one process.
+   *
+   * @param together bench_nodes
+   */
+  void startTogether(Path together, Path capture, int count) throws IOException {
+    int first = addresses.size();
+    for (int i = 0; i < count; i++) {
+      addNext();
+    }
+    String name = addresses.get(first).name();
+    List<String> command = new ArrayList<>(List.of(together.toString(), folder.toString()));
+    command.addAll(List.of(capture.toString(), Integer.toString(first), Integer.toString(count)));
+    start(command, name);
+  }
+
+  private NodeAddress addNext() {
+    String name = "h" + addresses.size();
+    NodeAddress address = new NodeAddress(name, "unix:" + folder.resolve(name));
+    addresses.add(address);
+    return address;
+  }
+
+  private Process start(List<String> command, String name) throws IOException {
     Path log = folder.resolve(name + ".log");
     Process process = new ProcessBuilder(command).redirectError(log.toFile()).start();
     processes.add(process);
-    addresses.add(address);
     return process;
   }
 

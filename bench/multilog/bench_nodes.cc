@@ -1,0 +1,75 @@
+// Many MultiLog nodes in one process, each with its own log, threads and endpoint, as `tapline bench drill` asks them:
+// what a snapshot costs a node, without what 128 processes of one host cost each other.
+//
+//   bench_nodes FOLDER CAPTURE FIRST COUNT
+//
+// listens on FOLDER/hN for N from FIRST on, each with the capture's packets, until SIGTERM.
+#include <signal.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "monitors/source/file_source.h"
+#include "multilog/node/node_config.h"
+#include "multilog/node/node_server.h"
+
+namespace tapline::multilog {
+namespace {
+
+// In the order in which they may be taken down.
+struct Node {
+  std::unique_ptr<HostNode> host;
+  std::unique_ptr<NodeService> service;
+  std::unique_ptr<NodeServer> server;
+};
+
+void Fail(const std::string& message) {
+  std::fprintf(stderr, "bench_nodes: %s\n", message.c_str());
+  std::exit(1);
+}
+
+// As the nodes that are processes of their own are started.
+Node Start(const std::string& folder, const std::string& capture, const std::string& name) {
+  NodeConfig config;
+  config.node = name;
+  config.writers = 1;
+  config.memory_mib = 64;
+  auto host = HostNode::Make(OptionsOf(config));
+  if (!host.ok()) Fail(host.status().ToString());
+  Node node;
+  node.host = std::move(*host);
+  node.service = std::make_unique<NodeService>(node.host.get());
+  const std::string address = "unix:" + folder + "/" + name;
+  node.server = NodeServer::Listen(address, grpc::InsecureServerCredentials(), node.service.get());
+  if (node.server == nullptr) Fail(address + ": can't be listened on");
+  FileSource source(FileSourceOptions{{capture}, false, [](const std::string&) {}, 0});
+  const std::atomic<bool> stop{false};
+  if (const auto status = source.Start(); !status.ok()) Fail(status.message());
+  node.host->Run(&source, &stop);
+  return node;
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 4) Fail("usage: bench_nodes FOLDER CAPTURE FIRST COUNT");
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const int first = std::atoi(arguments[2].c_str()), count = std::atoi(arguments[3].c_str());
+  std::vector<Node> nodes;
+  for (int i = first; i < first + count; ++i)
+    nodes.push_back(Start(arguments[0], arguments[1], "h" + std::to_string(i)));
+  int signal;
+  sigwait(&signals, &signal);
+  for (Node& node : nodes) node.host->StopWriters();
+  std::_Exit(0);  // a second for each server's patience would be two minutes
+}
+
+}  // namespace
+}  // namespace tapline::multilog
+
+int main(int argc, char** argv) { return tapline::multilog::Main({argv + 1, argv + argc}); }
