@@ -1,6 +1,7 @@
 package io.tapline.flink.support;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.flink.group.Distribution;
 import io.tapline.schema.proto.Aggregate;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
@@ -24,7 +25,7 @@ public final class Oracle {
   private record Sample(long timeNs, List<Object> key, Object value) {}
 
   /** Beyond that many values quantiles are estimates, see DistributionTest. */
-  private static final int EXACT_QUANTILES = 256;
+  private static final int EXACT_QUANTILES = Distribution.EXACT;
 
   private static final Set<Aggregate> SHOWN_WITH_DISTRIBUTION =
       Set.of(Aggregate.DISTRIBUTION, Aggregate.HISTOGRAM);
