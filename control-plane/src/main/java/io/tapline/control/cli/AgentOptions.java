@@ -3,10 +3,16 @@ package io.tapline.control.cli;
 import io.tapline.control.registry.AgentAccess;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import picocli.CommandLine.Option;
 
 /** Which agents a server takes. */
 final class AgentOptions {
+  /** A lease is renewed or lost within three seconds. */
+  private static final Duration LEAST_GRACE = Duration.ofSeconds(5);
+
+  private static final Duration MOST_GRACE = Duration.ofDays(1);
+
   @Option(
       names = "--agents-tls-certificate",
       paramLabel = "FILE",
@@ -21,6 +27,27 @@ final class AgentOptions {
       paramLabel = "FILE",
       description = "Take only agents that give one of these tokens, one a line.")
   private Path tokens;
+
+  @Option(
+      names = "--agents-grace",
+      paramLabel = "DURATION",
+      defaultValue = "20s",
+      description =
+          "How long hosts go on with their queries without a control plane, and how long a host that none replaces is waited for. Default: ${DEFAULT-VALUE}.")
+  private String grace = "20s";
+
+  /**
+   * How long the registry and its agents wait for each other.
+   *
+   * @throws UsageException if that is no duration, or less than a lease
+   */
+  Duration grace() {
+    Duration value = Duration.ofNanos(Moment.duration("--agents-grace", grace));
+    if (value.compareTo(LEAST_GRACE) < 0 || value.compareTo(MOST_GRACE) > 0) {
+      throw new UsageException("--agents-grace " + grace + ": 5s to 24h");
+    }
+    return value;
+  }
 
   /**
    * Reads the files.

@@ -47,7 +47,11 @@ final class Moment {
       throw new UsageException(
           option + " " + text + " is no duration: give it as 1ms, 10s, 5m or 2h");
     }
-    return duration(Long.parseLong(matcher.group(1)), matcher.group(2)).toNanos();
+    try {
+      return duration(Long.parseLong(matcher.group(1)), matcher.group(2)).toNanos();
+    } catch (ArithmeticException e) {
+      throw new UsageException(option + " " + text + " is longer than 292 years");
+    }
   }
 
   private static Duration duration(long amount, String unit) {

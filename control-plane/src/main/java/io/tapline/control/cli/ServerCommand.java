@@ -135,6 +135,7 @@ final class ServerCommand implements Callable<Integer> {
     Optional<Network> network = Installation.network(inventoryFile, inventory);
     InetSocketAddress agents = agents();
     agentOptions.access();
+    agentOptions.grace();
     coordination.check(agents != null, services);
     openBroker(agents);
     if (agents == null) {
@@ -279,7 +280,8 @@ final class ServerCommand implements Callable<Integer> {
     return agents == null
         ? null
         : AgentRegistry.of(
-            RegistryOptions.usual(agents, session.queries().hostBrokers()),
+            RegistryOptions.usual(agents, session.queries().hostBrokers())
+                .withGrace(agentOptions.grace()),
             agentOptions.access(),
             listener);
   }

@@ -13,7 +13,8 @@ import java.time.Duration;
  * @param probe how often agents are asked for a sign of life
  * @param lease without one for so long, an agent is lost
  * @param away how long a host is without a lease before another may go on in its place
- * @param grace how long what a lost agent was assigned waits for it
+ * @param grace how long what a lost agent was assigned waits for it, and agents for a control
+ *     plane; less than 25 days
  */
 public record RegistryOptions(
     InetSocketAddress address,
@@ -40,6 +41,11 @@ public record RegistryOptions(
         Duration.ofSeconds(3),
         Duration.ofSeconds(3),
         Duration.ofSeconds(20));
+  }
+
+  /** The same with another grace period. */
+  public RegistryOptions withGrace(Duration newGrace) {
+    return new RegistryOptions(address, term, brokers, hashKey, probe, lease, away, newGrace);
   }
 
   /** The same of another term. */
