@@ -2,14 +2,12 @@ package io.tapline.flink.support;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.tapline.flink.group.Distribution;
 import io.tapline.schema.proto.Plan;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
-import java.util.regex.Pattern;
 import redis.clients.jedis.Jedis;
 
 /**
@@ -29,11 +27,6 @@ public final class Kills {
   private static final Set<String> SNAPSHOTS = Set.of("2");
 
   private static final long LONGEST_PAUSE_MS = 1500;
-
-  /** A row's distribution up to its percentiles, its count, and the percentiles. */
-  private static final Pattern PERCENTILES =
-      Pattern.compile(
-          "(\"distribution\":\\{\"count\":(\\d+)(?:,\"(?:mean|min|max)\":[^,]+)*)(?:,\"p\\d+\":[^,]+)+");
 
   private final Deployment deployment;
   private final int seconds;
@@ -145,17 +138,6 @@ public final class Kills {
     return bytes;
   }
 
-  /** Of more values than are kept: a sketch draws random bits, so no two runs have the same. */
-  private static String withoutDrawn(String rows) {
-    return PERCENTILES
-        .matcher(rows)
-        .replaceAll(
-            found ->
-                Long.parseLong(found.group(2)) > Distribution.EXACT
-                    ? found.group(1)
-                    : found.group());
-  }
-
   /** One by one, so that a difference can be read. */
   private void requireSame(Map<String, List<String>> results) {
     Map<String, List<String>> expected = deployment.results("q-quiet", SNAPSHOTS);
@@ -164,9 +146,7 @@ public final class Kills {
         (key, content) -> {
           assertThat(results.get(key)).as(key).hasSameSizeAs(content);
           for (int i = 0; i < content.size(); i++) {
-            assertThat(withoutDrawn(results.get(key).get(i)))
-                .as(key)
-                .isEqualTo(withoutDrawn(content.get(i)));
+            assertThat(results.get(key).get(i)).as(key).isEqualTo(content.get(i));
           }
         });
   }
