@@ -26,14 +26,19 @@ Status NodeService::DefineIn(const v1::Definition& definition) {
 }
 
 grpc::Status NodeService::Define(const v1::Definition& definition, v1::DefineReply*) {
-  // Its trigger may alert before this returns; the lock is not held meanwhile.
-  if (Status status = DefineIn(definition); !status.ok()) return ToGrpc(status);
-  const std::lock_guard lock(mutex_);
-  definitions_.push_back(definition);
-  return grpc::Status::OK;
+  const std::lock_guard one(changing_);
+  std::unique_lock lock(mutex_);
+  coming_ = definition;
+  lock.unlock();
+  const Status status = DefineIn(definition);
+  lock.lock();
+  coming_.Clear();
+  if (status.ok()) definitions_.push_back(definition);
+  return ToGrpc(status);
 }
 
 grpc::Status NodeService::Remove(const v1::RemoveRequest& request, v1::RemoveReply*) {
+  const std::lock_guard one(changing_);
   MultiLog& log = node_->log();
   Status status(Code::kInvalid, "nothing to remove: name a filter, an aggregate, a trigger or an index");
   std::function<bool(const v1::Definition&)> is_it;
@@ -66,7 +71,7 @@ grpc::Status NodeService::Remove(const v1::RemoveRequest& request, v1::RemoveRep
 grpc::Status NodeService::SetUpCapture(const v1::CaptureRequest& request, v1::CaptureReply*) {
   if (!(request.sampling_rate() > 0 && request.sampling_rate() <= 1))
     return {grpc::StatusCode::INVALID_ARGUMENT, "sampling_rate is above 0 and at most 1"};
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard one(changing_);
   return ToGrpc(node_->SetUpCapture({request.sampling_rate(), request.filter()}));
 }
 

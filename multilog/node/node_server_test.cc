@@ -126,6 +126,53 @@ TEST_F(NodeServerTest, AClientThatGoesAway) {
   EXPECT_GT(CountRows(Ask("")), 0u);
 }
 
+// An alert is on its way while what it is of is being defined, and others ask: nobody waits for another in a circle.
+TEST_F(NodeServerTest, AlertsWhileDefinitionsComeAndGo) {
+  constexpr int kRounds = 100, kTriggers = 8;
+  v1::Definition count, many;
+  v1::DefineReply defined;
+  count.mutable_aggregate()->set_name("packets");
+  count.mutable_aggregate()->mutable_function()->set_function("COUNT");
+  count.mutable_aggregate()->mutable_function()->add_group_by("dst_port");
+  count.mutable_aggregate()->set_bucket_ns(1'000'000'000);
+  ASSERT_EQ(Define(count).error_message(), "");
+  many.mutable_trigger()->set_aggregate("packets");
+  many.mutable_trigger()->set_condition("COUNT > 0");
+  grpc::ClientContext context;
+  v1::AttachRequest request;
+  request.set_heartbeat_ms(60'000);
+  const auto events = stub_->Attach(&context, request);
+  v1::NodeEvent event;
+  ASSERT_TRUE(events->Read(&event));
+  EndlessSource source(0);
+  std::atomic<bool> stop{false};
+  std::thread capture([&] { node_->Run(&source, &stop); });
+  std::thread curious([&] {
+    for (v1::NodeDescription description; !stop; description.Clear()) (void)service_->Describe({}, &description);
+  });
+  for (int round = 0; round < kRounds; ++round) {
+    for (int i = 0; i < kTriggers; ++i) {
+      many.mutable_trigger()->set_name("many_" + std::to_string(i));
+      EXPECT_TRUE(service_->Define(many, &defined).ok());
+      if (i == 0 || i == kTriggers - 1) source.Give(1);
+    }
+    for (int i = 0; i < kTriggers; ++i) {
+      EXPECT_TRUE(events->Read(&event));
+      EXPECT_EQ(event.alert().group_size(), 1) << event.ShortDebugString();
+    }
+    for (int i = 0; i < kTriggers; ++i) {
+      v1::RemoveRequest remove;
+      v1::RemoveReply removed;
+      remove.set_trigger("many_" + std::to_string(i));
+      EXPECT_TRUE(service_->Remove(remove, &removed).ok());
+    }
+  }
+  stop = true;
+  capture.join();
+  curious.join();
+  context.TryCancel();
+}
+
 // Those whom it can't answer are told so; snapshots, which need no thread, go on.
 TEST_F(NodeServerTest, MoreCallsThanItAnswers) {
   constexpr int kMost = 256;

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "multilog/node/node_messages.h"
@@ -43,16 +44,7 @@ void NodeService::OnAlert(const multilog::Alert& alert) {
   out.set_late(alert.late);
   out.set_found_ns(WallNs());
   const std::lock_guard lock(mutex_);
-  for (const v1::Definition& definition : definitions_) {
-    if (definition.trigger().name() != alert.trigger) continue;
-    for (const v1::Definition& other : definitions_) {
-      if (!other.has_aggregate() || other.aggregate().name() != definition.trigger().aggregate()) continue;
-      const auto& group_by = other.aggregate().function().group_by();
-      for (const std::string& text :
-           FormatKeys(node_->layout().schema(), {group_by.begin(), group_by.end()}, alert.group))
-        out.add_group(text);
-    }
-  }
+  NameGroup(alert, &out);
   for (Listener& listener : listeners_) {
     if (listener.alerts.size() == kMostAlertsWaiting) {
       listener.alerts.pop_front();
@@ -63,6 +55,22 @@ void NodeService::OnAlert(const multilog::Alert& alert) {
   changed_.notify_all();
 }
 
+// Its keys as people write them. Under the lock.
+void NodeService::NameGroup(const multilog::Alert& alert, v1::NodeAlert* named) const {
+  const auto is_it = [&](const v1::Definition& each) {
+    return each.has_trigger() && each.trigger().name() == alert.trigger;
+  };
+  const auto found = std::find_if(definitions_.begin(), definitions_.end(), is_it);
+  const std::string& aggregate = (found != definitions_.end() ? *found : coming_).trigger().aggregate();
+  for (const v1::Definition& each : definitions_) {
+    if (!each.has_aggregate() || each.aggregate().name() != aggregate) continue;
+    const auto& group_by = each.aggregate().function().group_by();
+    for (const std::string& key : FormatKeys(node_->layout().schema(), {group_by.begin(), group_by.end()}, alert.group))
+      named->add_group(key);
+  }
+}
+
+// Not under the lock, nor what calls it.
 void NodeService::FillCounters(v1::NodeCounters* counters) {
   counters->set_capture_ended(node_->ended());  // first: what is read after it is final
   const CaptureTotals captured = node_->captured();
@@ -73,9 +81,10 @@ void NodeService::FillCounters(v1::NodeCounters* counters) {
   if (log.dropped > 0) (*counters->mutable_dropped())["memory_full"] = log.dropped;
   counters->set_removed(log.removed);
   counters->set_memory_bytes(log.segment_bytes + log.heap_bytes + log.aggregate_bytes);
-  counters->set_lost_alerts(lost_alerts_);
   counters->set_freezes(log.freezes);
   counters->set_frozen_ns(log.frozen_ns);
+  const std::lock_guard lock(mutex_);
+  counters->set_lost_alerts(lost_alerts_);
 }
 
 void NodeService::FillDescription(v1::NodeDescription* description) {
@@ -84,40 +93,45 @@ void NodeService::FillDescription(v1::NodeDescription* description) {
   description->set_schema(schema.ToText());
   description->set_row_bytes(schema.row_bytes());
   description->set_incarnation(node_->incarnation());
-  for (const v1::Definition& definition : definitions_) *description->add_definitions() = definition;
   FillCounters(description->mutable_counters());
+  const std::lock_guard lock(mutex_);
+  for (const v1::Definition& definition : definitions_) *description->add_definitions() = definition;
 }
 
 grpc::Status NodeService::Attach(const v1::AttachRequest& request, NodeStream<v1::NodeEvent>* stream) {
   if (request.heartbeat_ms() < kLeastHeartbeatMs || request.heartbeat_ms() > kMostHeartbeatMs)
     return {grpc::StatusCode::INVALID_ARGUMENT, "heartbeat_ms is 10 to 60000"};
-  const auto beat = std::chrono::milliseconds(request.heartbeat_ms());
   std::unique_lock lock(mutex_);
-  listeners_.emplace_back();
-  const auto me = std::prev(listeners_.end());
+  const auto me = listeners_.emplace(listeners_.end());
+  lock.unlock();
+  const grpc::Status ended = Heed(me, std::chrono::milliseconds(request.heartbeat_ms()), stream);
+  lock.lock();
+  listeners_.erase(me);
+  return ended;
+}
+
+// Tells a listener of alerts as they come, and between them of the counters.
+grpc::Status NodeService::Heed(std::list<Listener>::iterator me, std::chrono::milliseconds beat,
+                               NodeStream<v1::NodeEvent>* stream) {
   v1::NodeEvent event;
   FillDescription(event.mutable_description());
-  bool listening = true;
-  while (listening && !stopped_) {
-    lock.unlock();
-    listening = stream->Write(event) && !stream->IsCancelled();
-    lock.lock();
+  while (stream->Write(event) && !stream->IsCancelled()) {
     event.Clear();
-    if (!listening || stopped_) break;
-    if (me->alerts.empty()) changed_.wait_for(lock, beat, [&] { return stopped_ || !me->alerts.empty(); });
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, beat, [&] { return stopped_ || !me->alerts.empty(); });
+    if (stopped_) return {grpc::StatusCode::UNAVAILABLE, "the node ends"};
     if (!me->alerts.empty()) {
       *event.mutable_alert() = std::move(me->alerts.front());
       me->alerts.pop_front();
-    } else {
-      FillCounters(event.mutable_heartbeat());
+      continue;
     }
+    lock.unlock();
+    FillCounters(event.mutable_heartbeat());
   }
-  listeners_.erase(me);
-  return stopped_ ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the node ends") : grpc::Status::OK;
+  return grpc::Status::OK;
 }
 
 grpc::Status NodeService::Describe(const v1::DescribeRequest&, v1::NodeDescription* description) {
-  const std::lock_guard lock(mutex_);
   FillDescription(description);
   return grpc::Status::OK;
 }

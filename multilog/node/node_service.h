@@ -1,6 +1,7 @@
 // What a node answers (schema/multilog.proto), on node_server's threads: none of them ever touches the path of packets.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <list>
@@ -45,14 +46,20 @@ class NodeService final {
   };
 
   void OnAlert(const multilog::Alert& alert);
+  void NameGroup(const multilog::Alert& alert, v1::NodeAlert* named) const;
   void FillCounters(v1::NodeCounters* counters);
   void FillDescription(v1::NodeDescription* description);
+  grpc::Status Heed(std::list<Listener>::iterator me, std::chrono::milliseconds beat,
+                    NodeStream<v1::NodeEvent>* stream);
   Status DefineIn(const v1::Definition& definition);
   Result<Snapshot> SnapshotFor(const v1::QueryRequest& request);
   grpc::Status QueryEarliest(const v1::QueryRequest& request, NodeStream<v1::RowBatch>* stream);
   Result<Cursor> CursorFor(const v1::QueryRequest& request);
 
   HostNode* node_;
+  // Define(), Remove() and SetUpCapture() one after the other. Taken before `mutex_`.
+  std::mutex changing_;
+  // What follows is under this. The log is never called with it: alerts come from a thread that holds locks of the log.
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
@@ -60,6 +67,8 @@ class NodeService final {
   uint64_t lost_alerts_ = 0;
   // What was defined here, as it was said, in order; what a loaded log had comes first.
   std::vector<v1::Definition> definitions_;
+  // On its way into the log: its trigger may alert before it is known that it fits.
+  v1::Definition coming_;
 };
 
 }  // namespace tapline::multilog
