@@ -254,6 +254,35 @@ describe.skipIf(why !== "")("dashboard", () => {
     await page.getByText("No query yet").waitFor();
   });
 
+  test("a plan shows which hosts' agents will watch and what switches will mirror, before it runs", async () => {
+    await page.getByLabel("Query", { exact: true }).fill("PARSE http_get\nFROM * TO web:8080\nLIMIT 1h SAMPLE *\nPROCESS (top-k: k=5, w=1h, s=1s)");
+    const plan = page.locator(".plan-card:not(.stale)");
+    await plan.locator(".branch", { hasText: `web (${tapline.link.address}/32):8080` }).waitFor();
+    expect(await plan.locator(".branch", { hasText: /^monitor/ }).textContent()).toMatch(/^monitor client \(/);
+    const { plan: wanted } = await tapline.json("/api/v1/explain", { query: await page.evaluate(() => sessionStorage.getItem("tapline.draft")) });
+    expect(wanted.monitors.map(({ host }: { host: string }) => host)).toEqual(["client"]);
+    expect(wanted.rules.length).toBeGreaterThan(0);
+    const rows = plan.locator("[aria-label='Mirror rules'] tbody tr");
+    const shown = await rows.evaluateAll((all) => all.map((row) => [row.querySelector("th")!.textContent, row.querySelectorAll("td")[1].textContent]));
+    expect(shown).toEqual(wanted.rules.map((rule: any) => [rule.switch_id, rule.match]));
+    for (const fact of ["Copies are made at", "Traffic it adds", "Rules in mirror tables"]) expect(await plan.locator(".facts").textContent()).toContain(fact);
+    expect(await violations(page)).toEqual([]);
+    await screenshot("plan", true);
+    expect((await tapline.json("/api/v1/queries")).queries, "nothing runs yet").toEqual([]);
+  });
+
+  test("what was planned runs on the agent of that host", async () => {
+    await page.getByRole("button", { name: "Run" }).click();
+    // IDs begin with the tenant of the token.
+    await page.waitForURL(/#\/queries\/operators-/);
+    await page.locator("[data-state=running]").waitFor();
+    expect(await page.locator(".tree .branch", { hasText: /^monitor/ }).textContent()).toMatch(/^monitor client \(/);
+    await tapline.link.askTimes({ "/planned": 4, "/also": 2 });
+    await until("the page shows what its agent saw", async () => JSON.stringify(await ranking()) === '[["/planned","4"],["/also","2"]]');
+    const { agents } = await tapline.json("/api/v1/nodes");
+    expect(agents.map(({ agent, queries }: any) => [agent, queries])).toEqual([["client", [page.url().split("/").at(-1)]]]);
+  });
+
   test("nothing of all that was an error of the page", () => {
     expect(errors, "errors of the page and breaks of its content policy").toEqual([]);
   });

@@ -71,4 +71,5 @@ fill(
 applyTheme();
 dark.addEventListener("change", applyTheme);
 addEventListener("hashchange", navigate);
-navigate();
+// The first page is a task of its own: reading all this code and laying out the frame is one already.
+setTimeout(navigate);

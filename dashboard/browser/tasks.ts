@@ -1,0 +1,46 @@
+/**
+ * What kept a page's main thread busy, by Chromium's own trace: its tasks by the clock and by processor time, which other programs on
+ * the machine do not lengthen as much.
+ */
+import type { Browser, Page } from "playwright-core";
+
+export interface Task {
+  cpuMs: number;
+  wallMs: number;
+}
+
+interface TraceEvent {
+  name: string;
+  ph: string;
+  pid: number;
+  tid: number;
+  dur?: number;
+  tdur?: number;
+}
+
+const MARK = "the thread of the page";
+
+/** The tasks of the page's main thread while something is done. */
+export async function tasksDuring(browser: Browser, page: Page, done: () => Promise<void>): Promise<Task[]> {
+  await browser.startTracing(page, { categories: ["toplevel", "blink.user_timing"] });
+  await done();
+  // The browser has pages of its own.
+  await page.evaluate((mark) => void performance.mark(mark), MARK);
+  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] };
+  const mark = traceEvents.find(({ name }) => name === MARK);
+  if (mark === undefined) throw new Error("the trace does not tell which thread is the page's");
+  const tasks = traceEvents.filter(({ name, ph, pid, tid, tdur }) => ph === "X" && /RunTask$/.test(name) && pid === mark.pid && tid === mark.tid && tdur !== undefined);
+  if (tasks.length === 0) throw new Error("the trace has no task of the page");
+  return tasks.map(({ dur, tdur }) => ({ cpuMs: tdur! / 1000, wallMs: dur! / 1000 }));
+}
+
+/** The most processor time of a task. */
+export function mostCpuMs(tasks: Task[]): number {
+  return Math.max(...tasks.map(({ cpuMs }) => cpuMs));
+}
+
+export function longest(tasks: Task[]): string {
+  const wallMs = Math.max(...tasks.map((task) => task.wallMs));
+  const over = tasks.filter((task) => task.wallMs >= 50).length;
+  return `${tasks.length} tasks, the longest ${Math.round(mostCpuMs(tasks))} ms of processor time, ${Math.round(wallMs)} ms by the clock; ${over} of 50 ms and more by the clock`;
+}
