@@ -3,7 +3,8 @@ import html
 import math
 
 WIDTH, HEIGHT = 760, 400
-LEFT, RIGHT, TOP, BOTTOM = 64, 190, 40, 50
+LEFT, RIGHT, TOP, BOTTOM = 64, 24, 60, 50
+LETTER = 7  # about as wide, at the usual size
 # Told apart without colours, too.
 STYLES = [("#d55e00", ""), ("#0072b2", "7 3"), ("#009e73", "2 3"), ("#7f6000", "9 3 2 3"), ("#cc79a7", "4 4")]
 
@@ -15,11 +16,11 @@ def ceiling(value):
 
 
 class Chart:
-  """One chart. Add lines, bars and marks, then take svg()."""
+  """One chart. Add lines, bars and marks, then take svg(). Above y_top is room for what marks say."""
 
-  def __init__(self, title, x_label, y_label, x_range, y_top, log_x=False):
+  def __init__(self, title, x_label, y_label, x_range, y_top, log_x=False, marks=False):
     self._parts, self._legend, self._log_x = [], [], log_x
-    self._x_range, self._y_top = x_range, ceiling(y_top)
+    self._x_range, self._y_top = x_range, ceiling(1.4 * y_top if marks else y_top)
     self._text((LEFT + WIDTH - RIGHT) / 2, 22, title, size=15)
     self._text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, x_label)
     self._text(16, HEIGHT / 2, y_label, rotate=True)
@@ -76,10 +77,17 @@ class Chart:
     self._name(name, colour, "")
 
   def _name(self, name, colour, dash):
-    y = TOP + 8 + 20 * len(self._legend)
-    self._legend.append(name)
-    self._segment(WIDTH - RIGHT + 12, y, WIDTH - RIGHT + 40, y, colour, dash, 2)
-    self._text(WIDTH - RIGHT + 46, y + 4, name, anchor="start")
+    self._legend.append((name, colour, dash))
+
+  def _draw_legend(self):
+    """A row above the chart; one name alone says no more than the axis."""
+    if len(self._legend) < 2:
+      return
+    x = LEFT
+    for name, colour, dash in self._legend:
+      self._segment(x, TOP - 18, x + 28, TOP - 18, colour, dash, 2)
+      self._text(x + 34, TOP - 14, name, anchor="start")
+      x += 34 + LETTER * len(name) + 20
 
   def mark(self, x, text):
     """A line from top to bottom, with its meaning beside it."""
@@ -88,5 +96,6 @@ class Chart:
     self._text(at - 4, TOP + 4, text, anchor="end", size=11, rotate=True)
 
   def svg(self):
+    self._draw_legend()
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif">\n'
             '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(self._parts) + "\n</svg>\n")
