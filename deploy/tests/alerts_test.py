@@ -17,6 +17,10 @@ def main():
     wrong = [page for page in pages if not (ROOT / page).is_file()]
     if len(pages) != len(alerts) or not alerts or wrong:
         sys.exit(f"error: {len(alerts)} alerts, {len(pages)} pages; these are not there: {wrong}")
+    served = "".join(file.read_text() for file in (ROOT / "monitors/metrics").glob("*.cc"))
+    unknown = {name for name in re.findall(r"\btapline_monitor_(\w+)", text) if f'"{name}"' not in served}
+    if unknown:
+        sys.exit(f"error: no monitor serves tapline_monitor_… {sorted(unknown)}")
     if not shutil.which("promtool"):
         print("SKIPPED: there is no promtool (Debian's package prometheus) to try the rules with")
         sys.exit(77)

@@ -41,6 +41,8 @@ ConfigTable TableOf(AgentConfig* config) {
   table.AddText(&config->broker_certificate, "broker_certificate", "FILE",
                 "and shows them this certificate, and what it was signed with, as PEM");
   table.AddText(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
+  table.AddText(&config->metrics, "metrics", "HOST:PORT",
+                "where the monitor serves Prometheus metrics, at /metrics, while it runs");
   table.AddNumber(&config->idle_s, 1, 86'400, "idle_s", "seconds after which a monitor without queries is ended");
   table.AddChoice(&config->status, {"text", "json"}, "status", "text|json",
                   "messages on standard error for people or for programs");
@@ -78,6 +80,7 @@ std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::st
     command.insert(command.end(),
                    {"--broker-certificate", config.broker_certificate, "--broker-key", config.broker_key});
   }
+  if (!config.metrics.empty()) command.insert(command.end(), {"--metrics", config.metrics});
   for (const std::string& plugin : config.plugin) command.insert(command.end(), {"--plugin", plugin});
   return command;
 }

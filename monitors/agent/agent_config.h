@@ -27,6 +27,7 @@ struct AgentConfig {
   std::string broker_ca;
   std::string broker_certificate;
   std::string broker_key;
+  std::string metrics;
   uint32_t idle_s = 60;
   std::string status = "text";
 };

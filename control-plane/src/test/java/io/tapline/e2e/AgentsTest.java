@@ -4,6 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.control.testing.Certificates;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -194,6 +199,17 @@ class AgentsTest {
         .toList();
   }
 
+  /** What a monitor tells of itself; empty while it does not. */
+  private static String scraped(String address) throws InterruptedException {
+    try {
+      HttpRequest request =
+          HttpRequest.newBuilder(URI.create("http://" + address + "/metrics")).build();
+      return HttpClient.newHttpClient().send(request, BodyHandlers.ofString()).body();
+    } catch (IOException notYet) {
+      return "";
+    }
+  }
+
   private void awaitResult(String id, int request) throws Exception {
     await("request " + request, () -> urls(id).contains(WebLink.url(request)));
   }
@@ -224,7 +240,9 @@ class AgentsTest {
     assertThat(nobody.exitCode()).isEqualTo(1);
     assertThat(nobody.stderr()).contains("knows no MultiLog node");
 
-    Cli.Running busy = agent("busy", link.networkInterface(), "--multilog", multilog);
+    String metrics = "127.0.0.1:" + Server.freePort();
+    Cli.Running busy =
+        agent("busy", link.networkInterface(), "--multilog", multilog, "--metrics", metrics);
     agent("idle", "lo");
     // The agent's word is enough for its host's node to be known, and asked.
     await("the node", () -> "up".equals(nodeOf("busy").path("state").asText()));
@@ -241,6 +259,9 @@ class AgentsTest {
         .containsAll(IntStream.range(first, last).mapToObj(WebLink::url).toList())
         .doesNotHaveDuplicates();
     assertThat(known("busy").path("queries").get(0).asText()).isEqualTo(id);
+    await(
+        "metrics",
+        () -> scraped(metrics).contains("tapline_monitor_query_tuples_total{query=\"" + id));
     assertThat(Math.abs(known("busy").path("clock_offset_ns").asLong()))
         .as("both read the same clock")
         .isLessThanOrEqualTo(known("busy").path("clock_error_ns").asLong());

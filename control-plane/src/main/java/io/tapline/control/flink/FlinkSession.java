@@ -44,6 +44,7 @@ public final class FlinkSession implements JobCluster {
   private final String checkpoints;
   private final Map<String, CompletableFuture<JobEnd>> jobs = new ConcurrentHashMap<>();
   private final Map<String, Integer> unknown = new HashMap<>();
+  private final Hindrances hindrances = new Hindrances();
   private final ScheduledExecutorService poller =
       Executors.newSingleThreadScheduledExecutor(
           task -> {
@@ -54,7 +55,8 @@ public final class FlinkSession implements JobCluster {
 
   private volatile String jarId;
 
-  private FlinkSession(URI address, Path jar, String checkpoints) {
+  /** REQUIRES: {@link #watchJobs} follows. */
+  FlinkSession(URI address, Path jar, String checkpoints) {
     this.address = address;
     this.rest = new FlinkRest(address);
     this.jar = jar;
@@ -91,8 +93,12 @@ public final class FlinkSession implements JobCluster {
     } catch (IOException e) {
       throw new IOException("Flink at " + address + " can't be used: " + e.getMessage(), e);
     }
-    session.poller.scheduleWithFixedDelay(session::poll, 0, POLL_MS, TimeUnit.MILLISECONDS);
+    session.watchJobs();
     return session;
+  }
+
+  void watchJobs() {
+    poller.scheduleWithFixedDelay(this::poll, 0, POLL_MS, TimeUnit.MILLISECONDS);
   }
 
   @Override
@@ -181,6 +187,7 @@ public final class FlinkSession implements JobCluster {
       Answer answer = rest.get("/jobs/" + id);
       if (answer.ok()) {
         unknown.remove(id);
+        hindrances.note(id, answer.body());
         ended(id, answer.body().path("state").asText(), end);
       } else if (unknown.merge(id, 1, Integer::sum) > MOST_UNKNOWN) {
         finish(id, end, new JobEnd("Flink at " + address + " no longer knows it", null));
@@ -190,6 +197,11 @@ public final class FlinkSession implements JobCluster {
       // what becomes of the results.
       LOG.debug("{} does not answer: {}", address, e.toString());
     }
+  }
+
+  @Override
+  public String hindrance(JobID id) {
+    return hindrances.of(id.toHexString());
   }
 
   private void ended(String id, String state, CompletableFuture<JobEnd> end) throws IOException {
@@ -213,6 +225,7 @@ public final class FlinkSession implements JobCluster {
 
   private void finish(String id, CompletableFuture<JobEnd> end, JobEnd how) {
     unknown.remove(id);
+    hindrances.forget(id);
     end.complete(how);
   }
 

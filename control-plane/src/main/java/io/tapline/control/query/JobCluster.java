@@ -27,6 +27,11 @@ public interface JobCluster extends AutoCloseable {
   /** Cancels a job that still runs; nothing happens if it has ended. */
   void cancel(JobID id);
 
+  /** What keeps a job from working at the moment, for people; empty if nothing is known to. */
+  default String hindrance(JobID id) {
+    return "";
+  }
+
   boolean isRunning();
 
   /** URI of a folder for checkpoints; empty for the job manager's memory. */

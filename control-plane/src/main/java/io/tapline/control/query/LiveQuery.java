@@ -1,5 +1,6 @@
 package io.tapline.control.query;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Instant;
@@ -21,6 +22,7 @@ final class LiveQuery {
   private final CompletableFuture<Void> end = new CompletableFuture<>();
   private QueryInfo info;
   private volatile QueryRun run;
+  private volatile JsonNode parsedPlan;
 
   LiveQuery(QueryInfo info, String plan, QueryStore store, Journal journal) {
     this.journal = journal;
@@ -35,6 +37,22 @@ final class LiveQuery {
 
   synchronized QueryInfo info() {
     return info;
+  }
+
+  /** The plan as JSON, not to be changed: parsed once, however often it is asked for. */
+  JsonNode plan() {
+    JsonNode parsed = parsedPlan;
+    if (parsed == null) {
+      parsed = QueryStore.parse(plan);
+      parsedPlan = parsed;
+    }
+    return parsed;
+  }
+
+  /** As people are to see it now. */
+  QueryInfo shown() {
+    QueryInfo known = info();
+    return known.state().ended() ? known : known.noting(run.hindrance());
   }
 
   /** REQUIRES: called once, before anything else but {@link #id}. */

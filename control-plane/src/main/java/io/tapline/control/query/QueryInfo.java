@@ -1,5 +1,6 @@
 package io.tapline.control.query;
 
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -22,5 +23,15 @@ public record QueryInfo(
     List<String> notes) {
   public QueryInfo {
     notes = List.copyOf(notes);
+  }
+
+  /** The same with one more note, unless that is empty. */
+  QueryInfo noting(String note) {
+    if (note.isEmpty()) {
+      return this;
+    }
+    List<String> more = new ArrayList<>(notes);
+    more.add(note);
+    return new QueryInfo(id, text, state, submittedNs, startedNs, endedNs, error, more);
   }
 }

@@ -239,6 +239,11 @@ final class QueryRun {
     CompletableFuture.delayedExecutor(FLUSH_SECONDS, TimeUnit.SECONDS).execute(monitor::kill);
   }
 
+  /** Why no results come at the moment, where that is known; else empty. */
+  String hindrance() {
+    return backend.flink().hindrance(job);
+  }
+
   /** Ends the run as a failure: what it needs is gone. */
   void abort(String reason) {
     aborted.completeExceptionally(new PipelineException(Kind.RESOURCES, reason));

@@ -18,6 +18,7 @@ import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -26,6 +27,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Supplier;
 import org.apache.flink.api.common.JobID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,6 +37,9 @@ import redis.clients.jedis.exceptions.JedisException;
 public final class QueryService implements AutoCloseable {
   /** Ended queries whose results are kept. */
   public static final int MOST_KEPT = 100;
+
+  /** What queries need, as {@link #faults} and metrics call it. */
+  public static final List<String> SERVICES = List.of("kafka", "flink", "redis");
 
   private static final Logger LOG = LoggerFactory.getLogger(QueryService.class);
   private static final DateTimeFormatter ID_TIME =
@@ -47,6 +52,7 @@ public final class QueryService implements AutoCloseable {
   private final QueryStore store;
   private final Topics topics;
   private final TopicKeeper topicKeeper;
+  private final Readiness readiness;
   private final Monitors monitors;
   private final Runs runs;
   private final Map<String, LiveQuery> running = new ConcurrentHashMap<>();
@@ -69,6 +75,7 @@ public final class QueryService implements AutoCloseable {
     this.store = new QueryStore(backend.endpoints());
     this.topics = new Topics(backend.endpoints());
     this.topicKeeper = new TopicKeeper(topics, backend.topics());
+    this.readiness = new Readiness(services());
     this.monitors = new Monitors(backend);
     this.runs = new Runs(backend, store, topicKeeper, monitors, placements, running::size);
   }
@@ -377,12 +384,12 @@ public final class QueryService implements AutoCloseable {
 
   public Optional<QueryInfo> find(String id) {
     LiveQuery live = running.get(id);
-    return live != null ? Optional.of(live.info()) : store.find(id);
+    return live != null ? Optional.of(live.shown()) : store.find(id);
   }
 
   /** Latest first. */
   public List<QueryInfo> list() {
-    return store.list(id -> Optional.ofNullable(running.get(id)).map(LiveQuery::info));
+    return store.list(id -> Optional.ofNullable(running.get(id)).map(LiveQuery::shown));
   }
 
   /** A running query's place in the network; empty if it has none. */
@@ -392,7 +399,8 @@ public final class QueryService implements AutoCloseable {
 
   /** The plan that a query runs. */
   public Optional<JsonNode> plan(String id) {
-    return store.plan(id);
+    LiveQuery live = running.get(id);
+    return live != null ? Optional.of(live.plan()) : store.plan(id);
   }
 
   /**
@@ -477,9 +485,32 @@ public final class QueryService implements AutoCloseable {
     return monitors.running();
   }
 
-  /** Whether what queries need answers. */
+  /** What is wrong with each service that queries need; an empty text for one that is well. */
+  public Map<String, String> faults() {
+    return readiness.faults();
+  }
+
+  /** The same as it was found last, at once; without services that nobody has asked yet. */
+  public Map<String, String> lastFaults() {
+    return readiness.lastFaults();
+  }
+
+  /** Whether what queries need does its part. */
   public boolean ready() {
-    return store.reachable() && topics.reachable() && backend.flink().isRunning();
+    return faults().values().stream().allMatch(String::isEmpty);
+  }
+
+  private Map<String, Supplier<String>> services() {
+    List<Supplier<String>> asked =
+        List.of(
+            () -> topics.reachable() ? "" : "does not answer",
+            () -> backend.flink().isRunning() ? "" : "does not answer",
+            store::fault);
+    Map<String, Supplier<String>> services = new LinkedHashMap<>();
+    for (int i = 0; i < asked.size(); i++) {
+      services.put(SERVICES.get(i), asked.get(i));
+    }
+    return services;
   }
 
   private static String newId(String tenant) {
@@ -511,6 +542,7 @@ public final class QueryService implements AutoCloseable {
   public void close() {
     stopAll();
     monitors.close();
+    readiness.close();
     topicKeeper.close();
     topics.close();
     store.close();

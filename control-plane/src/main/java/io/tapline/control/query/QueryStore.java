@@ -25,6 +25,8 @@ import redis.clients.jedis.JedisPoolConfig;
 import redis.clients.jedis.Pipeline;
 import redis.clients.jedis.Response;
 import redis.clients.jedis.StreamEntryID;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.resps.StreamEntry;
 
 /**
@@ -32,6 +34,9 @@ import redis.clients.jedis.resps.StreamEntry;
  * throw a {@link redis.clients.jedis.exceptions.JedisException} where Redis can't be reached.
  */
 final class QueryStore implements AutoCloseable {
+  /** Written to see whether that can be done; gone after a second. */
+  static final String PROBE = "tapline:probe";
+
   private static final String QUERIES = "tapline:queries";
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final String[] FIELDS = {
@@ -269,7 +274,7 @@ final class QueryStore implements AutoCloseable {
     }
   }
 
-  private static JsonNode parse(String json) {
+  static JsonNode parse(String json) {
     try {
       return MAPPER.readTree(json);
     } catch (JsonProcessingException e) {
@@ -281,8 +286,23 @@ final class QueryStore implements AutoCloseable {
   boolean reachable() {
     try (Jedis redis = pool.getResource()) {
       return redis.ping().equals("PONG");
-    } catch (redis.clients.jedis.exceptions.JedisException e) {
+    } catch (JedisException e) {
       return false;
+    }
+  }
+
+  /**
+   * What is wrong with it; empty if it takes results. One that is full, or whose disk is, or that
+   * follows another, answers and can be read.
+   */
+  String fault() {
+    try (Jedis redis = pool.getResource()) {
+      redis.psetex(PROBE, 1_000, "");
+      return "";
+    } catch (JedisDataException e) {
+      return "takes no results: " + e.getMessage();
+    } catch (JedisException e) {
+      return "does not answer";
     }
   }
 

@@ -35,6 +35,7 @@ final class Metrics implements AutoCloseable {
   private final QueryService queries;
   private final Counter submitted;
   private volatile Map<QueryState, Double> byState = Map.of();
+  private volatile Map<String, String> faults = Map.of();
 
   Metrics(QueryService queries, EventStreams streams) {
     this.queries = queries;
@@ -49,6 +50,12 @@ final class Metrics implements AutoCloseable {
       Gauge.builder("tapline.queries", () -> byState.getOrDefault(state, Double.NaN))
           .description("Queries that are kept, by state; NaN while Redis does not answer")
           .tag("state", state.text())
+          .register(registry);
+    }
+    for (String service : QueryService.SERVICES) {
+      Gauge.builder("tapline.service.ready", () -> ready(faults.get(service)))
+          .description("1 if a service that queries need answers and takes what it is given")
+          .tag("service", service)
           .register(registry);
     }
     Gauge.builder("tapline.queries.running", queries::runningCount)
@@ -118,8 +125,13 @@ final class Metrics implements AutoCloseable {
 
   /** All metrics as Prometheus reads them. */
   String scrape() {
+    faults = queries.lastFaults();
     byState = countByState();
     return registry.scrape();
+  }
+
+  private static double ready(String fault) {
+    return fault == null ? Double.NaN : fault.isEmpty() ? 1 : 0;
   }
 
   private Map<QueryState, Double> countByState() {

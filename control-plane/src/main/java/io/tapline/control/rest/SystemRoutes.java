@@ -6,7 +6,9 @@ import io.tapline.control.access.Role;
 import io.tapline.control.query.QueryService;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /** What operators and tools ask of any server: health, metrics, the interface's description. */
 final class SystemRoutes {
@@ -42,7 +44,7 @@ final class SystemRoutes {
             .open()
             .summary("Whether queries can be taken.")
             .answers(200, "Status", "They can.")
-            .problem(503, "What queries run on does not answer.")
+            .problem(503, "What queries run on does not answer, or takes no results.")
             .to(this::ready),
         Route.get("/metrics", "getMetrics")
             .needs(Role.ADMIN)
@@ -56,11 +58,19 @@ final class SystemRoutes {
   }
 
   private void ready(Context ctx) {
-    if (!queries.ready()) {
-      throw Problems.notReady("Kafka, Flink or Redis does not answer: queries can't be taken")
-          .asException();
+    String faults =
+        queries.faults().entrySet().stream()
+            .filter(service -> !service.getValue().isEmpty())
+            .map(service -> named(service.getKey()) + " " + service.getValue())
+            .collect(Collectors.joining("; "));
+    if (!faults.isEmpty()) {
+      throw Problems.notReady("queries can't be taken: " + faults).asException();
     }
     Json.answer(ctx, 200, status("ready"));
+  }
+
+  private static String named(String service) {
+    return service.substring(0, 1).toUpperCase(Locale.ROOT) + service.substring(1);
   }
 
   private static JsonNode status(String status) {

@@ -86,7 +86,9 @@ class MetricsTest {
         }
       }
       asked.addAll(names(Files.readString(ROOT.resolve("deploy/images/prometheus/alerts.yml"))));
-      asked.removeIf(name -> name.startsWith("tapline_multilog"));
+      // Of other programs.
+      asked.removeIf(
+          name -> name.startsWith("tapline_multilog") || name.startsWith("tapline_monitor_"));
       assertThat(asked).hasSizeGreaterThan(5).isSubsetOf(there);
     }
   }

@@ -7,9 +7,33 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Jedis;
 
-/** Redis goes away and comes back while the server runs. */
+/** Redis is full, or goes away and comes back, while the server runs. */
 class OutageTest {
+  @Test
+  void readinessNamesWhatIsMissing() throws Exception {
+    try (StoredQueries stored = new StoredQueries();
+        Jedis admin = stored.redis.client()) {
+      assertThat(notReady(stored)).contains("Kafka does not answer").doesNotContain("Redis");
+      Await.until(
+          "metrics say so, too",
+          Duration.ofSeconds(60),
+          () -> stored.rest.get("/metrics").body().contains("ready{service=\"kafka\"} 0.0"));
+      assertThat(stored.rest.get("/metrics").body())
+          .contains("tapline_service_ready{service=\"redis\"} 1.0");
+      admin.configSet("maxmemory", "1");
+      assertThat(stored.rest.get("/api/v1/queries").statusCode()).as("can be read").isEqualTo(200);
+      assertThat(notReady(stored)).contains("Redis takes no results: OOM");
+      stored.redis.close();
+      assertThat(notReady(stored)).contains("Redis does not answer");
+    }
+  }
+
+  private static String notReady(StoredQueries stored) throws Exception {
+    return Rest.problem(stored.rest.get("/readyz"), 503, "unavailable").path("detail").asText();
+  }
+
   @Test
   void saysSoAndRecovers() throws Exception {
     try (StoredQueries stored = new StoredQueries()) {

@@ -1,0 +1,62 @@
+package io.tapline.control.flink;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * What keeps jobs from working, once it has lasted longer than a job's start takes. Thread-safe.
+ */
+final class Hindrances {
+  private static final long USUAL_START_NS = 3_000_000_000L;
+
+  private final Map<String, Hindrance> known = new ConcurrentHashMap<>();
+
+  /**
+   * Why a job does not work.
+   *
+   * @param sinceNs of {@link System#nanoTime}
+   */
+  private record Hindrance(String why, long sinceNs) {}
+
+  /**
+   * Takes in how a job is.
+   *
+   * @param details as Flink's {@code /jobs/ID} gives them
+   */
+  void note(String job, JsonNode details) {
+    String why = why(details);
+    if (why.isEmpty()) {
+      known.remove(job);
+      return;
+    }
+    known.merge(
+        job,
+        new Hindrance(why, System.nanoTime()),
+        (before, now) -> before.why().equals(why) ? before : now);
+  }
+
+  /** A job that waits for slots is RUNNING, too: only its parts tell. */
+  private static String why(JsonNode details) {
+    if (details.path("state").asText().equals("RESTARTING")) {
+      return "its stream job has failed and starts again; its tuples wait in Kafka meanwhile";
+    }
+    for (JsonNode part : details.path("vertices")) {
+      if (part.path("tasks").path("SCHEDULED").asInt() > 0) {
+        return "Flink has no free slot for its stream job: its tuples wait in Kafka until there is one";
+      }
+    }
+    return "";
+  }
+
+  void forget(String job) {
+    known.remove(job);
+  }
+
+  /** What keeps a job from working; empty if nothing does, or not for long yet. */
+  String of(String job) {
+    Hindrance hindrance = known.get(job);
+    boolean lasts = hindrance != null && System.nanoTime() - hindrance.sinceNs() > USUAL_START_NS;
+    return lasts ? hindrance.why() : "";
+  }
+}

@@ -1,0 +1,84 @@
+package io.tapline.control.flink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.control.testing.Await;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.runtime.execution.Environment;
+import org.apache.flink.runtime.jobgraph.JobGraph;
+import org.apache.flink.runtime.jobgraph.JobGraphBuilder;
+import org.apache.flink.runtime.jobgraph.JobVertex;
+import org.apache.flink.runtime.jobgraph.tasks.AbstractInvokable;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.junit.jupiter.api.Test;
+
+/** A session with a real job manager, over its REST interface. */
+class FlinkSessionTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(90);
+
+  /** Works, and does nothing, until it is cancelled. */
+  public static final class Idle extends AbstractInvokable {
+    public Idle(Environment environment) {
+      super(environment);
+    }
+
+    @Override
+    public void invoke() throws InterruptedException {
+      Thread.sleep(Long.MAX_VALUE);
+    }
+  }
+
+  private static JobID submit(MiniCluster cluster) throws Exception {
+    JobVertex vertex = new JobVertex("idle");
+    vertex.setInvokableClass(Idle.class);
+    vertex.setParallelism(1);
+    JobGraph job = JobGraphBuilder.newStreamingJobGraphBuilder().addJobVertex(vertex).build();
+    cluster.submitJob(job).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    return job.getJobID();
+  }
+
+  @Test
+  void aJobWithoutASlotSaysSoUntilItHasOne() throws Exception {
+    MiniClusterConfiguration oneSlot =
+        new MiniClusterConfiguration.Builder()
+            .setNumTaskManagers(1)
+            .setNumSlotsPerTaskManager(1)
+            .withRandomPorts()
+            .build();
+    try (MiniCluster cluster = new MiniCluster(oneSlot)) {
+      cluster.start();
+      URI address = cluster.getRestAddress().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      JobID first = submit(cluster);
+      Await.until(
+          "the first job has its slot", PATIENCE, () -> state(address, first).contains("RUNNING"));
+      JobID second = submit(cluster);
+      try (FlinkSession session = new FlinkSession(address, Path.of("no.jar"), "")) {
+        session.watchJobs();
+        assertThat(session.resume(first)).isTrue();
+        assertThat(session.resume(second)).isTrue();
+        Await.until(
+            "the second job says that it waits",
+            PATIENCE,
+            () -> session.hindrance(second).contains("no free slot"));
+        assertThat(session.hindrance(first)).isEmpty();
+        cluster.cancelJob(first).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        Await.until("the second job works", PATIENCE, () -> session.hindrance(second).isEmpty());
+        assertThat(state(address, second)).contains("RUNNING");
+      }
+    }
+  }
+
+  /** Of its only part. */
+  private static String state(URI cluster, JobID job) throws Exception {
+    return new FlinkRest(cluster)
+        .get("/jobs/" + job.toHexString())
+        .body()
+        .at("/vertices/0/status")
+        .asText();
+  }
+}
