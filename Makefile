@@ -30,6 +30,11 @@ $(BUILD)/build.ninja: CMakeLists.txt
 native: deps $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -j $(JOBS)
 
+# What the images of a cluster hold, without tests and benchmarks.
+.PHONY: programs
+programs: deps $(BUILD)/build.ninja
+	@ninja -C $(BUILD) -j $(JOBS) tapline-agent tapline-monitor tapline-multilog
+
 # The dashboard: npm fetches anew only where the lock file changed.
 NPM := npm --prefix dashboard --loglevel=error
 DASHBOARD_SOURCES = $(shell find dashboard/src -type f) $(wildcard dashboard/*.json dashboard/*.ts dashboard/*.html dashboard/.npmrc)
@@ -100,7 +105,7 @@ cluster-ready:
 	@deploy/cluster ready
 
 .PHONY: cluster
-cluster: cluster-ready build ## Bring the cluster up in Docker and run a query over traffic between its containers (SIZE=small for a laptop)
+cluster: cluster-ready programs java ## Bring the cluster up in Docker and run a query over traffic between its containers (SIZE=small for a laptop)
 	@deploy/cluster up $(SIZE)
 	@deploy/cluster show
 
@@ -115,7 +120,7 @@ reference: build ## Write docs/reference/configuration.md anew, from the program
 
 # CHAOS="--only kafka-1+kafka-2,redis --kinds kill,cut" for some of it; the whole takes three quarters of an hour.
 .PHONY: chaos
-chaos: cluster-ready build ## Kill, freeze and cut off the containers of a cluster of its own, in turn and two at once: is each result right, how long until it is back
+chaos: cluster-ready programs java ## Kill, freeze and cut off the containers of a cluster of its own, in turn and two at once: is each result right, how long until it is back
 	@deploy/cluster chaos $(SIZE) $(CHAOS)
 
 .PHONY: bench
