@@ -22,6 +22,7 @@ import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.ExecutionOptions;
+import org.apache.flink.configuration.PipelineOptions;
 import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.configuration.StateBackendOptions;
 import org.apache.flink.core.execution.CheckpointingMode;
@@ -108,6 +109,9 @@ public final class QueryJob {
     Configuration configuration = new Configuration();
     configuration.set(ExecutionOptions.RUNTIME_MODE, RuntimeExecutionMode.STREAMING);
     configuration.set(StateBackendOptions.STATE_BACKEND, "hashmap");
+    // Marks of time come with the batches; Flink's own timers for them would wake each job for
+    // nothing.
+    configuration.set(PipelineOptions.AUTO_WATERMARK_INTERVAL, Duration.ZERO);
     setRestarts(configuration, options.restartAttempts());
     if (!options.checkpointInterval().isZero()) {
       configuration.set(CheckpointingOptions.CHECKPOINTING_INTERVAL, options.checkpointInterval());

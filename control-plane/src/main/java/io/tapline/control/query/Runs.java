@@ -24,6 +24,8 @@ final class Runs {
   /** A second, with a server that runs fewer. */
   private static final int QUERIES_PER_CHECKPOINT = 12;
 
+  private static final int MOST_CHECKPOINT_INTERVALS = 30;
+
   private final Backend backend;
   private final QueryStore store;
   private final TopicKeeper topics;
@@ -83,12 +85,13 @@ final class Runs {
 
   /**
    * A checkpoint costs the same however little its job does: a hundred jobs with one each second
-   * would take half a core. What a longer interval costs is read again after a failure.
+   * would take half a core. The interval grows with the square, so that all of them together stay
+   * below twenty a second. What a longer interval costs is read again after a failure.
    */
   static Duration checkpointInterval(int queries) {
-    return JobOptions.defaults()
-        .checkpointInterval()
-        .multipliedBy(1 + queries / QUERIES_PER_CHECKPOINT);
+    int dozens = 1 + queries / QUERIES_PER_CHECKPOINT;
+    int intervals = Math.min(dozens * dozens, MOST_CHECKPOINT_INTERVALS);
+    return JobOptions.defaults().checkpointInterval().multipliedBy(intervals);
   }
 
   private QueryMonitor launch(

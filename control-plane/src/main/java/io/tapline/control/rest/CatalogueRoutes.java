@@ -16,11 +16,14 @@ import io.tapline.schema.proto.Plan;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** What can be asked, and what asking would do: parsers, processors, explain. */
 final class CatalogueRoutes {
   private final QueryService queries;
   private final Optional<Source> source;
+  private final byte[] parsers;
+  private final byte[] processors;
 
   /**
    * Routes to a service.
@@ -30,6 +33,11 @@ final class CatalogueRoutes {
   CatalogueRoutes(QueryService queries, Optional<Source> source) {
     this.queries = queries;
     this.source = source;
+    // They stay as they are: written once, however often they are asked for.
+    this.parsers =
+        list("parsers", queries.catalogue().parsers().stream().map(CatalogueJson::parser));
+    this.processors =
+        list("processors", ProcessorCatalogue.all().stream().map(CatalogueJson::processor));
   }
 
   List<Route> routes() {
@@ -71,30 +79,20 @@ final class CatalogueRoutes {
     return Route.get("/api/v1/parsers", "listParsers")
         .summary("The parsers, with the fields of their tuples.")
         .answers(200, "ParserList", "The parsers.")
-        .to(
-            ctx ->
-                answerList(
-                    ctx,
-                    "parsers",
-                    queries.catalogue().parsers().stream().map(CatalogueJson::parser).toList()));
+        .to(ctx -> Json.answer(ctx, 200, parsers));
   }
 
   private Route processorsRoute() {
     return Route.get("/api/v1/processors", "listProcessors")
         .summary("The processors, with their arguments.")
         .answers(200, "ProcessorList", "The processors.")
-        .to(
-            ctx ->
-                answerList(
-                    ctx,
-                    "processors",
-                    ProcessorCatalogue.all().stream().map(CatalogueJson::processor).toList()));
+        .to(ctx -> Json.answer(ctx, 200, processors));
   }
 
-  private static void answerList(Context ctx, String name, List<? extends JsonNode> items) {
+  private static byte[] list(String name, Stream<? extends JsonNode> items) {
     ObjectNode json = Json.object();
     ArrayNode array = json.putArray(name);
     items.forEach(array::add);
-    Json.answer(ctx, 200, json);
+    return Json.bytes(json);
   }
 }

@@ -190,13 +190,22 @@ final class EventStreams implements AutoCloseable {
         last = window.entry();
       }
     }
-    for (QueryFeed.Event window : now.windows()) {
-      if (Entry.isBefore(last, window.entry()) && !closed) {
+    for (QueryFeed.Event window : after(now.windows(), last)) {
+      if (!closed) {
         write(out, window.bytes());
         last = window.entry();
       }
     }
     return last;
+  }
+
+  /** Looks from the end: a client has all but the latest. */
+  private static List<QueryFeed.Event> after(List<QueryFeed.Event> windows, String entry) {
+    int first = windows.size();
+    while (first > 0 && Entry.isBefore(entry, windows.get(first - 1).entry())) {
+      first--;
+    }
+    return windows.subList(first, windows.size());
   }
 
   /** Waits for a slow client as long as the server's idle timeout, then fails. */

@@ -17,6 +17,7 @@ final class Guard {
   /** What an answer that is no page may load. */
   static final String NOTHING = "default-src 'none'; frame-ancestors 'none'";
 
+  private static final Pattern PORT = Pattern.compile(":\\d*$");
   private static final Pattern IPV4 = Pattern.compile("\\d{1,3}(\\.\\d{1,3}){3}");
 
   private final boolean loopbackOnly;
@@ -69,7 +70,7 @@ final class Guard {
     if (header == null) {
       return "";
     }
-    return header.strip().toLowerCase(Locale.ROOT).replaceFirst(":\\d*$", "");
+    return PORT.matcher(header.strip().toLowerCase(Locale.ROOT)).replaceFirst("");
   }
 
   private static String originHost(String origin) {

@@ -52,6 +52,11 @@ final class Json {
   }
 
   static void answer(Context ctx, int status, JsonNode body) {
-    ctx.status(status).contentType(MEDIA_TYPE).result(bytes(body));
+    answer(ctx, status, bytes(body));
+  }
+
+  /** What was written before. */
+  static void answer(Context ctx, int status, byte[] body) {
+    ctx.status(status).contentType(MEDIA_TYPE).result(body);
   }
 }
