@@ -99,13 +99,14 @@ public final class Distinct {
     if (sketch == null) {
       return Value.whole(size);
     }
-    HllSketch result = sketch.getResult(TgtHllType.HLL_8);
+    // The sketch's own bounds are of an estimate that depends on the order, where it knows that.
+    double estimate = sketch.getResult(TgtHllType.HLL_8).getCompositeEstimate();
     return new Value(
-        result.getCompositeEstimate(),
-        0,
-        false,
-        result.getLowerBound(DEVIATIONS),
-        result.getUpperBound(DEVIATIONS));
+        estimate, 0, false, estimate / (1 + error(false)), estimate / (1 - error(true)));
+  }
+
+  private static double error(boolean upper) {
+    return HllSketch.getRelErr(upper, true, LOG_REGISTERS, DEVIATIONS);
   }
 
   void write(DataOutput out) throws IOException {

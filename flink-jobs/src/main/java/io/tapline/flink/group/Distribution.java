@@ -4,112 +4,86 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.util.Arrays;
-import org.apache.datasketches.kll.KllDoublesSketch;
-import org.apache.datasketches.memory.Memory;
-import org.apache.datasketches.quantilescommon.QuantileSearchCriteria;
 
 /**
- * Values of one group, mergeable: exact up to {@link #EXACT} values, from there on a KLL sketch for
- * quantiles (rank error below {@link #RANK_ERROR} with 99 % confidence; the sketch draws random
- * bits, so that two runs may differ within it) and counts per histogram bucket, which stay exact.
+ * Values of one group, mergeable, and the same whatever the order of values and merges: a value of
+ * any rank exactly while at most 2048 values differ, from there on between bounds that hold it; a
+ * histogram that is exact.
  *
  * <p>Histogram bounds are the same for every group, two an octave: 0, 1, 2, 3, 4, 6, 8, 12, 16,
  * 24…: a value is in the bucket of the least bound that is not below it.
  */
 public final class Distribution {
-  public static final int EXACT = 1024;
-  private static final int SKETCH_K = 2000;
+  /** So many different values are exact. */
+  public static final int EXACT = ValueCounts.MOST;
 
-  /** Normalised rank error of a quantile once there are more than {@link #EXACT} values. */
-  public static final double RANK_ERROR = KllDoublesSketch.getNormalizedRankError(SKETCH_K, false);
-
+  private static final int MOST_LOOSE = 1024;
   private static final int BUCKETS = 127;
 
-  private double[] values = new double[4];
+  /** As they came; the others are counted. */
+  private double[] loose = new double[4];
+
   private int size;
-  private KllDoublesSketch sketch;
-  private long[] histogram;
+  private ValueCounts counted = ValueCounts.NONE;
 
   public void update(double value) {
-    if (sketch == null && size == EXACT) {
-      spill();
-    }
-    if (sketch != null) {
-      sketch.update(value);
-      histogram[bucket(value)]++;
+    if (counted.increment(value)) {
       return;
     }
-    if (size == values.length) {
-      values = Arrays.copyOf(values, 2 * size);
+    if (size == MOST_LOOSE) {
+      count();
     }
-    values[size++] = value;
+    if (size == loose.length) {
+      loose = Arrays.copyOf(loose, 2 * size);
+    }
+    loose[size++] = value;
   }
 
-  public void merge(Distribution other) {
-    if (other.sketch == null) {
-      for (int i = 0; i < other.size; i++) {
-        update(other.values[i]);
-      }
+  private void count() {
+    if (size == 0) {
       return;
     }
-    if (sketch == null) {
-      spill();
-    }
-    sketch.merge(other.sketch);
-    for (int i = 0; i < BUCKETS; i++) {
-      histogram[i] += other.histogram[i];
-    }
-  }
-
-  private void spill() {
-    sketch = KllDoublesSketch.newHeapInstance(SKETCH_K);
-    histogram = new long[BUCKETS];
-    for (int i = 0; i < size; i++) {
-      sketch.update(values[i]);
-      histogram[bucket(values[i])]++;
-    }
-    values = null;
+    counted = ValueCounts.merge(counted, ValueCounts.of(loose, size));
     size = 0;
   }
 
-  /** The least values that at least each share of all values does not exceed. */
-  public double[] quantiles(double... shares) {
-    if (sketch != null) {
-      return sketch.getQuantiles(shares, QuantileSearchCriteria.INCLUSIVE);
+  public void merge(Distribution other) {
+    if (other.counted.size() > 0) {
+      counted = ValueCounts.merge(counted, other.counted);
     }
-    double[] sorted = Arrays.copyOf(values, size);
-    Arrays.sort(sorted);
-    double[] quantiles = new double[shares.length];
-    for (int i = 0; i < shares.length; i++) {
-      int rank = (int) Math.ceil(shares[i] * size);
-      quantiles[i] = sorted[Math.max(0, rank - 1)];
+    for (int i = 0; i < other.size; i++) {
+      update(other.loose[i]);
     }
-    return quantiles;
   }
 
-  /** One quantile; beyond {@link #EXACT} values between bounds that hold it in 99 % of cases. */
+  /**
+   * The values of these ranks, as shares of all: of each the middle of what {@link #quantile} says.
+   */
+  public double[] quantiles(double... shares) {
+    return Arrays.stream(shares).map(share -> quantile(share).number()).toArray();
+  }
+
+  /** The least value that at least this share of all values does not exceed. */
   Value quantile(double share) {
-    if (sketch == null) {
-      return Value.real(quantiles(share)[0]);
+    count();
+    long values = 0;
+    for (int cell = 0; cell < counted.size(); cell++) {
+      values += counted.count(cell);
     }
-    return new Value(
-        sketch.getQuantile(share, QuantileSearchCriteria.INCLUSIVE),
-        0,
-        false,
-        sketch.getQuantileLowerBound(share),
-        sketch.getQuantileUpperBound(share));
+    int cell = counted.cellOf((long) Math.ceil(share * values));
+    double low = counted.low(cell);
+    double high = counted.high(cell);
+    return low == high ? Value.real(high) : new Value(low / 2 + high / 2, 0, false, low, high);
   }
 
   /** Values per bucket, see {@link #bound}. */
   public long[] histogram() {
-    if (histogram != null) {
-      return histogram;
+    count();
+    long[] histogram = new long[BUCKETS];
+    for (int cell = 0; cell < counted.size(); cell++) {
+      histogram[bucket(counted.high(cell))] += counted.count(cell);
     }
-    long[] counts = new long[BUCKETS];
-    for (int i = 0; i < size; i++) {
-      counts[bucket(values[i])]++;
-    }
-    return counts;
+    return histogram;
   }
 
   /** Upper bound of a bucket, inclusive: 0, 1, 2, 3, 4, 6, 8…; the last one holds all the rest. */
@@ -141,33 +115,18 @@ public final class Distribution {
   }
 
   void write(DataOutput out) throws IOException {
-    out.writeBoolean(sketch != null);
-    if (sketch == null) {
-      Wire.writeUnsigned(out, size);
-      for (int i = 0; i < size; i++) {
-        out.writeDouble(values[i]);
-      }
-      return;
-    }
-    Wire.writeBytes(out, sketch.toByteArray());
-    for (long count : histogram) {
-      Wire.writeUnsigned(out, count);
+    counted.write(out);
+    Wire.writeUnsigned(out, size);
+    for (int i = 0; i < size; i++) {
+      out.writeDouble(loose[i]);
     }
   }
 
   static Distribution read(DataInput in) throws IOException {
     Distribution distribution = new Distribution();
-    if (!in.readBoolean()) {
-      for (long i = Wire.readUnsigned(in); i > 0; i--) {
-        distribution.update(in.readDouble());
-      }
-      return distribution;
-    }
-    distribution.values = null;
-    distribution.sketch = KllDoublesSketch.heapify(Memory.wrap(Wire.readBytes(in)));
-    distribution.histogram = new long[BUCKETS];
-    for (int i = 0; i < BUCKETS; i++) {
-      distribution.histogram[i] = Wire.readUnsigned(in);
+    distribution.counted = ValueCounts.read(in);
+    for (long i = Wire.readUnsigned(in); i > 0; i--) {
+      distribution.update(in.readDouble());
     }
     return distribution;
   }

@@ -24,9 +24,6 @@ public final class Oracle {
   /** One thing to aggregate. */
   private record Sample(long timeNs, List<Object> key, Object value) {}
 
-  /** Beyond that many values quantiles are estimates, see DistributionTest. */
-  private static final int EXACT_QUANTILES = Distribution.EXACT;
-
   private static final Set<Aggregate> SHOWN_WITH_DISTRIBUTION =
       Set.of(Aggregate.DISTRIBUTION, Aggregate.HISTOGRAM);
 
@@ -250,18 +247,26 @@ public final class Oracle {
   private static String distribution(List<Object> values) {
     List<Long> sorted = values.stream().map(value -> (long) value).sorted().toList();
     int n = sorted.size();
-    if (n > EXACT_QUANTILES) {
-      return " n=%d min=%d max=%d".formatted(n, sorted.get(0), sorted.get(n - 1));
-    }
     return " n=%d min=%d max=%d p50=%d p90=%d p95=%d p99=%d"
         .formatted(
             n,
             sorted.get(0),
             sorted.get(n - 1),
-            sorted.get((n * 50 + 99) / 100 - 1),
-            sorted.get((n * 90 + 99) / 100 - 1),
-            sorted.get((n * 95 + 99) / 100 - 1),
-            sorted.get((n * 99 + 99) / 100 - 1));
+            quantile(sorted, 0.5).longValue(),
+            quantile(sorted, 0.9).longValue(),
+            quantile(sorted, 0.95).longValue(),
+            quantile(sorted, 0.99).longValue());
+  }
+
+  /** Where more values differ than are kept apart, what all of them, one after the other, give. */
+  private static Number quantile(List<Long> sorted, double share) {
+    if (sorted.stream().distinct().count() <= Distribution.EXACT) {
+      return sorted.get((int) Math.ceil(share * sorted.size()) - 1);
+    }
+    Distribution all = new Distribution();
+    sorted.forEach(all::update);
+    double quantile = all.quantiles(share)[0];
+    return quantile == Math.rint(quantile) ? Long.valueOf((long) quantile) : (Number) quantile;
   }
 
   private Number aggregate(List<Object> values, long windowNs) {
@@ -277,7 +282,7 @@ public final class Oracle {
       case MAX -> sorted.get(n - 1);
       case AVG, DISTRIBUTION -> (double) sum / n;
       case RATE -> sum / (windowNs / 1e9);
-      case PERCENTILE -> sorted.get(Math.max(0, (int) Math.ceil(processor.getShare() * n) - 1));
+      case PERCENTILE -> quantile(sorted, processor.getShare());
       default -> (long) n;
     };
   }
@@ -342,10 +347,6 @@ public final class Oracle {
   }
 
   private static String distribution(JsonNode d) {
-    if (d.get("count").asLong() > EXACT_QUANTILES) {
-      return " n=%d min=%d max=%d"
-          .formatted(d.get("count").asLong(), d.get("min").asLong(), d.get("max").asLong());
-    }
     return " n=%d min=%d max=%d p50=%d p90=%d p95=%d p99=%d"
         .formatted(
             d.get("count").asLong(),

@@ -1,0 +1,186 @@
+package io.tapline.flink.group;
+
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.Arrays;
+
+/**
+ * How often each value came: exactly while at most {@link #MOST} differ, from there on by cells,
+ * each half as fine as before whenever there would be more of them.
+ *
+ * <p>Cells are as fine as all values together allow. So the counts depend on the values alone, not
+ * on the order in which they came or were merged: two readings of one input give the same, which
+ * quantile sketches that draw random bits or compact what came last don't.
+ *
+ * <p>A value's bits, ordered as the values are, without the last {@code shift} ones, name its cell;
+ * it has the values above its lower end up to and with its upper one. Powers of two and their
+ * halves more than that begin cells, as long as values lie within 500 octaves.
+ */
+final class ValueCounts {
+  static final int MOST = 2048;
+
+  /** Of no values. */
+  static final ValueCounts NONE = new ValueCounts(new long[0], new long[0], 0, 0);
+
+  private long[] cells;
+  private long[] counts;
+  private int size;
+  private int shift;
+
+  private ValueCounts(long[] cells, long[] counts, int size, int shift) {
+    this.cells = cells;
+    this.counts = counts;
+    this.size = size;
+    this.shift = shift;
+  }
+
+  /** Of the first of these, at most {@link #MOST}; sorts them. */
+  static ValueCounts of(double[] values, int length) {
+    Arrays.sort(values, 0, length);
+    long[] cells = new long[length];
+    long[] counts = new long[length];
+    int size = 0;
+    for (int i = 0; i < length; i++) {
+      long cell = order(values[i]) - 1;
+      if (size == 0 || cells[size - 1] != cell) {
+        cells[size++] = cell;
+      }
+      counts[size - 1]++;
+    }
+    return new ValueCounts(cells, counts, size, 0);
+  }
+
+  /** Adds one to a value's cell, if that cell is there already. */
+  boolean increment(double value) {
+    int at = Arrays.binarySearch(cells, 0, size, order(value) - 1 >> shift);
+    if (at < 0) {
+      return false;
+    }
+    counts[at]++;
+    return true;
+  }
+
+  /** Both together. */
+  static ValueCounts merge(ValueCounts one, ValueCounts other) {
+    int shift = Math.max(one.shift, other.shift);
+    int onePlus = shift - one.shift;
+    int otherPlus = shift - other.shift;
+    long[] cells = new long[one.size + other.size];
+    long[] counts = new long[cells.length];
+    int size = 0;
+    int i = 0;
+    int j = 0;
+    while (i < one.size || j < other.size) {
+      boolean takeOne =
+          j == other.size || i < one.size && one.cells[i] >> onePlus <= other.cells[j] >> otherPlus;
+      long cell = takeOne ? one.cells[i] >> onePlus : other.cells[j] >> otherPlus;
+      if (size == 0 || cells[size - 1] != cell) {
+        cells[size++] = cell;
+      }
+      counts[size - 1] += takeOne ? one.counts[i++] : other.counts[j++];
+    }
+    ValueCounts merged = new ValueCounts(cells, counts, size, shift);
+    merged.coarsen();
+    return merged;
+  }
+
+  /** As little as brings the cells down to the most that are kept. */
+  private void coarsen() {
+    // Two neighbours become one cell once the highest bit in which they differ is gone.
+    int[] apart = new int[Long.SIZE];
+    for (int i = 1; i < size; i++) {
+      apart[Long.SIZE - 1 - Long.numberOfLeadingZeros(cells[i] ^ cells[i - 1])]++;
+    }
+    int less = 0;
+    for (int left = size; left > MOST; less++) {
+      left -= apart[less];
+    }
+    if (less > 0) {
+      int kept = 0;
+      for (int i = 0; i < size; i++) {
+        long cell = cells[i] >> less;
+        long count = counts[i];
+        if (kept > 0 && cells[kept - 1] == cell) {
+          counts[kept - 1] += count;
+        } else {
+          cells[kept] = cell;
+          counts[kept++] = count;
+        }
+      }
+      size = kept;
+      shift += less;
+    }
+    cells = Arrays.copyOf(cells, size);
+    counts = Arrays.copyOf(counts, size);
+  }
+
+  /** Cells. */
+  int size() {
+    return size;
+  }
+
+  /** Of a cell; cells are in ascending order. */
+  long count(int cell) {
+    return counts[cell];
+  }
+
+  /** All values of a cell are above this, or equal to it and to {@link #high}. */
+  double low(int cell) {
+    return shift == 0 ? high(cell) : value(cells[cell] << shift);
+  }
+
+  /** No value of a cell is above this. */
+  double high(int cell) {
+    long next = cells[cell] + 1;
+    return next > Long.MAX_VALUE >> shift ? Double.MAX_VALUE : value(next << shift);
+  }
+
+  /** The cell that has the value of a rank, from 1. */
+  int cellOf(long rank) {
+    long below = 0;
+    for (int cell = 0; cell < size - 1; cell++) {
+      below += counts[cell];
+      if (below >= rank) {
+        return cell;
+      }
+    }
+    return size - 1;
+  }
+
+  private static long order(double value) {
+    long bits = Double.doubleToLongBits(value + 0.0); // -0 is 0
+    return bits ^ bits >> 63 & Long.MAX_VALUE;
+  }
+
+  /** Above the greatest finite numbers are none that JSON has. */
+  private static double value(long order) {
+    order = Math.max(order(-Double.MAX_VALUE), Math.min(order, order(Double.MAX_VALUE)));
+    return Double.longBitsToDouble(order ^ order >> 63 & Long.MAX_VALUE);
+  }
+
+  void write(DataOutput out) throws IOException {
+    Wire.writeUnsigned(out, shift);
+    Wire.writeUnsigned(out, size);
+    long before = 0;
+    for (int i = 0; i < size; i++) {
+      Wire.writeSigned(out, cells[i] - before);
+      Wire.writeUnsigned(out, counts[i]);
+      before = cells[i];
+    }
+  }
+
+  static ValueCounts read(DataInput in) throws IOException {
+    int shift = (int) Wire.readUnsigned(in);
+    int size = (int) Wire.readUnsigned(in);
+    long[] cells = new long[size];
+    long[] counts = new long[size];
+    long before = 0;
+    for (int i = 0; i < size; i++) {
+      before += Wire.readSigned(in);
+      cells[i] = before;
+      counts[i] = Wire.readUnsigned(in);
+    }
+    return new ValueCounts(cells, counts, size, shift);
+  }
+}
