@@ -22,6 +22,7 @@ import java.util.List;
 final class FlinkRest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final int NO_LEADER = 503;
   private static final String BOUNDARY = "tapline-job-jar";
 
   private final HttpClient http = HttpClient.newBuilder().connectTimeout(PATIENCE).build();
@@ -35,6 +36,19 @@ final class FlinkRest {
   record Answer(int status, JsonNode body) {
     boolean ok() {
       return status / 100 == 2;
+    }
+
+    /**
+     * This, of a job manager that could decide.
+     *
+     * @throws IOException if none leads at the moment: the same question may have another answer
+     *     soon
+     */
+    Answer decided() throws IOException {
+      if (status == NO_LEADER) {
+        throw new IOException(fault());
+      }
+      return this;
     }
 
     /** What Flink says is wrong, the first line of it. */

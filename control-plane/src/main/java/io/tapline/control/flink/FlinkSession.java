@@ -11,6 +11,7 @@ import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,8 +32,14 @@ import org.slf4j.LoggerFactory;
 public final class FlinkSession implements JobCluster {
   private static final Logger LOG = LoggerFactory.getLogger(FlinkSession.class);
 
-  private static final int TRIES = 5;
   private static final long TRY_AGAIN_MS = 1_000;
+
+  /** So long a job manager may be gone, or not lead yet, when a job is new. */
+  private static final Duration SUBMIT_PATIENCE = Duration.ofSeconds(30);
+
+  /** The same for a job that runs: without an answer nobody knows whether there is still one. */
+  private static final Duration RESUME_PATIENCE = Duration.ofSeconds(120);
+
   private static final long POLL_MS = 200;
 
   /** So long a job manager that starts anew may not know its jobs yet. */
@@ -105,35 +112,46 @@ public final class FlinkSession implements JobCluster {
   public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)
       throws IOException {
     List<String> arguments = QueryJob.arguments(plan, endpoints, options);
-    IOException failure = null;
-    for (int i = 0; i < TRIES; i++) {
-      try {
-        submit(id.toHexString(), arguments);
-        jobs.put(id.toHexString(), new CompletableFuture<>());
-        return;
-      } catch (Refused e) {
-        throw e;
-      } catch (IOException e) {
-        LOG.info("{} did not answer, trying again: {}", address, e.toString());
-        failure = e;
-        pause();
-      }
+    try {
+      retried(
+          SUBMIT_PATIENCE,
+          () -> {
+            submit(id.toHexString(), arguments);
+            return true;
+          });
+    } catch (Refused e) {
+      throw e;
+    } catch (IOException e) {
+      throw new IOException(
+          "Flink at " + address + " could not submit the job: " + e.getMessage(), e);
     }
-    throw new IOException(
-        "Flink at " + address + " could not submit the job: " + failure.getMessage(), failure);
+    jobs.put(id.toHexString(), new CompletableFuture<>());
   }
 
   @Override
   public boolean resume(JobID id) throws IOException {
-    for (int i = 1; ; i++) {
+    boolean known =
+        retried(RESUME_PATIENCE, () -> rest.get("/jobs/" + id.toHexString()).decided().ok());
+    if (known) {
+      jobs.put(id.toHexString(), new CompletableFuture<>());
+    }
+    return known;
+  }
+
+  private interface Try<T> {
+    T get() throws IOException;
+  }
+
+  /** Until the job manager that leads has answered, one way or the other. */
+  private <T> T retried(Duration patience, Try<T> asked) throws IOException {
+    long deadline = System.nanoTime() + patience.toNanos();
+    while (true) {
       try {
-        boolean known = rest.get("/jobs/" + id.toHexString()).ok();
-        if (known) {
-          jobs.put(id.toHexString(), new CompletableFuture<>());
-        }
-        return known;
+        return asked.get();
+      } catch (Refused e) {
+        throw e;
       } catch (IOException e) {
-        if (i == TRIES) {
+        if (System.nanoTime() > deadline) {
           throw e;
         }
         LOG.info("{} did not answer, trying again: {}", address, e.toString());
@@ -152,14 +170,14 @@ public final class FlinkSession implements JobCluster {
   }
 
   private void submit(String id, List<String> arguments) throws IOException {
-    Answer answer = rest.run(jarId, QueryJob.class.getName(), id, arguments);
+    Answer answer = rest.run(jarId, QueryJob.class.getName(), id, arguments).decided();
     if (answer.status() == 404) {
       // A job manager that started anew has forgotten it.
       jarId = rest.upload(jar);
-      answer = rest.run(jarId, QueryJob.class.getName(), id, arguments);
+      answer = rest.run(jarId, QueryJob.class.getName(), id, arguments).decided();
     }
     // An earlier try may have got through: then this one is refused.
-    if (!answer.ok() && !rest.get("/jobs/" + id).ok()) {
+    if (!answer.ok() && !rest.get("/jobs/" + id).decided().ok()) {
       throw new Refused("Flink at " + address + " does not take the job: " + answer.fault());
     }
   }

@@ -1,14 +1,19 @@
 package io.tapline.control.flink;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tapline.control.testing.Await;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.runtime.execution.Environment;
+import org.apache.flink.runtime.highavailability.nonha.embedded.HaLeadershipControl;
 import org.apache.flink.runtime.jobgraph.JobGraph;
 import org.apache.flink.runtime.jobgraph.JobGraphBuilder;
 import org.apache.flink.runtime.jobgraph.JobVertex;
@@ -70,6 +75,43 @@ class FlinkSessionTest {
         Await.until("the second job works", PATIENCE, () -> session.hindrance(second).isEmpty());
         assertThat(state(address, second)).contains("RUNNING");
       }
+    }
+  }
+
+  @Test
+  void withoutALeaderNobodyKnowsWhetherAJobIsThere() throws Exception {
+    MiniClusterConfiguration led =
+        new MiniClusterConfiguration.Builder()
+            .withRandomPorts()
+            .setHaServices(MiniCluster.HaServices.WITH_LEADERSHIP_CONTROL)
+            .build();
+    try (MiniCluster cluster = new MiniCluster(led)) {
+      cluster.start();
+      URI address = cluster.getRestAddress().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      HaLeadershipControl lead = cluster.getHaLeadershipControl().orElseThrow();
+      lead.revokeDispatcherLeadership().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      JobID job = new JobID();
+      Await.until(
+          "nobody leads",
+          PATIENCE,
+          () -> new FlinkRest(address).get("/jobs/" + job.toHexString()).status() == 503);
+      try (FlinkSession session = new FlinkSession(address, Path.of("no.jar"), "")) {
+        CompletableFuture<Boolean> known = new CompletableFuture<>();
+        new Thread(() -> complete(known, () -> session.resume(job))).start();
+        assertThatThrownBy(() -> known.get(2, TimeUnit.SECONDS))
+            .as("it is not decided")
+            .isInstanceOf(TimeoutException.class);
+        lead.grantDispatcherLeadership();
+        assertThat(known.get(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isFalse();
+      }
+    }
+  }
+
+  private static <T> void complete(CompletableFuture<T> result, Callable<T> work) {
+    try {
+      result.complete(work.call());
+    } catch (Exception e) {
+      result.completeExceptionally(e);
     }
   }
 
