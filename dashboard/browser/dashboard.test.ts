@@ -41,8 +41,20 @@ describe.skipIf(why !== "")("dashboard", () => {
     await tapline.close();
   });
 
-  async function screenshot(name: string, full = false): Promise<void> {
-    await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: full, animations: "disabled" });
+  /** The page as far as it goes, or what is in sight. */
+  async function screenshot(name: string, inSight = false): Promise<void> {
+    const path = join(SCREENSHOTS, `${name}.png`);
+    if (inSight) return void (await page.screenshot({ path, animations: "disabled" }));
+    const [width, height] = await page.evaluate(() => [innerWidth, document.querySelector("main")!.getBoundingClientRect().bottom + scrollY]);
+    await page.screenshot({ path, fullPage: true, clip: { x: 0, y: 0, width, height }, animations: "disabled" });
+  }
+
+  /** At a phone's width, which nothing of the page is beyond. */
+  async function onPhone(look = async () => {}): Promise<void> {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await until("nothing is wider than a phone", () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    await look();
+    await page.setViewportSize({ width: 1280, height: 800 });
   }
 
   function query(parser: string): string {
@@ -111,14 +123,11 @@ describe.skipIf(why !== "")("dashboard", () => {
     await page.locator("[data-processor='0'] .chart canvas").waitFor();
     await expect(card.locator(".chart").nth(0).getAttribute("aria-label")).resolves.toMatch(/^Histogram of \/page\/.*: \d+ values/);
     expect(await violations(page)).toEqual([]);
-    await screenshot("query", true);
+    await screenshot("query");
     await page.getByRole("button", { name: "Use dark colours" }).click();
     expect(await violations(page)).toEqual([]);
-    await screenshot("query-dark", true);
-    await page.setViewportSize({ width: 390, height: 844 });
-    await until("nothing is wider than a phone", () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
-    await screenshot("phone", true);
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await screenshot("query-dark");
+    await onPhone(() => screenshot("phone"));
     await page.getByRole("button", { name: "Use light colours" }).click();
   });
 
@@ -138,7 +147,7 @@ describe.skipIf(why !== "")("dashboard", () => {
       expect([source, destination]).toContain(tapline.link.place);
     }
     expect(await violations(page)).toEqual([]);
-    await screenshot("drill");
+    await screenshot("drill", true);
     const [download] = await Promise.all([page.waitForEvent("download"), dialog.getByRole("button", { name: "Download pcapng" }).click()]);
     const file = join(tapline.folder.path, "row.pcapng");
     await download.saveAs(file);
@@ -178,6 +187,7 @@ describe.skipIf(why !== "")("dashboard", () => {
     expect(await alert.textContent()).toContain(tapline.link.address.replace(/\.2$/, ".1"));
     expect(await violations(page)).toEqual([]);
     await screenshot("watches");
+    await onPhone();
     await page.getByRole("link", { name: "Nodes" }).click();
     const node = page.getByRole("region", { name: "MultiLog nodes" }).locator("tbody tr");
     await node.waitFor();
@@ -187,7 +197,6 @@ describe.skipIf(why !== "")("dashboard", () => {
     expect(count(packets)).toBeGreaterThan(0);
     expect(count(packets), "packets are kept or counted as lost").toBe(count(kept) + count(lost));
     expect(await violations(page)).toEqual([]);
-    await screenshot("nodes");
   });
 
   test("a query that ends by itself says so, and its page asks for no more", async () => {
@@ -211,13 +220,17 @@ describe.skipIf(why !== "")("dashboard", () => {
     const behind = await openTab(context);
     try {
       await page.goto(`${tapline.url}/#/queries`);
+      await page.getByLabel("Query", { exact: true }).fill(query("http_get"));
       await page.getByRole("button", { name: "Run" }).click();
       await page.waitForURL(/#\/queries\/q-/);
       await page.locator("[data-state=running]").waitFor();
+      await tapline.link.askTimes({ "/kept": 3 });
+      await until("the page shows its requests", async () => JSON.stringify(await ranking()) === '[["/kept","3"]]');
       await behind.page.goto(`${gate.url}/#/queries`);
       await behind.page.locator(".queries [data-state=running]").first().waitFor();
       await tapline.killServer();
       for (const each of [page, behind.page]) await each.getByText("The server doesn't answer.").waitFor();
+      expect(await ranking(), "what it had is still there").toEqual([["/kept", "3"]]);
       expect(await violations(page)).toEqual([]);
       await screenshot("gone");
       const token = await tapline.startServerWithAgent();
@@ -267,7 +280,8 @@ describe.skipIf(why !== "")("dashboard", () => {
     expect(shown).toEqual(wanted.rules.map((rule: any) => [rule.switch_id, rule.match]));
     for (const fact of ["Copies are made at", "Traffic it adds", "Rules in mirror tables"]) expect(await plan.locator(".facts").textContent()).toContain(fact);
     expect(await violations(page)).toEqual([]);
-    await screenshot("plan", true);
+    await screenshot("plan");
+    await onPhone();
     expect((await tapline.json("/api/v1/queries")).queries, "nothing runs yet").toEqual([]);
   });
 
@@ -280,7 +294,13 @@ describe.skipIf(why !== "")("dashboard", () => {
     await tapline.link.askTimes({ "/planned": 4, "/also": 2 });
     await until("the page shows what its agent saw", async () => JSON.stringify(await ranking()) === '[["/planned","4"],["/also","2"]]');
     const { agents } = await tapline.json("/api/v1/nodes");
-    expect(agents.map(({ agent, queries }: any) => [agent, queries])).toEqual([["client", [page.url().split("/").at(-1)]]]);
+    const running = page.url().split("/").at(-1)!;
+    expect(agents.map(({ agent, queries }: any) => [agent, queries])).toEqual([["client", [running]]]);
+    await page.getByRole("link", { name: "Nodes" }).click();
+    await page.getByRole("region", { name: "Agents" }).getByRole("link", { name: running }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await screenshot("nodes");
+    await onPhone();
   });
 
   test("nothing of all that was an error of the page", () => {

@@ -16,6 +16,9 @@ function axis(more: uPlot.Axis): uPlot.Axis {
   return { stroke: () => colour("--muted"), grid: { stroke: () => colour("--line"), width: 1 }, ticks: { show: false }, font, ...more };
 }
 
+/** Room for the lower axis, whose first text stands below the other axis's last. */
+const BELOW = { size: 36, gap: 11 };
+
 /** A chart that is as wide as its place, and is drawn anew when colours or names change. */
 abstract class Chart<T> {
   readonly element = document.createElement("div");
@@ -88,7 +91,7 @@ export class SeriesChart extends Chart<Series> {
       cursor: { points: { size: 6 }, drag: { setScale: false } },
       scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] } },
       axes: [
-        axis({ size: 28, incrs: fine ? undefined : SECONDS, values: [[60, "{HH}:{mm}"], [1, "{HH}:{mm}:{ss}"], [0.001, ":{ss}.{fff}"]] }),
+        axis({ ...BELOW, incrs: fine ? undefined : SECONDS, values: [[60, "{HH}:{mm}"], [1, "{HH}:{mm}:{ss}"], [0.001, ":{ss}.{fff}"]] }),
         axis({ size: 74, values: (_, ticks) => ticks.map((tick) => quantity(tick, this.unit)) }),
       ],
       series: [
@@ -126,7 +129,7 @@ export class DistributionChart extends Chart<Distribution> {
       cursor: { drag: { setScale: false } },
       scales: { x: { time: false, range: [this.cumulative ? -0.1 : -1, Math.max(1, bounds.length - 1) + 0.1] }, y: { range: (_, __, most) => [0, this.cumulative ? 1 : Math.max(1, most * 1.08)] } },
       axes: [
-        axis({ size: 28, space: 74, incrs: [1, 2, 4, 8, 16, 32], values: (_, ticks) => ticks.map(bound) }),
+        axis({ ...BELOW, space: 74, incrs: [1, 2, 4, 8, 16, 32], values: (_, ticks) => ticks.map(bound) }),
         axis({ size: 60, incrs: this.cumulative ? [0.25, 0.5] : WHOLE, values: (_, ticks) => ticks.map((tick) => (this.cumulative ? `${Math.round(tick * 100)} %` : number(tick))) }),
       ],
       series: [{}, this.line()],

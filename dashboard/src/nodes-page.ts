@@ -51,14 +51,14 @@ function nodesView(nodes: MultilogNode[]): Child[] {
       {},
       h("th", { scope: "row" }, node.node),
       h("td", {}, pill(node.state, node.state === "up"), node.error && h("p", { class: "message bad" }, node.error)),
-      h("td", { class: "number" }, node.packets === undefined ? "–" : number(node.packets)),
+      h("td", { class: "number wide" }, node.packets === undefined ? "–" : number(node.packets)),
       h("td", { class: "number" }, node.rows === undefined ? "–" : number(node.rows)),
       h("td", {}, losses(node.dropped)),
       h("td", { class: "number wide" }, node.memory_bytes === undefined ? "–" : bytes(node.memory_bytes)),
       h("td", { class: "wide" }, node.address),
     ),
   );
-  return [h("h2", {}, "Headers are kept by"), table("MultiLog nodes", ["Node", "State", "Packets", "Headers kept", "Lost", "Memory", "Address"], [2, 3, 5], [5, 6], rows)];
+  return [h("h2", {}, "Headers are kept by"), table("MultiLog nodes", ["Node", "State", "Packets", "Headers kept", "Lost", "Memory", "Address"], [2, 3, 5], [2, 5, 6], rows)];
 }
 
 function agentsView(agents: Agent[]): Child[] {
@@ -69,14 +69,14 @@ function agentsView(agents: Agent[]): Child[] {
       {},
       h("th", { scope: "row" }, agent.agent),
       h("td", {}, pill(agent.state, agent.state === "up")),
-      h("td", {}, agent.interface ?? "–"),
+      h("td", { class: "wide" }, agent.interface ?? "–"),
       h("td", { class: "number" }, agent.load === undefined ? "–" : percent(agent.load)),
-      h("td", { class: "number" }, agent.clock_offset_ns === undefined ? "–" : `${duration(agent.clock_offset_ns)} ± ${duration(agent.clock_error_ns ?? 0)}`),
+      h("td", { class: "number wide" }, agent.clock_offset_ns === undefined ? "–" : `${duration(agent.clock_offset_ns)} ± ${duration(agent.clock_error_ns ?? 0)}`),
       h("td", {}, ...agent.queries.map((id) => h("a", { href: `#/queries/${id}` }, `${id} `))),
       h("td", { class: "number wide" }, agent.cores ?? "–"),
     ),
   );
-  return [h("h2", {}, "Traffic is watched by"), table("Agents", ["Host", "State", "Interface", "Load", "Clock", "Queries", "Cores"], [3, 4, 6], [6], rows)];
+  return [h("h2", {}, "Traffic is watched by"), table("Agents", ["Host", "State", "Interface", "Load", "Clock", "Queries", "Cores"], [3, 4, 6], [2, 4, 6], rows)];
 }
 
 function losses(dropped: Record<string, number> | undefined): Child {

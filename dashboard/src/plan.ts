@@ -100,15 +100,20 @@ function rules(plan: Plan, placement?: Placement): HTMLElement {
     return h("p", { class: "quiet" }, why);
   }
   const rows = plan.rules.map((rule) =>
-    h("tr", {}, h("th", { scope: "row" }, rule.switch_id), h("td", { class: "number" }, rule.priority), h("td", {}, rule.match), h("td", {}, rule.actions.join(", "))),
+    h("tr", {}, h("th", { scope: "row" }, rule.switch_id), h("td", { class: "number" }, rule.priority), h("td", { class: "code" }, ...atCommas(rule.match)), h("td", { class: "code" }, ...atCommas(rule.actions.join(",")))),
   );
   return h(
     "details",
     { open: plan.rules.length <= 4 },
     h("summary", {}, counted(plan.rules.length, "mirror rule")),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Mirror rules" },
-      h("table", {}, h("thead", {}, h("tr", {}, ...["Switch", "Priority", "Match", "Actions"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, ...rows))),
+      h("table", {}, h("thead", {}, h("tr", {}, ...["Switch", "Priority", "Match", "Actions"].map((name) => h("th", { scope: "col", class: name === "Priority" ? "number" : undefined }, name)))), h("tbody", {}, ...rows))),
   );
+}
+
+/** A text that may be broken after its commas. */
+function atCommas(text: string): Child[] {
+  return text.split(/(?<=,)/).flatMap((part, at) => (at === 0 ? [part] : [h("wbr"), part]));
 }
 
 function cost(placement: Placement): HTMLElement {
@@ -118,7 +123,7 @@ function cost(placement: Placement): HTMLElement {
     "dl",
     { class: "facts" },
     h("dt", {}, "Network"), h("dd", {}, placement.network),
-    h("dt", {}, "Copies are made at"), h("dd", {}, placement.mirrored_at),
+    h("dt", {}, "Copies are made at"), h("dd", {}, `the switches of the ${placement.mirrored_at} side`),
     h("dt", {}, "Traffic it adds"), h("dd", {}, links.join(", ") || "none"),
     h("dt", {}, "Rules in mirror tables"), h("dd", {}, rules.join(", ") || "none"),
   );

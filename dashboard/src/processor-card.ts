@@ -71,7 +71,7 @@ export class ProcessorCard {
     columns.push({ name: "key", title: key, class: "key", sortable: true });
     columns.push({ name: "value", title: valueTitle(this.plan), class: "number", sortable: true });
     if (this.distributed) {
-      columns.push({ name: "count", title: "count", class: "number", sortable: true }, { name: "p50", title: "p50", class: "number", sortable: true });
+      columns.push({ name: "count", title: "count", class: "number wide", sortable: true }, { name: "p50", title: "p50", class: "number wide", sortable: true });
       columns.push({ name: "p99", title: "p99", class: "number", sortable: true }, { name: "max", title: "max", class: "number wide", sortable: true });
     } else {
       columns.push({ name: "bounds", title: "between", class: "number wide", sortable: false });
@@ -148,9 +148,8 @@ export class ProcessorCard {
     cells.push(h("td", { class: "key" }, button), this.valueCell(row, largest));
     if (this.distributed) {
       const { count, p50, p99, max } = row.distribution ?? { count: NaN, p50: NaN, p99: NaN, max: NaN };
-      cells.push(h("td", { class: "number" }, number(count)));
-      [p50, p99].forEach((value) => cells.push(h("td", { class: "number" }, quantity(value, this.unit))));
-      cells.push(h("td", { class: "number wide" }, quantity(max, this.unit)));
+      const cell = (text: string, style = "number wide") => h("td", { class: style }, text);
+      cells.push(cell(number(count)), cell(quantity(p50, this.unit)), cell(quantity(p99, this.unit), "number"), cell(quantity(max, this.unit)));
     } else {
       cells.push(h("td", { class: "number wide quiet" }, boundsText(row, this.valueUnit)));
     }

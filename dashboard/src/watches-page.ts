@@ -63,7 +63,7 @@ export class WatchesPage implements Page {
   private watchRow(watch: Watch): HTMLElement {
     const remove = h("button", { type: "button", "aria-label": `Remove ${watch.id}`, onclick: () => void this.act(() => this.api.delete(`/api/v1/watches/${encodeURIComponent(watch.id)}`)) }, "Remove");
     const cells = [watch.filter || "all headers", watch.aggregate, watch.group_by.join(", ") || "–", watch.when || "–", duration(watch.every_ns), watch.nodes.join(", ") || "all"];
-    return h("tr", {}, ...cells.map((cell) => h("td", {}, cell)), h("td", {}, remove));
+    return h("tr", {}, ...cells.map((cell, at) => h("td", { class: at > 3 ? "wide" : undefined }, cell)), h("td", {}, remove));
   }
 
   private async add(): Promise<void> {
@@ -99,8 +99,11 @@ function field(name: string, value: string, hint: string): { label: HTMLElement;
   return { input, label: h("label", {}, name, input) };
 }
 
+/** Of columns that are not as most. */
+const STYLES: Record<string, string> = { Value: "number", Every: "wide", Hosts: "wide", Watch: "wide" };
+
 function listing(label: string, names: string[], body: HTMLElement): HTMLElement {
-  const head = h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { scope: "col", class: name === "Value" ? "number" : undefined }, name))));
+  const head = h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { scope: "col", class: STYLES[name] }, name))));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, h("table", {}, head, body));
 }
 
@@ -115,6 +118,6 @@ function alertRow(alert: Alert): HTMLElement {
     h("td", {}, alert.node || "all together"),
     h("td", {}, keyText(alert.key)),
     h("td", { class: "number" }, value),
-    h("td", {}, alert.watch),
+    h("td", { class: "wide" }, alert.watch),
   );
 }
