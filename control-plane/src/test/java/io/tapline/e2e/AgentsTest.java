@@ -62,6 +62,8 @@ class AgentsTest {
             folder.resolve("busy.key").toString(),
             "--agents-token-file",
             folder.resolve("token").toString(),
+            "--agents-grace",
+            "8s",
             "--multilog-ca",
             authority.file().toString(),
             "--multilog-token-file",
@@ -146,21 +148,18 @@ class AgentsTest {
     }
   }
 
-  private JsonNode known(String agent) {
-    for (JsonNode node :
-        Cli.run("nodes", "--json", "--server", server.url()).expectSuccess().json()) {
-      if (node.path("agent").asText().equals(agent)) {
-        return node;
-      }
-    }
-    return Cli.parse("{}");
+  private JsonNode known(String agent) throws Exception {
+    return known("agents", "agent", agent);
   }
 
-  /** Of its MultiLog node; nothing if there is none. */
-  private JsonNode nodeOf(String agent) {
-    for (JsonNode known :
-        Cli.run("nodes", "--json", "--server", server.url()).expectSuccess().json()) {
-      if (known.path("node").asText().equals(agent)) {
+  /** Of an agent's MultiLog node; nothing if there is none. */
+  private JsonNode nodeOf(String agent) throws Exception {
+    return known("nodes", "node", agent);
+  }
+
+  private JsonNode known(String kind, String field, String name) throws Exception {
+    for (JsonNode known : Cli.parse(server.get("/api/v1/nodes").body()).path(kind)) {
+      if (known.path(field).asText().equals(name)) {
         return known;
       }
     }
@@ -181,13 +180,8 @@ class AgentsTest {
     return Cli.parse(server.get("/api/v1/queries/" + id).body());
   }
 
-  private List<String> urls(String id) {
-    return Cli.run("query", "results", id, "--server", server.url(), "--json")
-        .expectSuccess()
-        .json()
-        .stream()
-        .map(row -> row.path("key").path("url").asText())
-        .toList();
+  private List<String> urls(String id) throws Exception {
+    return server.rows(id).stream().map(row -> row.path("key").path("url").asText()).toList();
   }
 
   private static List<Long> monitors(Cli.Running agent) {
