@@ -114,7 +114,8 @@ class Cable:
         self.on_host("; ".join(f"ip link set {name} nomaster" for name, _ in self.ends))
 
     def plug(self):
-        self.on_host("; ".join(f"ip link set {name} master {bridge}" for name, bridge in self.ends))
+        """A container that died of it and was started anew has another cable."""
+        self.on_host("; ".join(f"[[ ! -e /sys/class/net/{name} ]] || ip link set {name} master {bridge}" for name, bridge in self.ends))
 
 
 class Fault:
