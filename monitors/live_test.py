@@ -215,6 +215,35 @@ class LiveTest(unittest.TestCase):
                 self.assertGreaterEqual(counts["packets_in"], packets // 3)
             self.assertEqual(counts["packets_in"], counts["packets_out"] + sum(counts["dropped"]["packets"].values()))
 
+    def test_what_came_is_told_and_what_never_did_is_a_loss_of_the_queries_that_run(self):
+        with self.monitor("--control", "--output", "null", stdin=subprocess.PIPE) as monitor:
+            monitor.await_event("ready")
+            plan = {"format": 1, "query": "q", "parsers": ["tcp_flow_key"], "monitors": [{"id": "local-0"}]}
+            monitor.process.stdin.write(json.dumps({"add": plan}).encode() + b"\n")
+            monitor.process.stdin.flush()
+            monitor.await_event("query_added")
+            before = time.time_ns()
+            self.send(tcp_frame(1024 + i) for i in range(100))
+            came = monitor.await_event("copies", lambda event: event["packets"] == 100)
+            self.assertGreater(came["until_ns"], before)
+            for incarnation, packets in ((came["incarnation"], 30), (came["incarnation"], 20), (came["incarnation"] - 1, 70),
+                                         (came["incarnation"], 42)):
+                line = {"lost": {"incarnation": incarnation, "packets": packets}}
+                monitor.process.stdin.write(json.dumps(line).encode() + b"\n")
+            monitor.process.stdin.flush()
+            monitor.await_event("progress", lambda event: event["packets"] == 142)
+            monitor.await_event("copies", lambda event: event["until_ns"] > came["until_ns"])
+            monitor.process.stdin.write(b'{"end":"q"}\n')
+            monitor.process.stdin.flush()
+            counts = monitor.await_event("query_ended")["accounting"]
+            monitor.process.stdin.close()
+            code, _ = monitor.finish()
+        self.assertEqual(code, 0, monitor.events)
+        self.assertEqual({event["packets"] for event in monitor.events if event["event"] == "copies"} - {0, 100}, set())
+        self.assertEqual(counts["dropped"]["packets"], {"mirror_lost": 42})
+        self.assertEqual((counts["packets_in"], counts["packets_out"]), (142, 100))
+        self.assertTrue(balanced(monitor.event("end")["accounting"]))
+
     def test_a_leased_limit_takes_what_it_is_granted_and_asks_for_more(self):
         with self.monitor("--control", "--output", "null", stdin=subprocess.PIPE) as monitor:
             monitor.await_event("ready")

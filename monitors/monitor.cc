@@ -10,11 +10,13 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <thread>
 #include <vector>
 
 #include "monitors/base/clock.h"
 #include "monitors/control/live_queries.h"
+#include "monitors/dpdk/interface.h"
 #include "monitors/dpdk/port_source.h"
 #include "monitors/headers/header_tap.h"
 #include "monitors/lane/dispatch_stage.h"
@@ -205,11 +207,18 @@ EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing, Uni
 // Tells the progress of all lanes twice a second while it exists, and renews what monitor_stats tells.
 class ProgressThread {
  public:
-  ProgressThread(std::vector<const LaneProgress*> lanes, Reporter* reporter, std::function<void()> renew)
-      : lanes_(std::move(lanes)), thread_([this, reporter, renew] {
+  // `incarnation` is told with what came to the interface; 0: it is not told.
+  ProgressThread(std::vector<const LaneProgress*> lanes, uint64_t incarnation, const std::string& interface,
+                 Reporter* reporter, std::function<void()> renew)
+      : lanes_(std::move(lanes)),
+        incarnation_(incarnation),
+        interface_(interface),
+        packets_before_(PacketsOn(interface).value_or(0)),
+        thread_([this, reporter, renew] {
           std::unique_lock lock(mutex_);
           while (!changed_.wait_for(lock, kProgressEvery, [this] { return done_; })) {
             Tell(reporter);
+            if (incarnation_ != 0) TellCopies(reporter);
             renew();
           }
         }) {}
@@ -236,7 +245,21 @@ class ProgressThread {
     reporter->Progress(packets, bytes, fraction < 0 ? std::nullopt : std::optional(fraction));
   }
 
+  // Nobody mirrors what is not IP. A frame may be several packets that GRO has merged: the interface knows how many.
+  void TellCopies(Reporter* reporter) const {
+    LaneProgress::Arrived all = lanes_[0]->arrived.Get();
+    for (const LaneProgress* lane : std::span(lanes_).subspan(1)) {
+      const LaneProgress::Arrived arrived = lane->arrived.Get();
+      all = {all.packets + arrived.packets, all.not_ip + arrived.not_ip, std::min(all.until_ns, arrived.until_ns)};
+    }
+    const uint64_t counted = PacketsOn(interface_).value_or(packets_before_) - packets_before_;
+    if (all.until_ns > 0) reporter->Copies(incarnation_, std::max(all.packets, counted) - all.not_ip, all.until_ns);
+  }
+
   std::vector<const LaneProgress*> lanes_;
+  const uint64_t incarnation_;
+  const std::string interface_;
+  const uint64_t packets_before_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;
@@ -399,12 +422,15 @@ class Monitor {
   Status RunLanes() {
     std::vector<const LaneProgress*> progress;
     for (const auto& lane : lanes_) progress.push_back(&lane->progress());
-    ProgressThread progress_thread(progress, reporter_, [this] { statistics_.Renew(*metrics_); });
+    const uint64_t told = live_ && config_.control ? incarnation_ : 0;
+    ProgressThread progress_thread(progress, told, config_.interface, reporter_,
+                                   [this] { statistics_.Renew(*metrics_); });
     std::vector<Status> ends(lanes_.size());
     std::vector<std::thread> threads;
     for (size_t i = 1; i < lanes_.size(); ++i) threads.emplace_back([this, i, &ends] { ends[i] = lanes_[i]->Run(); });
     std::unique_ptr<ControlChannel> control;
-    LiveQueries live_queries(config_.monitor_id, layout_, &queries_, &credits_, lanes_, units_, page_, reporter_);
+    LiveQueries live_queries(config_.monitor_id, incarnation_, layout_, &queries_, &credits_, lanes_, units_, page_,
+                             reporter_);
     if (config_.control) control = std::make_unique<ControlChannel>(STDIN_FILENO, &live_queries, reporter_, stop_);
     ends[0] = lanes_[0]->Run();
     for (std::thread& thread : threads) thread.join();

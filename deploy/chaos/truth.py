@@ -16,6 +16,9 @@ TOLERANCE_S = 0.02
 UNNUMBERED = "/shop/"
 # Reasons that tell of time rather than of a number of packets or tuples.
 WHOLE_WINDOW = {"monitor_replaced"}
+# Found out some seconds after the packets were lost, more if nobody could be told meanwhile.
+LATE = "mirror_lost"
+LATE_S = 40
 # One page after the other; of each its number, when it began and ended, and the status.
 ASK = """for ((i = {first}; ; i++)); do
   [[ ! -e /tmp/{name}.stop ]] || exit 0
@@ -119,6 +122,9 @@ def missing(windows, answered):
         for window in windows:
             if not told and touches(window, request):
                 told = explain(losses(window.completeness), room, window.start)
+            elif not told and 0 <= window.start / SECOND_NS - request.ended <= LATE_S:
+                late = {reason: count for reason, count in losses(window.completeness).items() if reason == LATE}
+                told = explain(late, room, window.start)
         found.append((request, told))
     return found
 

@@ -56,6 +56,13 @@ class TruthTest(unittest.TestCase):
         found = missing([window(10, [], dropped={"queue_full": 2})], answered)
         self.assertEqual([bool(told) for _, told in found], [True, True, False])
 
+    def test_what_never_came_from_a_switch_is_told_when_it_is_known(self):
+        answered = requests(a=(10.1, 10.2), b=(10.3, 10.4), c=(60.5, 60.6))
+        found = missing([window(10, []), window(15, [], dropped={"mirror_lost": 9}), window(60, [])], answered)
+        self.assertEqual([told for _, told in found], [{"mirror_lost": 9}, {"mirror_lost": 9}, {}])
+        found = missing([window(15, [], dropped={"queue_full": 9})], answered)
+        self.assertEqual([told for _, told in found], [{}, {}, {}])
+
     def test_losses(self):
         self.assertEqual(losses({"dropped": {"late": 0}, "silent": []}), {})
 

@@ -22,6 +22,7 @@ constexpr std::array<ReasonInfo, kOwnDrops> kOwnReasons = {{
     {"monitor_restarted_tuples", DropUnit::kTuples},
     {"monitor_restarted", DropUnit::kFlows},
     {"no_credit", DropUnit::kPackets},
+    {"mirror_lost", DropUnit::kPackets},
 }};
 
 DropUnit UnitOf(LossReason reason) {

@@ -39,8 +39,9 @@ enum class Drop : uint8_t {
   kMonitorRestartedTuples,  // tuples of batches that were not sent, or not acknowledged
   kMonitorRestartedFlows,   // connections that were followed
   kNoCredit,                // packets that came while LIMIT Np had none left for this monitor, and then had more
+  kMirrorLost,              // packets that a switch says it copied to here, and that never came
 };
-inline constexpr int kOwnDrops = 16;
+inline constexpr int kOwnDrops = 17;
 inline constexpr int kDropReasons = kOwnDrops + kDecodeOutcomes + kLossReasons;
 
 // Index of a reason among all kDropReasons.

@@ -41,6 +41,7 @@ bool Assignments::Obey(const v1::AgentCommand& command) {
   if (command.has_limit()) Limit(command.limit());
   if (command.has_credit()) Credit(command.credit());
   if (command.has_end()) End(command.end());
+  if (command.has_copies_lost()) Lose(command.copies_lost());
   return true;
 }
 
@@ -77,6 +78,13 @@ void Assignments::Credit(const v1::CreditCommand& command) {
   if (place.state != State::kStarting && place.state != State::kRunning) return;
   const json credits = {{"query", command.query()}, {"packets", command.packets()}, {"version", command.version()}};
   outbox_.monitor.push_back(json{{"credits", credits}}.dump());
+}
+
+// The monitor knows whether it is the one that is meant.
+void Assignments::Lose(const v1::CopiesLostCommand& command) {
+  if (!monitor_ready_) return;
+  const json lost = {{"incarnation", command.incarnation()}, {"packets", command.packets()}};
+  outbox_.monitor.push_back(json{{"lost", lost}}.dump());
 }
 
 Assignments::Place Assignments::NewPlace(uint32_t epoch, const std::string& plan) {

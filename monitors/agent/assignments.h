@@ -74,6 +74,7 @@ class Assignments {
   void Limit(const v1::LimitCommand& command);
   void Credit(const v1::CreditCommand& command);
   void End(const v1::EndCommand& command);
+  void Lose(const v1::CopiesLostCommand& command);
   static Place NewPlace(uint32_t epoch, const std::string& plan);
   void Give(Place* place);
   void AskToEnd(const std::string& query, Place* place, bool abandon);

@@ -162,6 +162,21 @@ TEST_F(AssignmentsTest, AMonitorGetsWhatWasGrantedAndNeverWhatAnEarlierOneMayHav
   EXPECT_EQ(ToMonitor(), Lines{AddedWith(R"("packets":45,"spent":30)")});
 }
 
+TEST_F(AssignmentsTest, WhatNeverCameIsForTheMonitorAndWhatDidIsForTheControlPlane) {
+  v1::AgentCommand lost;
+  lost.set_term(1);
+  lost.mutable_copies_lost()->set_incarnation(7);
+  lost.mutable_copies_lost()->set_packets(120);
+  assignments.Obey(lost);
+  EXPECT_EQ(ToMonitor(), Lines{}) << "there is none";
+  Running("q");
+  assignments.Obey(lost);
+  EXPECT_EQ(ToMonitor(), Lines{R"({"lost":{"incarnation":7,"packets":120}})"});
+  const std::string came = R"({"event":"copies","incarnation":7,"packets":80,"until_ns":9})";
+  assignments.MonitorSaid(came);
+  EXPECT_EQ(Told(), Lines{came});
+}
+
 TEST_F(AssignmentsTest, PlansOfAnyShapeAreLeftToTheMonitor) {
   assignments.MonitorReady();
   for (const std::string plan : {"[]", "7", R"({"limit":7})", R"({"limit":{"leased":[]}})"}) {

@@ -83,6 +83,11 @@ void Reporter::Credits(const std::string& query, const CreditState& state) {
               {"refused", state.refused}}));
 }
 
+void Reporter::Copies(uint64_t incarnation, uint64_t packets, int64_t until_ns) {
+  if (format_ != Format::kJson) return;
+  Write(Line({{"event", "copies"}, {"incarnation", incarnation}, {"packets", packets}, {"until_ns", until_ns}}));
+}
+
 void Reporter::End(const std::string& accounting_json, const std::string& summary) {
   Write(format_ == Format::kJson ? "{\"event\":\"end\",\"accounting\":" + accounting_json + "}\n" : summary);
 }

@@ -43,6 +43,8 @@ class Reporter {
     bool refused;  // a packet found none left since the last time
   };
   void Credits(const std::string& query, const CreditState& state);
+  // How many packets have come in this life of the process until a moment, whoever wanted them; programs only.
+  void Copies(uint64_t incarnation, uint64_t packets, int64_t until_ns);
   // The accounting of the whole run: as a JSON object for programs, as lines for people.
   void End(const std::string& accounting_json, const std::string& summary);
 

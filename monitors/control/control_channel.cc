@@ -71,8 +71,9 @@ void ControlChannel::Obey(std::string_view line) {
   std::string name;
   Status status = Status::User(
       "a command is {\"add\":PLAN}, {\"end\":\"QUERY\"}, {\"abandon\":\"QUERY\"}, "
-      "{\"limit\":{\"query\":\"QUERY\",\"rate\":RATE}} or "
-      "{\"credits\":{\"query\":\"QUERY\",\"packets\":N,\"version\":V}}");
+      "{\"limit\":{\"query\":\"QUERY\",\"rate\":RATE}}, "
+      "{\"credits\":{\"query\":\"QUERY\",\"packets\":N,\"version\":V}} or "
+      "{\"lost\":{\"incarnation\":I,\"packets\":N}}");
   if (command.is_object() && command.contains("add")) {
     name = NameIn(command["add"]);
     status = control_->AddQuery(command["add"].dump(), &name);
@@ -92,6 +93,9 @@ void ControlChannel::Obey(std::string_view line) {
     const json& credits = command["credits"];
     name = NameIn(credits);
     status = control_->CreditQuery(name, NumberIn(credits, "packets"), NumberIn(credits, "version"));
+  } else if (command.is_object() && command.contains("lost")) {
+    const json& lost = command["lost"];
+    status = control_->LoseCopies(NumberIn(lost, "incarnation"), NumberIn(lost, "packets"));
   }
   if (!status.ok()) reporter_->QueryRefused(name, status);
 }

@@ -8,6 +8,10 @@
 //   {"credits":{"query":"q","packets":500,"version":7}}
 //                         →  {"event":"credits","query":"q","version":7,"granted":500,"taken":n,…}
 //                            of a limit that is leased (schema/agent.proto); said again when more is wanted
+//   {"lost":{"incarnation":i,"packets":n}}   (no answer)                 so many never came, in this life of the
+//   process:
+//                            told to the queries that run. Before, and twice a second, it says what did come:
+//                            {"event":"copies","incarnation":i,"packets":n,"until_ns":t}
 //
 // A query that ends by itself (LIMIT) is told of in the same way. Other queries notice nothing. The end of the input is
 // the end of the monitor: whoever gave the commands is gone, and the queries that run are abandoned.
@@ -39,6 +43,8 @@ class QueryControl {
   virtual Status LimitQuery(const std::string& name, double rate) = 0;
   // It may take so many packets in all; one that is not there is no error.
   virtual Status CreditQuery(const std::string& name, uint64_t packets, uint64_t version) = 0;
+  // So many packets of its link were lost on their way here, since the process began; of another process: nothing.
+  virtual Status LoseCopies(uint64_t incarnation, uint64_t packets) = 0;
   // Called at least each tenth of a second: tells of what has ended.
   virtual void Look() = 0;
 };

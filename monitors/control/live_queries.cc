@@ -16,10 +16,11 @@ constexpr useconds_t kAnswerPauseUs = 200;
 
 }  // namespace
 
-LiveQueries::LiveQueries(std::string monitor_id, const ThreadLayout& layout, Queries* queries, PacketCredits* credits,
-                         std::span<const std::unique_ptr<Lane>> lanes,
+LiveQueries::LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, Queries* queries,
+                         PacketCredits* credits, std::span<const std::unique_ptr<Lane>> lanes,
                          std::span<const std::unique_ptr<ParserUnit>> units, MonitorPage* page, Reporter* reporter)
     : monitor_id_(std::move(monitor_id)),
+      incarnation_(incarnation),
       layout_(layout),
       queries_(queries),
       credits_(credits),
@@ -64,17 +65,21 @@ Status LiveQueries::Prepare(uint32_t place) {
   return {};
 }
 
-// Returns whether every lane has done it; those that are over do nothing any more.
+// Returns whether the lane has done it; one that is over does nothing any more.
+bool LiveQueries::Ask(Lane* lane, std::unique_ptr<LaneCommand> command) {
+  LaneCommand* posted = command.release();
+  lane->inbox().Post(posted);
+  while (!posted->answered() && !lane->progress().over.load(std::memory_order_acquire)) usleep(kAnswerPauseUs);
+  // Left to a lane that ends meanwhile: it may yet look at it.
+  if (!posted->answered()) return false;
+  delete posted;
+  return true;
+}
+
+// Returns whether every lane has done it.
 bool LiveQueries::Tell(LaneCommand::Kind kind, uint32_t place, double rate) {
   bool all = true;
-  for (const auto& lane : lanes_) {
-    // Left to a lane that ends meanwhile: it may yet look at it.
-    auto* command = new LaneCommand{kind, place, rate};
-    lane->inbox().Post(command);
-    while (!command->answered() && !lane->progress().over.load(std::memory_order_acquire)) usleep(kAnswerPauseUs);
-    all &= command->answered();
-    if (command->answered()) delete command;
-  }
+  for (const auto& lane : lanes_) all &= Ask(lane.get(), std::make_unique<LaneCommand>(kind, place, rate));
   return all;
 }
 
@@ -130,6 +135,16 @@ Status LiveQueries::CreditQuery(const std::string& name, uint64_t packets, uint6
   leases_[place].version = version;
   leases_[place].lent = credits_->left(place);
   TellCredits(place);
+  return {};
+}
+
+Status LiveQueries::LoseCopies(uint64_t incarnation, uint64_t packets) {
+  if (incarnation != incarnation_ || packets <= lost_copies_) return {};
+  auto command = std::make_unique<LaneCommand>(LaneCommand::Kind::kLose, 0);
+  command->packets = packets - lost_copies_;
+  lost_copies_ = packets;
+  // Of packets that nobody has seen it is not known whose lane would have had them.
+  Ask(lanes_[0].get(), std::move(command));
   return {};
 }
 

@@ -22,9 +22,9 @@ class LiveQueries final : public QueryControl {
  public:
   // All outlive it; the lanes run, with the queries that are `taken`. Plans are noted in `page`, if there is one: a
   // process that goes on for this one begins with them.
-  LiveQueries(std::string monitor_id, const ThreadLayout& layout, Queries* queries, PacketCredits* credits,
-              std::span<const std::unique_ptr<Lane>> lanes, std::span<const std::unique_ptr<ParserUnit>> units,
-              MonitorPage* page, Reporter* reporter);
+  LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, Queries* queries,
+              PacketCredits* credits, std::span<const std::unique_ptr<Lane>> lanes,
+              std::span<const std::unique_ptr<ParserUnit>> units, MonitorPage* page, Reporter* reporter);
 
   Status AddQuery(std::string_view plan, std::string* name) override;
   Status EndQuery(const std::string& name) override;
@@ -32,17 +32,20 @@ class LiveQueries final : public QueryControl {
   void AbandonAll() override { queries_->abandoned |= queries_->taken; }
   Status LimitQuery(const std::string& name, double rate) override;
   Status CreditQuery(const std::string& name, uint64_t packets, uint64_t version) override;
+  Status LoseCopies(uint64_t incarnation, uint64_t packets) override;
   void Look() override;
 
  private:
   Status Check(const QuerySpec& spec) const;
   Status Prepare(uint32_t place);
   bool Tell(LaneCommand::Kind kind, uint32_t place, double rate = 1);
+  static bool Ask(Lane* lane, std::unique_ptr<LaneCommand> command);
   int Find(const std::string& name) const;
   void LookAtCredits(uint32_t place);
   void TellCredits(uint32_t place);
 
   std::string monitor_id_;
+  uint64_t incarnation_;
   const ThreadLayout& layout_;
   Queries* queries_;
   PacketCredits* credits_;
@@ -60,6 +63,7 @@ class LiveQueries final : public QueryControl {
     uint64_t refused = 0;
   };
   std::array<Lease, kMostQueries> leases_;
+  uint64_t lost_copies_ = 0;  // as lanes were told
 };
 
 }  // namespace tapline

@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
 namespace tapline {
 namespace {
@@ -60,6 +62,19 @@ std::string AfPacketDevice(const std::string& interface, unsigned queues) {
 
 std::optional<ArrivalTimes> AfPacketTimes(uint16_t queue) {
   return ArrivalTimes::Find(queue, kFrameBytes, size_t{kFramesPerBlock} * kBlocks);
+}
+
+std::optional<uint64_t> PacketsOn(const std::string& interface) {
+  std::ifstream devices("/proc/self/net/dev");
+  for (std::string line; std::getline(devices, line);) {
+    const size_t colon = line.find(':');
+    const size_t name = line.find_first_not_of(' ');
+    if (colon == std::string::npos || line.substr(name, colon - name) != interface) continue;
+    std::istringstream numbers(line.substr(colon + 1));
+    uint64_t bytes = 0, packets = 0;
+    if (numbers >> bytes >> packets) return packets;
+  }
+  return std::nullopt;
 }
 
 unsigned AfPacketDataBytes() { return kFrameBytes - kFrameHeaderBytes; }

@@ -20,6 +20,10 @@ std::string AfPacketDevice(const std::string& interface, unsigned queues);
 // When packets of one of its queues came; nothing if that can't be known.
 std::optional<ArrivalTimes> AfPacketTimes(uint16_t queue);
 
+// Packets that have come in on it since it is there, as its driver counts them: before GRO makes one of several. Of the
+// namespace of this process; nothing if there is no such interface.
+std::optional<uint64_t> PacketsOn(const std::string& interface);
+
 // What a packet buffer must hold for that device.
 unsigned AfPacketDataBytes();
 

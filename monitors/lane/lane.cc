@@ -73,6 +73,7 @@ Status Lane::Run() {
       page_->polled += got.packets;
     }
     Process({burst.data(), got.packets});
+    if (got.packets < burst.size()) empty_at_ns_ = source_->IdleTimeNs().value_or(0);
     Tick();
     if (got.packets == 0 && !ended) Idle();
     // A file that is read as fast as possible always has a next burst.
@@ -126,6 +127,8 @@ void Lane::Obey(LaneCommand& command) {
   } else if (command.kind == LaneCommand::Kind::kLimit) {
     limits_changed_ |= pipeline_limits_[command.query] != command.rate;
     pipeline_limits_[command.query] = command.rate;
+  } else if (command.kind == LaneCommand::Kind::kLose) {
+    LoseEverywhere(IndexOf(Drop::kMirrorLost), command.packets);
   } else if ((gate_.active() & bit) != 0) {
     EndQueries(bit);
   }
@@ -358,6 +361,10 @@ void Lane::PublishProgress() {
   progress_.bytes.store(accounting_.received_bytes, std::memory_order_relaxed);
   progress_.fraction.store(source_->Fraction().value_or(-1), std::memory_order_relaxed);
   published_.Update([this](LaneAccounting* copy) { *copy = accounting_; });
+  progress_.arrived.Update([this](LaneProgress::Arrived* arrived) {
+    *arrived = {accounting_.received - accounting_.lost[IndexOf(Drop::kMirrorLost)],
+                accounting_.undecodable[static_cast<int>(DecodeOutcome::kNotIp)], empty_at_ns_};
+  });
 }
 
 void Lane::Tick() {

@@ -46,6 +46,14 @@ struct LaneProgress {
   std::atomic<uint64_t> bytes{0};
   // Below 0: not known.
   std::atomic<double> fraction{-1};
+  // Of a live link, the packets that came until a moment (wall clock): all of them, since none was waiting then. To be
+  // read together, so under the mutex.
+  struct Arrived {
+    uint64_t packets = 0;
+    uint64_t not_ip = 0;  // of these
+    int64_t until_ns = 0;
+  };
+  Published<Arrived> arrived;
   // Queries that had ended, one way or another, and of which nothing is left in this lane: bits as in Packet::queries.
   std::atomic<uint64_t> done{0};
   // Run() has returned, or will without looking at its inbox again.
@@ -125,6 +133,7 @@ class Lane {
   int64_t next_second_ns_ = INT64_MIN;  // packet time at which the second of the latest packet is over
   int64_t now_ns_ = 0;                  // monotonic, as of the last Tick()
   int64_t losses_read_at_ns_ = 0;
+  int64_t empty_at_ns_ = 0;  // wall clock: what came before has been polled
   PacketSource::Losses losses_;
   // Decoded and wanted packets that the parsers have not seen yet.
   std::array<Packet, kBurstPackets> packets_;

@@ -1,4 +1,5 @@
-// What other threads ask of a running lane: to add a query, to end one, or to keep fewer of its flows.
+// What other threads ask of a running lane: to add a query, to end one, to keep fewer of its flows, or
+// to tell of packets that never came.
 //
 //   any thread   Post(): links the command in front of the others (release)
 //   the lane     Take(): takes all at once (acquire), does them, Answer()s each (release)
@@ -13,14 +14,15 @@
 namespace tapline {
 
 struct LaneCommand {
-  enum class Kind : uint8_t { kAdd, kEnd, kLimit };
+  enum class Kind : uint8_t { kAdd, kEnd, kLimit, kLose };
 
   LaneCommand(Kind command_kind, uint32_t command_query, double command_rate = 1)
       : kind(command_kind), query(command_query), rate(command_rate) {}
 
   const Kind kind;
   const uint32_t query;
-  const double rate;  // kLimit: the share of flows that the pipeline can take
+  const double rate;     // kLimit: the share of flows that the pipeline can take
+  uint64_t packets = 0;  // kLose: how many more were lost on their way here
 
   bool answered() const { return answered_.load(std::memory_order_acquire); }
   void Answer() { answered_.store(true, std::memory_order_release); }

@@ -146,6 +146,25 @@ final class Fabric implements AutoCloseable {
     return all;
   }
 
+  /**
+   * From now on nothing that its switch mirrors to a host comes there: packets vanish between their
+   * ends of the cable, and neither end can tell. False where that can't be done.
+   */
+  boolean cut(String host) {
+    return run(List.of("tc", "qdisc", "add", "dev", mirrorPort(host), "root", "blackhole"))
+            .exitCode()
+        == 0;
+  }
+
+  /** Undoes {@link #cut}. */
+  void mend(String host) {
+    run(List.of("tc", "qdisc", "del", "dev", mirrorPort(host), "root")).expectSuccess();
+  }
+
+  private String mirrorPort(String host) {
+    return host.replaceFirst("h-(\\d)-(\\d)-(\\d)", name + "-e$1$2m$3");
+  }
+
   Cli.Running start(String host, String... words) {
     return Cli.startCommand(Map.of(), in(host, words));
   }
@@ -208,6 +227,18 @@ final class Fabric implements AutoCloseable {
       }
     }
     return all;
+  }
+
+  /** Packets that a bridge says our mirror rules there have copied. */
+  long copied(String bridge) {
+    String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
+    return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "dump-flows", target, MIRROR))
+        .expectSuccess()
+        .stdout()
+        .lines()
+        .filter(line -> line.contains("cookie="))
+        .mapToLong(Fabric::packets)
+        .sum();
   }
 
   /**

@@ -6,6 +6,7 @@ import static io.tapline.e2e.MirroredNetwork.H2_ADDRESS;
 import static io.tapline.e2e.MirroredNetwork.H3_ADDRESS;
 import static io.tapline.e2e.MirroredNetwork.WATCHERS;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
@@ -26,6 +27,9 @@ import org.junit.jupiter.api.TestInstance;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class MirroringTest {
   private static final int EACH = 40;
+
+  /** Longer than a switch takes to count packets. */
+  private static final int MANY_TIMES = 25;
 
   private MirroredNetwork network;
 
@@ -77,6 +81,9 @@ class MirroringTest {
     assertThat(counts.keySet())
         .containsAll(sent)
         .allMatch(url -> url.startsWith("/steady/") || sent.contains(url));
+    assertThat(state(query).at("/totals/dropped").toString())
+        .as("nothing is lost that is not")
+        .doesNotContain("mirror_lost");
     Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
     assertThat(network.agentsWith("queries", query)).isEmpty();
     report(firstRequestMs(query, steady, counts.keySet()), firstWindowMs);
@@ -121,7 +128,8 @@ class MirroringTest {
 
   private static void report(long firstRequestMs, long firstWindowMs) {
     System.out.printf(
-        "Mirroring: first counted request %d ms after submission, first window %d ms after its end%n",
+        "Mirroring: first counted request %d ms after submission, first window %d ms after its"
+            + " end%n",
         firstRequestMs, firstWindowMs);
     assertThat(firstRequestMs).isLessThan(60_000);
     assertThat(firstWindowMs).isLessThan(60_000);
@@ -200,6 +208,68 @@ class MirroringTest {
     assertThat(packets.values().stream().mapToLong(Long::longValue).sum()).isEqualTo(most);
     assertThat(state(query).path("totals").path("packets_out").asLong()).isEqualTo(most);
     Fabric.await("nothing is assigned", () -> network.agentsWith("queries", query).isEmpty());
+  }
+
+  /** A cable that is cut, and nobody notices: what the switch copied meanwhile, and only that. */
+  @Test
+  void whatIsLostBetweenSwitchAndMonitorIsToldToThePacket() throws Exception {
+    String query =
+        network.submit(
+            ("PARSE tcp_pkt_size FROM * TO %s:9 LIMIT 1h SAMPLE *"
+                    + " PROCESS (group-sum: group=dst_ip, by=packets)")
+                .formatted(H1_ADDRESS));
+    network.server().awaitState(query, "running");
+    String monitor = network.agentsWith("queries", query).iterator().next();
+    Fabric.await("copies are counted", () -> mirrored(monitor).has("copied"));
+    sendDatagrams(150);
+    long before = copiesAtRest(150);
+    assumeTrue(network.fabric.cut(monitor), "SKIPPED: no tc, or none that drops packets");
+    sendDatagrams(200);
+    long after = copiesAtRest(before + 200);
+    network.fabric.mend(monitor);
+    sendDatagrams(50);
+    long all = copiesAtRest(after + 50);
+    Fabric.await(
+        "it is found out", () -> mirrored(monitor).path("lost").asLong() >= after - before);
+    network.stop(query);
+
+    JsonNode totals = state(query).path("totals");
+    assertThat(totals.at("/dropped/mirror_lost").asLong())
+        .as("%s", totals)
+        .isEqualTo(after - before);
+    assertThat(totals.path("packets_in").asLong()).as("%s", totals).isEqualTo(all);
+  }
+
+  private JsonNode mirrored(String host) throws Exception {
+    for (JsonNode agent : network.get("/nodes").path("agents")) {
+      if (agent.path("agent").asText().equals(host)) {
+        return agent.path("mirrored");
+      }
+    }
+    throw new AssertionError("no agent " + host);
+  }
+
+  private void sendDatagrams(int count) {
+    String script =
+        "import socket, time\nto = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+            + "for i in range(%d):\n  to.sendto(b'x', ('%s', 9)); time.sleep(0.001)\n";
+    String program = script.formatted(count, H1_ADDRESS);
+    Fabric.run(network.fabric.in("h-3-1-1", "python3", "-c", program)).expectSuccess();
+  }
+
+  /** What the rules have copied: so many, or as many as they stand still at. */
+  private long copiesAtRest(long sent) throws Exception {
+    long[] copies = {-1};
+    int[] same = {0};
+    Fabric.await(
+        "counters stand still",
+        () -> {
+          long now = network.fabric.copied("e00");
+          same[0] = now == copies[0] ? same[0] + 1 : 0;
+          copies[0] = now;
+          return now == sent || same[0] == MANY_TIMES;
+        });
+    return copies[0];
   }
 
   @Test

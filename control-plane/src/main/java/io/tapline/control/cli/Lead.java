@@ -69,7 +69,7 @@ final class Lead implements Leader, LeaseListener, AutoCloseable {
     queries.restorePlaces(left);
     controller = controllers.get();
     if (controller != null) {
-      queries.mirrorThrough(controller);
+      queries.mirrorThrough(controller, registry);
     }
     registry.expect(store.agents());
     queries.resume(left, store, Source.hosts(registry));

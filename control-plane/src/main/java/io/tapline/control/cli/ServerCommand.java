@@ -154,7 +154,7 @@ final class ServerCommand implements Callable<Integer> {
     try (Controller controller = controller(network);
         DrillService drill = multilog.drill(inventory);
         PipelineSession session = session(inventory, network);
-        AgentRegistry registry = registry(agents, session, new LeasedNodes(drill));
+        AgentRegistry registry = registry(agents, session, heard(session, drill));
         RestServer server =
             RestServer.start(
                 session.queries(),
@@ -166,7 +166,7 @@ final class ServerCommand implements Callable<Integer> {
         open(registry);
       }
       if (controller != null) {
-        session.queries().mirrorThrough(controller);
+        session.queries().mirrorThrough(controller, registry);
         sayWhereSwitchesCome(controller);
       }
       session.failure().thenRun(stop::countDown);
@@ -194,7 +194,7 @@ final class ServerCommand implements Callable<Integer> {
         PipelineSession session = session(inventory, network);
         Lead lead = new Lead(leadership, () -> controller(network));
         AgentRegistry registry =
-            registry(agents, session, LeaseListener.both(new LeasedNodes(drill), lead));
+            registry(agents, session, LeaseListener.both(heard(session, drill), lead));
         RestServer server =
             RestServer.start(session.queries(), Source.hosts(registry), drill, options.led(lead))) {
       StopSignals.handle(stop::countDown);
@@ -273,6 +273,11 @@ final class ServerCommand implements Callable<Integer> {
           "--agents %s: name the address that hosts reach, or give --brokers"
               .formatted(packets.agents));
     }
+  }
+
+  /** Who hears of hosts. */
+  private static LeaseListener heard(PipelineSession session, DrillService drill) {
+    return LeaseListener.both(new LeasedNodes(drill), session.queries().accounting());
   }
 
   private AgentRegistry registry(

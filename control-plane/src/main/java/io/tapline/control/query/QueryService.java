@@ -11,6 +11,7 @@ import io.tapline.compiler.network.Network;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
+import io.tapline.control.accounting.MirrorAccounting;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.schema.proto.Plan;
 import io.tapline.sdn.mirror.NetworkAdapter;
@@ -54,6 +55,7 @@ public final class QueryService implements AutoCloseable {
   private final TopicKeeper topicKeeper;
   private final Readiness readiness;
   private final Monitors monitors;
+  private final MirrorAccounting accounting = new MirrorAccounting();
   private final Runs runs;
   private final Map<String, LiveQuery> running = new ConcurrentHashMap<>();
   private volatile StateStore state = new MemoryStateStore();
@@ -77,12 +79,25 @@ public final class QueryService implements AutoCloseable {
     this.topicKeeper = new TopicKeeper(topics, backend.topics());
     this.readiness = new Readiness(services());
     this.monitors = new Monitors(backend);
-    this.runs = new Runs(backend, store, topicKeeper, monitors, placements, running::size);
+    this.runs =
+        new Runs(backend, store, topicKeeper, monitors, placements, accounting, running::size);
   }
 
-  /** From now on this network's switches mirror what running queries want, and only that. */
-  public void mirrorThrough(NetworkAdapter adapter) {
+  /**
+   * From now on this network's switches mirror what running queries want, and only that.
+   *
+   * @param hosts whose monitors get it; null: nobody's
+   */
+  public void mirrorThrough(NetworkAdapter adapter, AgentRegistry hosts) {
     placements.mirrorThrough(adapter);
+    if (hosts != null) {
+      accounting.begin(adapter, hosts);
+    }
+  }
+
+  /** Wants to hear of hosts' leases. */
+  public MirrorAccounting accounting() {
+    return accounting;
   }
 
   /** Asks Kafka and Redis for an answer. */
@@ -543,6 +558,7 @@ public final class QueryService implements AutoCloseable {
     stopAll();
     monitors.close();
     readiness.close();
+    accounting.close();
     topicKeeper.close();
     topics.close();
     store.close();

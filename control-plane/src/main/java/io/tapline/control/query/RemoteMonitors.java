@@ -42,6 +42,9 @@ final class RemoteMonitors implements QueryMonitor {
     /** The same from now on without a host; as before if there is no other. */
     Optional<Map<String, Match>> without(String host);
 
+    /** Completes soon: once what was copied to hosts until now has come, or is told of. */
+    CompletableFuture<Void> settled(Set<String> hosts);
+
     /** Says where parts are to be before they are told. */
     void moved(List<Plan> parts) throws IOException;
   }
@@ -61,6 +64,10 @@ final class RemoteMonitors implements QueryMonitor {
   private final SharedLimit limit;
 
   private boolean stopping;
+
+  /** Null before it is asked to stop. */
+  private CompletableFuture<Void> settled;
+
   private volatile boolean killed;
 
   /**
@@ -386,10 +393,15 @@ final class RemoteMonitors implements QueryMonitor {
 
   @Override
   public void stop() {
+    CompletableFuture<Void> last;
     synchronized (parts) {
       stopping = true;
+      if (settled == null) {
+        settled = moves.settled(Set.copyOf(hosts()));
+      }
+      last = settled;
     }
-    hosts().forEach(host -> registry.end(host, query));
+    last.whenComplete((none, fault) -> hosts().forEach(host -> registry.end(host, query)));
   }
 
   /** Whatever an agent still has of the query it is told to end, also if it comes back later. */

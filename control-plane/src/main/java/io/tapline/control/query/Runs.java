@@ -1,6 +1,7 @@
 package io.tapline.control.query;
 
 import io.tapline.control.ProgressListener;
+import io.tapline.control.accounting.MirrorAccounting;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.flink.JobOptions;
 import io.tapline.schema.Plans;
@@ -12,6 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.IntSupplier;
 import org.apache.flink.api.common.JobID;
 import org.slf4j.Logger;
@@ -31,6 +34,7 @@ final class Runs {
   private final TopicKeeper topics;
   private final Monitors monitors;
   private final QueryPlacements placements;
+  private final MirrorAccounting accounting;
   private final IntSupplier running;
 
   /**
@@ -44,12 +48,14 @@ final class Runs {
       TopicKeeper topics,
       Monitors monitors,
       QueryPlacements placements,
+      MirrorAccounting accounting,
       IntSupplier running) {
     this.backend = backend;
     this.store = store;
     this.topics = topics;
     this.monitors = monitors;
     this.placements = placements;
+    this.accounting = accounting;
     this.running = running;
   }
 
@@ -167,6 +173,13 @@ final class Runs {
     public Optional<Map<String, Match>> without(String host) {
       placements.close(host, RemoteMonitors.up(hosts));
       return placements.parts(query);
+    }
+
+    @Override
+    public CompletableFuture<Void> settled(Set<String> parts) {
+      return placements.parts(query).isPresent()
+          ? accounting.settled(parts)
+          : CompletableFuture.completedFuture(null);
     }
 
     @Override

@@ -9,6 +9,7 @@ import io.tapline.schema.rpc.AgentHeartbeat;
 import io.tapline.schema.rpc.AgentHello;
 import io.tapline.schema.rpc.AssignCommand;
 import io.tapline.schema.rpc.Assignment;
+import io.tapline.schema.rpc.CopiesLostCommand;
 import io.tapline.schema.rpc.CreditCommand;
 import io.tapline.schema.rpc.EndCommand;
 import io.tapline.schema.rpc.LimitCommand;
@@ -204,6 +205,13 @@ final class Agent {
     }
   }
 
+  void lose(long incarnation, long packets) {
+    send(
+        command()
+            .setCopiesLost(
+                CopiesLostCommand.newBuilder().setIncarnation(incarnation).setPackets(packets)));
+  }
+
   private void send(AgentCommand.Builder command) {
     if (stream != null) {
       stream.send(command.build());
@@ -295,12 +303,27 @@ final class Agent {
   }
 
   private void onNobodys(String event, String query, JsonNode status) {
-    if (event.equals("warning") || event.equals("error") || event.equals("monitor_ended")) {
+    if (event.equals("copies")) {
+      onCopies(status);
+    } else if (event.equals("warning") || event.equals("error") || event.equals("monitor_ended")) {
       LOG.warn("agent {}: {}", name, status.path("message").asText());
       String message = name + ": " + status.path("message").asText();
       List.copyOf(assigned.values()).forEach(each -> each.events().warning(message));
     } else if (event.equals("query_ended") && !status.path("lost").asBoolean()) {
       sendEnd(query, false);
+    }
+  }
+
+  /** Of a host whose clock is not known nobody can say when. */
+  private void onCopies(JsonNode status) {
+    ClockOffset.Estimate offset = clock.best();
+    if (offset != null) {
+      long untilNs = status.path("until_ns").asLong() - offset.offsetNs() - offset.errorNs();
+      listener.copies(
+          name,
+          status.path("incarnation").asLong(),
+          status.path("packets").asLong(),
+          System.nanoTime() - (wallNs() - untilNs));
     }
   }
 

@@ -186,6 +186,11 @@ public final class AgentRegistry implements AutoCloseable {
     tell(agent, host -> host.credit(query, packets, version));
   }
 
+  /** Says how many packets never came to a monitor (schema/agent.proto). */
+  public void lose(String agent, long incarnation, long packets) {
+    tell(agent, host -> host.lose(incarnation, packets));
+  }
+
   private interface Command {
     void on(Agent agent);
   }

@@ -15,6 +15,15 @@ public interface LeaseListener {
   /** It has been gone for long, and there were too many to remember it. */
   void forgotten(String agent);
 
+  /**
+   * A monitor says how many packets have come to it.
+   *
+   * @param incarnation which life of the monitor
+   * @param packets since it began, whoever wanted them
+   * @param untilNs all that came before is among them: of this process's System.nanoTime
+   */
+  default void copies(String agent, long incarnation, long packets, long untilNs) {}
+
   /** Tells both, in this order. */
   static LeaseListener both(LeaseListener first, LeaseListener second) {
     return new LeaseListener() {
@@ -34,6 +43,12 @@ public interface LeaseListener {
       public void forgotten(String agent) {
         first.forgotten(agent);
         second.forgotten(agent);
+      }
+
+      @Override
+      public void copies(String agent, long incarnation, long packets, long untilNs) {
+        first.copies(agent, incarnation, packets, untilNs);
+        second.copies(agent, incarnation, packets, untilNs);
       }
     };
   }

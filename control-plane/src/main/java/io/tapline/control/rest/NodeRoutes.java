@@ -4,21 +4,25 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
 import io.tapline.control.access.Role;
+import io.tapline.control.accounting.MirrorAccounting;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.DrillService.NodeState;
 import io.tapline.control.registry.AgentState;
 import io.tapline.schema.rpc.NodeCounters;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Supplier;
 
 /** {@code /api/v1/nodes}: what runs on the hosts, and how it is. */
 final class NodeRoutes {
   private final DrillService drill;
   private final Supplier<List<AgentState>> agents;
+  private final MirrorAccounting mirrored;
 
-  NodeRoutes(DrillService drill, Supplier<List<AgentState>> agents) {
+  NodeRoutes(DrillService drill, Supplier<List<AgentState>> agents, MirrorAccounting mirrored) {
     this.drill = drill;
     this.agents = agents;
+    this.mirrored = mirrored;
   }
 
   List<Route> routes() {
@@ -55,11 +59,15 @@ final class NodeRoutes {
       node.put("memory_bytes", counters.getMemoryBytes());
     }
     ArrayNode known = json.putArray("agents");
-    agents.get().forEach(agent -> known.add(agent(agent)));
+    Map<String, MirrorAccounting.Copies> copies = mirrored.copies();
+    agents.get().forEach(agent -> known.add(agent(agent, copies.get(agent.name()))));
     Json.answer(ctx, 200, json);
   }
 
-  private static ObjectNode agent(AgentState state) {
+  /**
+   * @param copies what was mirrored to it; null if that is not counted
+   */
+  private static ObjectNode agent(AgentState state, MirrorAccounting.Copies copies) {
     ObjectNode agent = Json.object();
     agent.put("agent", state.name());
     agent.put("state", state.up() ? "up" : "lost");
@@ -77,6 +85,12 @@ final class NodeRoutes {
     agent.put("multilog", state.multilog());
     agent.set("parsers", Json.strings(state.parsers()));
     agent.set("queries", Json.strings(state.queries()));
+    if (copies != null) {
+      ObjectNode mirrored = agent.putObject("mirrored");
+      mirrored.put("copied", copies.copied());
+      mirrored.put("received", copies.received());
+      mirrored.put("lost", copies.lost());
+    }
     return agent;
   }
 }

@@ -5,6 +5,7 @@ import io.tapline.sdn.flow.Flow;
 import io.tapline.sdn.flow.FlowAction;
 import io.tapline.sdn.flow.FlowMatch;
 import io.tapline.sdn.flow.ObservedFlow;
+import io.tapline.sdn.mirror.MirrorCount;
 import io.tapline.sdn.mirror.MirrorReport;
 import io.tapline.sdn.mirror.MirrorState;
 import io.tapline.sdn.mirror.NetworkAdapter;
@@ -39,6 +40,7 @@ public final class Controller implements NetworkAdapter {
   private final Discovery discovery;
   private final Forwarder forwarder;
   private final Mirroring mirroring;
+  private final CountReads countReads = new CountReads();
   private final OpenFlowServer server;
   private long lastHelloNs;
   private long hellos;
@@ -83,6 +85,29 @@ public final class Controller implements NetworkAdapter {
   @Override
   public MirrorReport report() {
     return server.ask(mirroring::report);
+  }
+
+  @Override
+  public List<MirrorCount> counts() {
+    return server.ask(
+        () -> {
+          countReads.want(view.switches.values(), System.nanoTime());
+          return mirroring.counts();
+        });
+  }
+
+  @Override
+  public void recount() {
+    server.ask(
+        () -> {
+          view.switches.values().stream().filter(CountReads::mayBeAsked).forEach(this::read);
+          return null;
+        });
+  }
+
+  private void read(SwitchState each) {
+    each.nextReadNs = System.nanoTime() + options.readNs();
+    each.ask();
   }
 
   public ControllerStatus status() {
@@ -188,8 +213,7 @@ public final class Controller implements NetworkAdapter {
       }
       LOG.debug("switch {} has come from {}", mirroring.name(state.datapath), connection.remote());
       recovered = false;
-      state.nextReadNs = view.nowNs + options.readNs();
-      state.ask();
+      read(state);
       changed();
       return true;
     }
@@ -282,9 +306,9 @@ public final class Controller implements NetworkAdapter {
       }
       discover();
       for (SwitchState each : view.switches.values()) {
-        if (each.isConnected() && view.nowNs >= each.nextReadNs) {
-          each.nextReadNs = view.nowNs + options.readNs();
-          each.ask();
+        boolean due = each.isConnected() && view.nowNs >= each.nextReadNs;
+        if (due || countReads.isDue(each, view.nowNs)) {
+          read(each);
         }
       }
       if (mirrorStale) {

@@ -4,7 +4,9 @@ import io.tapline.compiler.rules.RuleTable;
 import io.tapline.sdn.flow.Cookie;
 import io.tapline.sdn.flow.Flow;
 import io.tapline.sdn.flow.FlowDifference;
+import io.tapline.sdn.flow.ObservedFlow;
 import io.tapline.sdn.forwarding.BaseFlows;
+import io.tapline.sdn.mirror.MirrorCount;
 import io.tapline.sdn.mirror.MirrorFlows;
 import io.tapline.sdn.mirror.MirrorPort;
 import io.tapline.sdn.mirror.MirrorReport;
@@ -12,9 +14,12 @@ import io.tapline.sdn.mirror.MirrorState;
 import io.tapline.sdn.topology.Host;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -89,6 +94,37 @@ final class Mirroring {
         .filter(at -> at.datapath() == datapath)
         .map(at -> MirrorPort.direct(at.port()))
         .findFirst();
+  }
+
+  /** What flows have copied to the hosts of monitors that are wanted. */
+  List<MirrorCount> counts() {
+    List<MirrorCount> counts = new ArrayList<>();
+    for (SwitchState each : view.switches.values()) {
+      if (each.isReady()) {
+        counts(each, counts);
+      }
+    }
+    return counts;
+  }
+
+  private void counts(SwitchState of, List<MirrorCount> counts) {
+    String name = name(of.datapath);
+    Map<MirrorPort, String> hosts = new HashMap<>();
+    Set<String> wantedHosts = Set.copyOf(wanted.monitors().values());
+    wantedHosts.forEach(
+        host -> port(name, of.datapath, host).ifPresent(port -> hosts.put(port, host)));
+    for (ObservedFlow each : of.counted) {
+      Flow flow = each.flow();
+      if (Cookie.is(Cookie.Kind.MIRROR, flow.cookie())) {
+        Set<String> to = new HashSet<>();
+        MirrorPort.of(flow.actions()).stream()
+            .map(hosts::get)
+            .filter(Objects::nonNull)
+            .forEach(to::add);
+        String id = "%s %s #%d".formatted(name, flow.key(), of.lastChange(flow.key()));
+        counts.add(new MirrorCount(id, to, each.packets(), of.countedNs));
+      }
+    }
   }
 
   MirrorReport report() {

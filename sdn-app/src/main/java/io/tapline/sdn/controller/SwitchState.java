@@ -51,6 +51,15 @@ final class SwitchState {
   boolean asked;
   List<Flow> blocked = List.of();
   String lastError = "";
+
+  /** Its own flows with their counters, read after all that it was told; and when. */
+  List<ObservedFlow> counted = List.of();
+
+  long countedNs;
+
+  /** By mirror flow, which change of this switch was its last. */
+  private final Map<FlowKey, Long> changed = new HashMap<>();
+
   private int unconfirmed;
   private long mods;
   private long modsWhenAsked;
@@ -100,6 +109,7 @@ final class SwitchState {
       if (message instanceof SwitchMessage.FlowMod mod) {
         FlowDifference.apply(flows, mod);
         mods++;
+        noteChange(mod);
         changes = true;
       }
     }
@@ -109,6 +119,20 @@ final class SwitchState {
       unconfirmed++;
       to.afterAll(() -> unconfirmed -= connection == to ? 1 : 0);
     }
+  }
+
+  private void noteChange(SwitchMessage.FlowMod mod) {
+    Flow flow = mod.flow();
+    if (mod.kind() == SwitchMessage.Kind.DELETE) {
+      changed.remove(flow.key());
+    } else if (Cookie.is(Cookie.Kind.MIRROR, flow.cookie())) {
+      changed.put(flow.key(), mods);
+    }
+  }
+
+  /** Which change of this switch was a mirror flow's last; 0: one that was there before. */
+  long lastChange(FlowKey flow) {
+    return changed.getOrDefault(flow, 0L);
   }
 
   void ask() {
@@ -135,6 +159,8 @@ final class SwitchState {
     Map<FlowKey, Flow> now = new HashMap<>();
     all.forEach(each -> now.put(each.flow().key(), each.flow()));
     flows = now;
+    counted = List.copyOf(observed.values());
+    countedNs = System.nanoTime();
     read = true;
     return true;
   }

@@ -1,6 +1,7 @@
 package io.tapline.sdn.mirror;
 
 import io.tapline.sdn.flow.FlowAction;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -12,6 +13,21 @@ import java.util.List;
 public record MirrorPort(int port, long tunnel) {
   public static MirrorPort direct(int port) {
     return new MirrorPort(port, 0);
+  }
+
+  /** Where actions send copies. */
+  public static List<MirrorPort> of(List<FlowAction> actions) {
+    List<MirrorPort> ports = new ArrayList<>();
+    long tunnel = 0;
+    for (FlowAction action : actions) {
+      if (action instanceof FlowAction.SetTunnel set) {
+        tunnel = set.id();
+      } else if (action instanceof FlowAction.Output output) {
+        ports.add(new MirrorPort(output.port(), tunnel));
+        tunnel = 0;
+      }
+    }
+    return ports;
   }
 
   List<FlowAction> actions() {

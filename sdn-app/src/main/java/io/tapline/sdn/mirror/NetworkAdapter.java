@@ -1,6 +1,7 @@
 package io.tapline.sdn.mirror;
 
 import java.io.IOException;
+import java.util.List;
 
 /**
  * The way from Tapline to a network's switches. Tapline's own controller is one; whoever has
@@ -18,6 +19,18 @@ public interface NetworkAdapter extends AutoCloseable {
 
   /** How far it is. */
   MirrorReport report();
+
+  /**
+   * What mirror flows have copied, as far as their switches are here and have said so since each
+   * flow was last changed. Whoever asks every few seconds is kept up to date to a second. None from
+   * an adapter that can't tell: then nobody knows what was lost on the way to monitors.
+   */
+  default List<MirrorCount> counts() {
+    return List.of();
+  }
+
+  /** Has counters read at once; returns at once. */
+  default void recount() {}
 
   /** Ends the adapter; flows stay. */
   @Override

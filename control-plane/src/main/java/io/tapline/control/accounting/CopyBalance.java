@@ -1,0 +1,233 @@
+package io.tapline.control.accounting;
+
+import io.tapline.sdn.mirror.MirrorCount;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * How many packets that switches copied to one host never came to its monitor: at least.
+ *
+ * <pre>
+ * switches   ──a───────b──────────────▶  copied, read at a time; what a switch did since its last look is missing
+ * monitor    ──────────────c──────────▶  received until a time: all that came
+ *
+ *            lost ≥ copied(b) − received(c),   c ≥ b + 2 s
+ * </pre>
+ *
+ * <p>What a counter lags behind and what came between b and c makes that too small, never too
+ * large, so nothing that is only on its way is called lost, and once traffic stands still it is the
+ * exact number. Told is what two evaluations in a row have found.
+ *
+ * <p>A switch that is given a flow may count packets for it that came shortly before and that it
+ * did not copy (Open vSwitch does, for up to half a second). So a flow counts from {@link
+ * #FLOW_SETTLES_NS} after it was first seen; what arrives of it before makes the difference smaller
+ * until traffic stands still for the first time. Pure; times of System.nanoTime; not thread-safe.
+ */
+final class CopyBalance {
+  static final long FLOW_SETTLES_NS = 3_000_000_000L;
+
+  /** Longer than a packet takes from a switch into its monitor's account. */
+  static final long ON_ITS_WAY_NS = 2_000_000_000L;
+
+  /** Longer than a switch takes to count a packet, and as long as it mostly takes. */
+  static final long COUNTERS_LAG_NS = 2_000_000_000L;
+
+  private static final long MOSTLY_LAG_NS = 1_000_000_000L;
+
+  private static final int KEPT = 64;
+
+  private record Reading(long sinceNs, long atNs, long copied) {}
+
+  private record Arrived(long untilNs, long packets) {}
+
+  private static final class FlowCount {
+    private final long firstNs;
+    private long last;
+    private long base;
+    private boolean counts;
+
+    FlowCount(MirrorCount first) {
+      firstNs = first.readNs();
+      last = first.packets();
+    }
+
+    long copied() {
+      return counts ? last - base : 0;
+    }
+  }
+
+  private final Map<String, FlowCount> flows = new HashMap<>();
+  private final Deque<Reading> readings = new ArrayDeque<>();
+  private Reading latest;
+  private final Deque<Arrived> arrivals = new ArrayDeque<>();
+  private long incarnation;
+  private long copiedByGone;
+  private boolean counting;
+
+  /** What had arrived when the first flow began to count. */
+  private long arrivedBefore;
+
+  /** Since when neither side has counted anything. */
+  private long stillSinceNs;
+
+  private long lostBefore;
+  private long lost;
+  private long boundBefore;
+  private long boundOfNs = Long.MIN_VALUE;
+  private long heldAgainstNs = Long.MIN_VALUE;
+
+  /**
+   * What a monitor says that it got.
+   *
+   * @param monitor which life of it
+   * @param untilNs all that came before is among them
+   */
+  void received(long monitor, long packets, long untilNs) {
+    if (monitor != incarnation) {
+      incarnation = monitor;
+      arrivals.clear();
+      begin();
+      lostBefore = 0;
+    }
+    if (!arrivals.isEmpty() && untilNs <= arrivals.getLast().untilNs()) {
+      return;
+    }
+    if (arrivals.isEmpty() || packets != arrivals.getLast().packets()) {
+      stillSinceNs = Math.max(stillSinceNs, untilNs);
+    }
+    arrivals.addLast(new Arrived(untilNs, packets));
+    if (arrivals.size() > KEPT) {
+      arrivals.removeFirst();
+    }
+    evaluate();
+  }
+
+  private void begin() {
+    flows.clear();
+    readings.clear();
+    latest = null;
+    copiedByGone = 0;
+    counting = false;
+    lostBefore += lost;
+    lost = 0;
+    boundBefore = 0;
+    boundOfNs = Long.MIN_VALUE;
+  }
+
+  /** What switches have copied to the host, by flow: all flows that there are now. */
+  void copied(List<MirrorCount> now) {
+    if (incarnation == 0) {
+      return;
+    }
+    if (now.isEmpty()) {
+      if (!flows.isEmpty()) {
+        begin();
+      }
+      return;
+    }
+    Map<String, FlowCount> before = new HashMap<>(flows);
+    flows.clear();
+    for (MirrorCount each : now) {
+      flows.put(each.flow(), counted(each, before.remove(each.flow())));
+    }
+    before.values().forEach(gone -> copiedByGone += gone.copied());
+    long copied = copiedByGone + flows.values().stream().mapToLong(FlowCount::copied).sum();
+    long sinceNs = now.stream().mapToLong(MirrorCount::readNs).min().orElseThrow();
+    long atNs = now.stream().mapToLong(MirrorCount::readNs).max().orElseThrow();
+    if (readings.isEmpty() || atNs > readings.getLast().atNs()) {
+      if (latest == null || copied != latest.copied()) {
+        stillSinceNs = Math.max(stillSinceNs, atNs);
+      }
+      latest = new Reading(sinceNs, atNs, copied);
+      readings.addLast(latest);
+    }
+    if (readings.size() > KEPT) {
+      readings.removeFirst();
+    }
+  }
+
+  private FlowCount counted(MirrorCount now, FlowCount before) {
+    FlowCount flow = before;
+    if (before == null || now.packets() < before.last) {
+      copiedByGone += before == null ? 0 : before.copied();
+      flow = new FlowCount(now);
+    }
+    flow.last = now.packets();
+    if (!flow.counts && now.readNs() - flow.firstNs >= FLOW_SETTLES_NS) {
+      flow.counts = true;
+      flow.base = now.packets();
+      if (!counting) {
+        counting = true;
+        arrivedBefore = arrivedBy(now.readNs() - COUNTERS_LAG_NS);
+      }
+    }
+    return flow;
+  }
+
+  private long arrivedBy(long timeNs) {
+    long packets = 0;
+    for (Arrived each : arrivals) {
+      packets = each.untilNs() <= timeNs ? each.packets() : packets;
+    }
+    return packets;
+  }
+
+  private void evaluate() {
+    Arrived arrived = arrivals.getLast();
+    Reading reading = null;
+    while (!readings.isEmpty() && readings.getFirst().atNs() + ON_ITS_WAY_NS <= arrived.untilNs()) {
+      reading = readings.removeFirst();
+    }
+    if (reading == null || !counting) {
+      return;
+    }
+    long bound = reading.copied() - (arrived.packets() - arrivedBefore);
+    lost = Math.max(lost, Math.min(bound, boundBefore));
+    if (bound < lost && reading.sinceNs() - stillSinceNs >= ON_ITS_WAY_NS) {
+      arrivedBefore += lost - bound;
+      bound = lost;
+    }
+    heldAgainstNs = boundOfNs;
+    boundBefore = bound;
+    boundOfNs = reading.sinceNs();
+  }
+
+  /** Empty before a flow counts. */
+  Optional<MirrorAccounting.Copies> now() {
+    return counting && latest != null
+        ? Optional.of(
+            new MirrorAccounting.Copies(
+                latest.copied(), arrivals.getLast().packets() - arrivedBefore, lost()))
+        : Optional.empty();
+  }
+
+  /** Which life of the monitor; 0: none was heard of. */
+  long incarnation() {
+    return incarnation;
+  }
+
+  /** Packets that were lost in this life of the monitor; grows. */
+  long lost() {
+    return lostBefore + lost;
+  }
+
+  /**
+   * Whether what was copied until a moment has arrived, as far as switches have counted it, or,
+   * once they have counted all of it, is known to be lost.
+   *
+   * @param lostThen what was known at that moment
+   */
+  boolean isSettled(long timeNs, long lostThen) {
+    if (!counting || heldAgainstNs >= timeNs + MOSTLY_LAG_NS) {
+      return true;
+    }
+    boolean read = latest != null && latest.sinceNs() >= timeNs;
+    return read
+        && lost() == lostThen
+        && latest.copied() - lost <= arrivals.getLast().packets() - arrivedBefore;
+  }
+}

@@ -1,0 +1,216 @@
+package io.tapline.control.accounting;
+
+import io.tapline.control.registry.AgentRegistry;
+import io.tapline.control.registry.LeaseListener;
+import io.tapline.sdn.mirror.MirrorCount;
+import io.tapline.sdn.mirror.NetworkAdapter;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Holds what switches copied to hosts against what their monitors got, and tells monitors what
+ * never came: they name it to their queries as {@code mirror_lost}. Thread-safe; one thread of its
+ * own does it all.
+ */
+public final class MirrorAccounting implements LeaseListener, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(MirrorAccounting.class);
+  private static final long TICK_MS = 1_000;
+  private static final long TICK_WAITED_FOR_MS = 100;
+
+  /** How long the end of a query waits for counters, and for what is on its way. */
+  private static final long MOST_WAITING_NS = 6_000_000_000L;
+
+  private final ScheduledExecutorService thread =
+      Executors.newSingleThreadScheduledExecutor(MirrorAccounting::daemon);
+  private final Map<String, CopyBalance> balances = new HashMap<>();
+  private final Map<String, Long> told = new HashMap<>();
+  private final List<Waiting> waiting = new ArrayList<>();
+  private NetworkAdapter network;
+  private AgentRegistry agents;
+
+  private record Waiting(Map<String, Long> lost, long askedNs, CompletableFuture<Void> done) {}
+
+  /**
+   * Of one host, since counting began: when the first of its flows had settled.
+   *
+   * @param copied as switches counted, a second ago or two
+   * @param received whoever wanted it
+   * @param lost in this life of its monitor
+   */
+  public record Copies(long copied, long received, long lost) {}
+
+  private static Thread daemon(Runnable task) {
+    Thread thread = new Thread(task, "mirror-accounting");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /** From now on the switches of this network are asked, and these agents' monitors told. */
+  public void begin(NetworkAdapter adapter, AgentRegistry registry) {
+    run(
+        () -> {
+          network = adapter;
+          agents = registry;
+          again(TICK_MS);
+        });
+  }
+
+  /** Completes soon: once what was copied to these hosts until now has come, or is told of. */
+  public CompletableFuture<Void> settled(Set<String> hosts) {
+    CompletableFuture<Void> done = new CompletableFuture<>();
+    run(
+        () -> {
+          Map<String, Long> lost = new HashMap<>();
+          hosts.stream()
+              .filter(balances::containsKey)
+              .forEach(host -> lost.put(host, balances.get(host).lost()));
+          if (network == null || lost.isEmpty()) {
+            done.complete(null);
+            return;
+          }
+          waiting.add(new Waiting(lost, System.nanoTime(), done));
+          network.recount();
+          if (waiting.size() == 1) {
+            again(TICK_WAITED_FOR_MS);
+          }
+        });
+    return done;
+  }
+
+  @Override
+  public void copies(String agent, long incarnation, long packets, long untilNs) {
+    run(
+        () -> {
+          balances
+              .computeIfAbsent(agent, name -> new CopyBalance())
+              .received(incarnation, packets, untilNs);
+          tell(agent);
+        });
+  }
+
+  @Override
+  public void up(String agent, String multilog) {}
+
+  @Override
+  public void lost(String agent) {}
+
+  @Override
+  public void forgotten(String agent) {
+    run(
+        () -> {
+          balances.remove(agent);
+          waiting.forEach(each -> each.lost().remove(agent));
+          told.remove(agent);
+        });
+  }
+
+  /** By host; without those that nothing is counted of. */
+  public Map<String, Copies> copies() {
+    try {
+      return thread
+          .submit(
+              () -> {
+                Map<String, Copies> all = new TreeMap<>();
+                balances.forEach((host, each) -> each.now().ifPresent(now -> all.put(host, now)));
+                return all;
+              })
+          .get();
+    } catch (ExecutionException | RejectedExecutionException e) {
+      throw new IllegalStateException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private void run(Runnable task) {
+    try {
+      thread.execute(() -> guarded(task));
+    } catch (RejectedExecutionException e) {
+      LOG.debug("after the end", e);
+    }
+  }
+
+  private static void guarded(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException e) {
+      LOG.error("the accounts of mirrored packets", e);
+    }
+  }
+
+  private void again(long afterMs) {
+    try {
+      thread.schedule(() -> guarded(() -> tick(afterMs)), afterMs, TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException e) {
+      LOG.debug("after the end", e);
+    }
+  }
+
+  /** One goes on for ever, others as long as somebody waits. */
+  private void tick(long everyMs) {
+    try {
+      read();
+      release();
+    } finally {
+      if (everyMs == TICK_MS || !waiting.isEmpty()) {
+        again(everyMs);
+      }
+    }
+  }
+
+  private void read() {
+    if (balances.isEmpty()) {
+      return;
+    }
+    List<MirrorCount> counts = network.counts();
+    balances.forEach(
+        (host, balance) ->
+            balance.copied(counts.stream().filter(each -> each.hosts().contains(host)).toList()));
+  }
+
+  private void tell(String host) {
+    CopyBalance balance = balances.get(host);
+    long before = told.getOrDefault(host, 0L);
+    if (agents != null && balance.lost() != before) {
+      told.put(host, balance.lost());
+      agents.lose(host, balance.incarnation(), balance.lost());
+      if (balance.lost() > before) {
+        LOG.warn("{} copies to {} were lost on their way", balance.lost() - before, host);
+      }
+    }
+  }
+
+  private void release() {
+    long nowNs = System.nanoTime();
+    for (Waiting each : List.copyOf(waiting)) {
+      boolean settled =
+          each.lost().entrySet().stream()
+              .allMatch(
+                  host -> balances.get(host.getKey()).isSettled(each.askedNs(), host.getValue()));
+      if (settled || nowNs - each.askedNs() > MOST_WAITING_NS) {
+        waiting.remove(each);
+        each.done().complete(null);
+      }
+    }
+  }
+
+  /** Nobody waits any more. */
+  @Override
+  public void close() {
+    run(() -> waiting.forEach(each -> each.done().complete(null)));
+    thread.shutdown();
+  }
+}
