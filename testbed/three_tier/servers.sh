@@ -1,6 +1,10 @@
 # The shop, for scripts that source this after ../namespaces.sh: sandbox.sh and shop.sh. They set $here, this folder, and are in
 # $work, where all of its files are; ${address[NAME]} and on NAME COMMAND… are of its six hosts.
 
+# Rows that the database reads for a page, and for how long the cache's is fresh.
+sales=46000
+fresh_seconds=12
+
 nothing_open() {
   local host
   for host in client proxy app1 app2 db cache; do
@@ -32,9 +36,9 @@ start_proxy() {
 open_shop() {
   say "starting MariaDB, memcached, two application servers and nginx"
   start_database db --slow-query-log-file="$work/db_log/slow.log" --long-query-time=0
-  sql <"$here/shop.sql"
+  sed "s/seq_1_to_46000/seq_1_to_$sales/" "$here/shop.sql" | sql
   start_cache
-  start_app app2 --preload
-  start_app app1 --wrong-key-share 0.9
+  start_app app2 --preload --fresh-seconds "$fresh_seconds"
+  start_app app1 --wrong-key-share 0.9 --fresh-seconds "$fresh_seconds"
   start_proxy
 }

@@ -8,7 +8,8 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 testbed=tl
 seconds=40
-rate=52
+rate=20
+sales_here=230000
 output=
 
 # Each in another part of the fat tree: host h-POD-EDGE-NUMBER is 10.POD.EDGE.NUMBER+2.
@@ -16,11 +17,12 @@ declare -A place=([proxy]=0-0-0 [app1]=0-1-0 [app2]=1-0-0 [db]=2-0-0 [cache]=2-1
 
 usage() {
   cat <<TEXT
-Usage: shop.sh [--testbed NAME] [--seconds N] [--rate N] [--output DIRECTORY]
+Usage: shop.sh [--testbed NAME] [--seconds N] [--rate N] [--sales N] [--output DIRECTORY]
 Starts the shop on hosts of a testbed, waits for Enter, then asks for pages. Exit code 0: done, 1: failed, 2: wrong usage.
   --testbed NAME      which (default $testbed)
   --seconds N         length of the load (default $seconds)
   --rate N            mean requests per second (default $rate)
+  --sales N           rows that the database reads for a page (default $sales_here)
   --output DIRECTORY  put the servers' logs there
 TEXT
 }
@@ -34,16 +36,19 @@ arguments=("$@")
 while [ $# -gt 0 ]; do
   case $1 in
     --help) usage; exit 0 ;;
-    --testbed | --seconds | --rate | --output) [ $# -ge 2 ] || wrong_usage "$1 needs a value" ;;&
+    --testbed | --seconds | --rate | --sales | --output) [ $# -ge 2 ] || wrong_usage "$1 needs a value" ;;&
     --testbed) testbed=$2; shift 2 ;;
     --seconds) seconds=$2; shift 2 ;;
     --rate) rate=$2; shift 2 ;;
+    --sales) sales_here=$2; shift 2 ;;
     --output) output=$2; shift 2 ;;
     *) wrong_usage "unknown argument '$1'" ;;
   esac
 done
 [[ $seconds =~ ^[1-9][0-9]{0,3}$ ]] || wrong_usage "--seconds takes a whole number from 1 to 9999, not '$seconds'"
 [[ $rate =~ ^[1-9][0-9]{0,3}$ ]] || wrong_usage "--rate takes a whole number from 1 to 9999, not '$rate'"
+
+[[ $sales_here =~ ^[1-9][0-9]{0,6}$ ]] || wrong_usage "--sales takes a whole number from 1 to 9999999, not '$sales_here'"
 
 fail() {
   echo "shop.sh: $1" >&2
@@ -53,6 +58,10 @@ fail() {
 
 . "$here/../namespaces.sh"
 . "$here/servers.sh"
+# Switches, servers and monitors share the host's cores, so what all pages wait for is longer than between plain namespaces: the
+# database's part is, too. A page is asked for as often within the time that it is fresh as at 52 requests a second.
+sales=$sales_here
+fresh_seconds=$((12 * 52 / rate + 1))
 on() { local host=$1; shift; ip netns exec "$testbed-h-${place[$host]}" "$@"; }
 for name in "${!place[@]}"; do
   IFS=- read -r pod edge number <<<"${place[$name]}"

@@ -79,6 +79,33 @@ class ShopSoak {
           .isEqualTo(mirrored);
     }
     requireSignatures(rows, rows(bytes));
+    drawFigures(times, bytes);
+  }
+
+  /** To where SHOP_FIGURES says. */
+  private void drawFigures(String times, String bytes) throws IOException {
+    Path folder = Path.of(System.getenv().getOrDefault("SHOP_FIGURES", logs + "/figures"));
+    String hosts = Cli.root().resolve("testbed/three_tier/testbed.yaml").toString();
+    Cli.run(
+            "query",
+            "shop-figures",
+            "--times",
+            times,
+            "--bytes",
+            bytes,
+            "--inventory",
+            hosts,
+            "--server",
+            network.server().url(),
+            "--out",
+            folder.toString())
+        .expectSuccess();
+    assertThat(Files.readString(folder.resolve("figure-9.csv"))).contains("proxy,app1,");
+    assertThat(Files.readAllLines(folder.resolve("figure-10.csv")))
+        .map(line -> line.split(",")[0])
+        .hasSizeGreaterThan(2)
+        .doesNotHaveDuplicates();
+    assertThat(Files.readString(folder.resolve("figure-11.csv"))).contains("app2,cache,");
   }
 
   /** What switches copied, once all of it is counted: they do so now and then. */

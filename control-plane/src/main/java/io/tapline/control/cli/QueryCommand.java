@@ -16,7 +16,8 @@ import picocli.CommandLine.Spec;
       QueryShowCommand.class,
       QueryResultsCommand.class,
       QueryWatchCommand.class,
-      QueryStopCommand.class
+      QueryStopCommand.class,
+      QueryShopFiguresCommand.class
     })
 final class QueryCommand implements Runnable {
   @Spec private CommandSpec spec;
