@@ -1,6 +1,5 @@
 package io.tapline.flink.support;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -13,6 +12,12 @@ import java.util.stream.Stream;
 
 /** What the servers of a deployment hold. */
 public final class Usage {
+  private static final String METASPACE = "Status.JVM.Memory.Metaspace.Used";
+  private static final String THREADS = "Status.JVM.Threads.Count";
+  private static final String LOADED = "Status.JVM.ClassLoader.ClassesLoaded";
+  private static final String UNLOADED = "Status.JVM.ClassLoader.ClassesUnloaded";
+  private static final List<String> FIGURES = List.of(METASPACE, THREADS, LOADED, UNLOADED);
+
   private Usage() {}
 
   /** Figures by name; sizes in KiB. */
@@ -34,19 +39,18 @@ public final class Usage {
 
   private static void add(Map<String, Long> usage, String who, FlinkRest rest, String path)
       throws Exception {
-    JsonNode metrics =
-        rest.get(
-            path
-                + "?get=Status.JVM.Memory.Metaspace.Used,Status.JVM.Threads.Count,"
-                + "Status.JVM.ClassLoader.ClassesLoaded,Status.JVM.ClassLoader.ClassesUnloaded");
     Map<String, Long> values = new LinkedHashMap<>();
-    metrics.forEach(m -> values.put(m.path("id").asText(), m.path("value").asLong()));
-    usage.put(who + "_metaspace_kib", values.get("Status.JVM.Memory.Metaspace.Used") / 1024);
-    usage.put(who + "_threads", values.get("Status.JVM.Threads.Count"));
-    usage.put(
-        who + "_classes",
-        values.get("Status.JVM.ClassLoader.ClassesLoaded")
-            - values.get("Status.JVM.ClassLoader.ClassesUnloaded"));
+    // A server that was too busy to be asked is left out for ten seconds.
+    Deadline.await(
+        "figures of the " + who,
+        () -> {
+          rest.get(path + "?get=" + String.join(",", FIGURES))
+              .forEach(m -> values.put(m.path("id").asText(), m.path("value").asLong()));
+          return values.keySet().containsAll(FIGURES);
+        });
+    usage.put(who + "_metaspace_kib", values.get(METASPACE) / 1024);
+    usage.put(who + "_threads", values.get(THREADS));
+    usage.put(who + "_classes", values.get(LOADED) - values.get(UNLOADED));
   }
 
   private static long files(Path directory) {
