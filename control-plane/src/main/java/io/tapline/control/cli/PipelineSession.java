@@ -151,7 +151,7 @@ final class PipelineSession implements AutoCloseable {
 
   private List<WindowResult> page(String id, String last) {
     try {
-      return queries().windowsAfter(id, last);
+      return queries().results().windowsAfter(id, last);
     } catch (JedisException gone) {
       // The query will fail with the reason.
       return List.of();

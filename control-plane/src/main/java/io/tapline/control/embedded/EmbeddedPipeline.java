@@ -92,7 +92,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
     QueryService service =
         opened(
             new QueryService(backend, options.catalogue(), options.inventory(), options.network()));
-    service.requireServices();
+    service.services().require();
     queries = service;
   }
 

@@ -2,10 +2,7 @@ package io.tapline.control.query;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.compiler.Catalogue;
-import io.tapline.compiler.CompileResult;
-import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Inventory;
-import io.tapline.compiler.Note;
 import io.tapline.compiler.Rights;
 import io.tapline.compiler.network.Network;
 import io.tapline.compiler.network.NetworkPlan;
@@ -13,23 +10,13 @@ import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.accounting.MirrorAccounting;
 import io.tapline.control.registry.AgentRegistry;
-import io.tapline.schema.proto.Plan;
 import io.tapline.sdn.mirror.NetworkAdapter;
-import java.time.Instant;
-import java.time.ZoneOffset;
-import java.time.format.DateTimeFormatter;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.Supplier;
-import org.apache.flink.api.common.JobID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
@@ -39,21 +26,14 @@ public final class QueryService implements AutoCloseable {
   /** Ended queries whose results are kept. */
   public static final int MOST_KEPT = 100;
 
-  /** What queries need, as {@link #faults} and metrics call it. */
-  public static final List<String> SERVICES = List.of("kafka", "flink", "redis");
-
   private static final Logger LOG = LoggerFactory.getLogger(QueryService.class);
-  private static final DateTimeFormatter ID_TIME =
-      DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT).withZone(ZoneOffset.UTC);
-
   private final Backend backend;
-  private final Catalogue catalogue;
-  private final Inventory inventory;
   private final QueryPlacements placements;
+  private final QueryPlanner planner;
   private final QueryStore store;
   private final Topics topics;
   private final TopicKeeper topicKeeper;
-  private final Readiness readiness;
+  private final Services services;
   private final Monitors monitors;
   private final MirrorAccounting accounting = new MirrorAccounting();
   private final Runs runs;
@@ -71,13 +51,12 @@ public final class QueryService implements AutoCloseable {
       Backend backend, Catalogue catalogue, Inventory inventory, Optional<Network> network)
       throws PipelineException {
     this.backend = backend;
-    this.catalogue = catalogue;
-    this.inventory = inventory;
     this.placements = new QueryPlacements(network);
+    this.planner = new QueryPlanner(catalogue, inventory, placements);
     this.store = new QueryStore(backend.endpoints());
     this.topics = new Topics(backend.endpoints());
     this.topicKeeper = new TopicKeeper(topics, backend.topics());
-    this.readiness = new Readiness(services());
+    this.services = new Services(backend, topics, store);
     this.monitors = new Monitors(backend);
     this.runs =
         new Runs(backend, store, topicKeeper, monitors, placements, accounting, running::size);
@@ -100,83 +79,19 @@ public final class QueryService implements AutoCloseable {
     return accounting;
   }
 
-  /** Asks Kafka and Redis for an answer. */
-  public void requireServices() throws PipelineException {
-    topics.requireReachable();
-    if (!store.reachable()) {
-      throw new PipelineException(
-          PipelineException.Kind.RESOURCES,
-          "no Redis answers at %s:%d: check that it runs and that the address is right"
-              .formatted(backend.endpoints().redisHost(), backend.endpoints().redisPort()));
-    }
+  /** What texts would do. */
+  public QueryPlanner planner() {
+    return planner;
   }
 
-  /** The parsers that queries can name. */
-  public Catalogue catalogue() {
-    return catalogue;
+  /** What queries need. */
+  public Services services() {
+    return services;
   }
 
-  private CompileResult compile(String text, Rights rights) {
-    return Compiler.compile(
-        text, catalogue, inventory, Compiler.Options.local(newId(rights.tenant()), rights));
-  }
-
-  /**
-   * What a query would do.
-   *
-   * @param result with the monitors and rules of the network, if there is one
-   * @param placement in the network, beside the queries that run
-   */
-  public record Explanation(CompileResult result, Optional<NetworkPlan> placement) {}
-
-  /**
-   * Compiles without running.
-   *
-   * @param source what the query would look at, if it can be submitted
-   */
-  public Explanation explain(String text, Rights rights, Optional<Source> source) {
-    CompileResult local = compile(text, rights);
-    if (local.plan().isEmpty()) {
-      return new Explanation(local, Optional.empty());
-    }
-    Plan plan = local.plan().get();
-    Optional<AgentRegistry> hosts = source.flatMap(Source::hosts);
-    Optional<AgentRegistry> mirrored = hosts.filter(any -> placements.mirrors());
-    QueryPlacements.Outcome outcome =
-        placements.tried(plan.getQuery(), plan.getMatch(), mirrored.map(RemoteMonitors::up));
-    Plan placed =
-        outcome
-            .plan()
-            .map(
-                place ->
-                    mirrored.isEmpty() ? advised(plan, place) : RemoteMonitors.placed(plan, place))
-            .or(() -> hosts.map(agents -> RemoteMonitors.everywhere(plan, agents)))
-            .orElse(plan);
-    List<Note> notes = new ArrayList<>(notes(local, outcome));
-    source
-        .map(Source::unavailable)
-        .filter(reason -> !reason.isEmpty())
-        .ifPresent(reason -> notes.add(Note.warning(reason)));
-    return new Explanation(
-        new CompileResult(Optional.of(placed), notes, List.of()), outcome.plan());
-  }
-
-  /** As it would be if somebody mirrored. */
-  private static Plan advised(Plan plan, NetworkPlan network) {
-    return plan.toBuilder()
-        .clearMonitors()
-        .addAllMonitors(network.placed().monitors())
-        .clearRules()
-        .addAllRules(network.placed().rules())
-        .build();
-  }
-
-  private static List<Note> notes(CompileResult compiled, QueryPlacements.Outcome outcome) {
-    List<Note> notes = new ArrayList<>(compiled.notes());
-    if (!outcome.refusal().isEmpty()) {
-      notes.add(Note.warning(outcome.refusal()));
-    }
-    return notes;
+  /** What queries have found. */
+  public QueryResults results() {
+    return store.results();
   }
 
   /**
@@ -197,43 +112,12 @@ public final class QueryService implements AutoCloseable {
   public String submit(
       String text, Source source, ProgressListener progress, Rights rights, int most)
       throws QueryRejected, TooManyQueries {
-    CompileResult compiled = compile(text, rights);
-    if (compiled.plan().isEmpty()) {
-      throw new QueryRejected(text, compiled.errors());
-    }
-    Plan local = compiled.plan().get();
-    // Mirrored packets come to agents' monitors: only where there are agents.
-    Optional<AgentRegistry> mirrored = source.hosts().filter(hosts -> placements.mirrors());
-    QueryPlacements.Outcome outcome =
-        placements.add(local.getQuery(), local.getMatch(), mirrored.map(RemoteMonitors::up));
-    Optional<NetworkPlan> place = outcome.plan().filter(found -> mirrored.isPresent());
-    Plan plan = planned(local, source, place);
-    QueryInfo query =
-        new QueryInfo(
-            plan.getQuery(),
-            plan.getText(),
-            QueryState.SUBMITTED,
-            LiveQuery.nowNs(),
-            0,
-            0,
-            "",
-            messages(compiled, outcome, plan, source));
-    QueryRecord record =
-        new QueryRecord(
-            query,
-            QueryStep.SUBMITTED,
-            new JobID().toHexString(),
-            plan,
-            mirrored.isPresent(),
-            source.hosts().isEmpty()
-                ? List.of()
-                : RemoteMonitors.parts(plan, place.map(NetworkPlan::parts).orElse(Map.of())),
-            false);
-    String refusal = mirrored.isPresent() && place.isEmpty() ? outcome.refusal() : "";
-    LiveQuery live = runs.of(state, record, new Runs.Start(false, refusal, source), progress);
+    QueryPlanner.Submission submission = planner.submission(text, source, rights);
+    Runs.Start how = new Runs.Start(false, submission.refusal(), source);
+    LiveQuery live = runs.of(state, submission.record(), how, progress);
     reserve(live, rights, most);
     start(live);
-    return query.id();
+    return live.id();
   }
 
   /**
@@ -287,23 +171,6 @@ public final class QueryService implements AutoCloseable {
       live.rewriteAs(end);
       end(live);
     }
-  }
-
-  private static List<String> messages(
-      CompileResult compiled, QueryPlacements.Outcome outcome, Plan plan, Source source) {
-    List<Note> notes = notes(compiled, outcome);
-    source
-        .hosts()
-        .flatMap(hosts -> Clocks.note(plan, hosts.states()))
-        .ifPresent(note -> notes.add(Note.warning(note)));
-    return notes.stream().map(Note::message).toList();
-  }
-
-  private static Plan planned(Plan local, Source source, Optional<NetworkPlan> place) {
-    return place
-        .map(network -> RemoteMonitors.placed(local, network))
-        .or(() -> source.hosts().map(hosts -> RemoteMonitors.everywhere(local, hosts)))
-        .orElse(local);
   }
 
   private synchronized void reserve(LiveQuery live, Rights rights, int most) throws TooManyQueries {
@@ -438,48 +305,6 @@ public final class QueryService implements AutoCloseable {
     return find(id).orElseThrow(() -> new NoSuchElementException("no query " + id));
   }
 
-  /** The latest window of each processor that has one. */
-  public List<WindowResult> latestWindows(String id) {
-    return store.latestWindows(id);
-  }
-
-  /**
-   * Windows written after an entry ({@code ""}: all), a page at a time, in the order of writing.
-   */
-  public List<WindowResult> windowsAfter(String id, String entry) {
-    return store.windowsAfter(id, entry);
-  }
-
-  /** Windows that are kept. */
-  public long windowCount(String id) {
-    return store.windowCount(id);
-  }
-
-  /** Entry of the last window; empty where there is none. */
-  public String lastWindow(String id) {
-    return store.lastWindow(id);
-  }
-
-  /** All result rows that are kept, in the order of windows. */
-  public List<JsonNode> rows(String id) {
-    List<JsonNode> rows = new ArrayList<>();
-    String last = "";
-    for (List<WindowResult> page = windowsAfter(id, last);
-        !page.isEmpty();
-        page = windowsAfter(id, last)) {
-      for (WindowResult window : page) {
-        window.rows().forEach(rows::add);
-        last = window.entry();
-      }
-    }
-    return rows;
-  }
-
-  /** Counters over the whole query, as completeness is written. */
-  public JsonNode totals(String id) {
-    return store.totals(id);
-  }
-
   /** Of Kafka: where monitors on hosts send tuples. */
   public String hostBrokers() {
     return backend.hostBrokers();
@@ -498,40 +323,6 @@ public final class QueryService implements AutoCloseable {
   /** Monitor processes under way; one on an interface serves many queries that look at it. */
   public int monitorCount() {
     return monitors.running();
-  }
-
-  /** What is wrong with each service that queries need; an empty text for one that is well. */
-  public Map<String, String> faults() {
-    return readiness.faults();
-  }
-
-  /** The same as it was found last, at once; without services that nobody has asked yet. */
-  public Map<String, String> lastFaults() {
-    return readiness.lastFaults();
-  }
-
-  /** Whether what queries need does its part. */
-  public boolean ready() {
-    return faults().values().stream().allMatch(String::isEmpty);
-  }
-
-  private Map<String, Supplier<String>> services() {
-    List<Supplier<String>> asked =
-        List.of(
-            () -> topics.reachable() ? "" : "does not answer",
-            () -> backend.flink().isRunning() ? "" : "does not answer",
-            store::fault);
-    Map<String, Supplier<String>> services = new LinkedHashMap<>();
-    for (int i = 0; i < asked.size(); i++) {
-      services.put(SERVICES.get(i), asked.get(i));
-    }
-    return services;
-  }
-
-  private static String newId(String tenant) {
-    return "%s-%s-%06x"
-        .formatted(
-            tenant, ID_TIME.format(Instant.now()), ThreadLocalRandom.current().nextInt(1 << 24));
   }
 
   /** Stops every query and waits for their ends; takes none from now on. */
@@ -557,7 +348,7 @@ public final class QueryService implements AutoCloseable {
   public void close() {
     stopAll();
     monitors.close();
-    readiness.close();
+    services.close();
     accounting.close();
     topicKeeper.close();
     topics.close();

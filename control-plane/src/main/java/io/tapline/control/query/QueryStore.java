@@ -15,7 +15,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import redis.clients.jedis.HostAndPort;
@@ -24,10 +23,8 @@ import redis.clients.jedis.JedisPool;
 import redis.clients.jedis.JedisPoolConfig;
 import redis.clients.jedis.Pipeline;
 import redis.clients.jedis.Response;
-import redis.clients.jedis.StreamEntryID;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
-import redis.clients.jedis.resps.StreamEntry;
 
 /**
  * Queries and their results in Redis, by the keys of schema/redis.md. Thread-safe. Every call may
@@ -42,8 +39,6 @@ final class QueryStore implements AutoCloseable {
   private static final String[] FIELDS = {
     "text", "state", "submitted_ns", "started_ns", "ended_ns", "error", "notes"
   };
-  private static final int PAGE = 64;
-  private static final int RECENT = 8;
   private static final int TIMEOUT_MS = 2_000;
 
   private final JedisPool pool;
@@ -68,12 +63,14 @@ final class QueryStore implements AutoCloseable {
     }
   }
 
-  private static String key(String id) {
+  /** Where a query itself is; all else that is kept of it begins with the same. */
+  static String key(String id) {
     return "tapline:query:" + id;
   }
 
-  private static String windows(String id) {
-    return key(id) + ":windows";
+  /** What their jobs write. */
+  QueryResults results() {
+    return new QueryResults(pool);
   }
 
   void add(QueryInfo query, String plan) {
@@ -172,94 +169,10 @@ final class QueryStore implements AutoCloseable {
             notes));
   }
 
-  /**
-   * Windows written after an entry of the query's stream ({@code ""}: from the beginning), at most
-   * a page of them.
-   */
-  List<WindowResult> windowsAfter(String id, String after) {
-    StreamEntryID from = after.isEmpty() ? new StreamEntryID() : new StreamEntryID(after);
-    try (Jedis redis = pool.getResource()) {
-      // An exclusive range start, so that paging neither repeats nor misses an entry.
-      List<StreamEntry> entries = redis.xrange(windows(id), "(" + from, "+", PAGE);
-      return entries.stream().map(QueryStore::window).toList();
-    }
-  }
-
-  /** Windows that are kept. */
-  long windowCount(String id) {
-    try (Jedis redis = pool.getResource()) {
-      return redis.xlen(windows(id));
-    }
-  }
-
-  /**
-   * The latest window of each processor that has one among the last {@link #RECENT}: those of all
-   * processors that end together come one after the other.
-   */
-  List<WindowResult> latestWindows(String id) {
-    Map<Integer, WindowResult> latest = new TreeMap<>();
-    try (Jedis redis = pool.getResource()) {
-      for (StreamEntry entry : redis.xrevrange(windows(id), "+", "-", RECENT)) {
-        int processor = Integer.parseInt(entry.getFields().get("processor"));
-        if (!latest.containsKey(processor)) {
-          latest.put(processor, window(entry));
-        }
-      }
-    }
-    return List.copyOf(latest.values());
-  }
-
-  /** The last window's entry; empty where there is none. */
-  String lastWindow(String id) {
-    try (Jedis redis = pool.getResource()) {
-      List<StreamEntry> last = redis.xrevrange(windows(id), "+", "-", 1);
-      return last.isEmpty() ? "" : last.get(0).getID().toString();
-    }
-  }
-
-  private static WindowResult window(StreamEntry entry) {
-    Map<String, String> fields = entry.getFields();
-    return new WindowResult(
-        entry.getID().toString(),
-        Integer.parseInt(fields.get("processor")),
-        fields.get("name"),
-        Long.parseLong(fields.get("window_start_ns")),
-        Long.parseLong(fields.get("window_end_ns")),
-        parse(fields.get("rows")),
-        parse(fields.get("completeness")));
-  }
-
-  /** Counters over the whole query, numbers as numbers; empty before the job has written any. */
-  ObjectNode totals(String id) {
-    ObjectNode totals = MAPPER.createObjectNode();
-    try (Jedis redis = pool.getResource()) {
-      Map<String, String> fields = redis.hgetAll(key(id) + ":totals");
-      // The job's own guard against overtaking: padded with zeros, no JSON, and nothing for
-      // readers.
-      fields.remove("position");
-      fields.forEach((name, value) -> totals.set(name, parse(value)));
-    }
-    return totals;
-  }
-
-  /** Records that the query's job has read, and the tuples in them. */
-  long[] taken(String id) {
-    try (Jedis redis = pool.getResource()) {
-      List<String> taken = redis.hmget(key(id) + ":totals", "position", "tuples");
-      return taken.stream().mapToLong(text -> text == null ? 0 : Long.parseLong(text)).toArray();
-    }
-  }
-
-  /** Changes as long as the query's job writes results. */
-  Object progress(String id) {
-    try (Jedis redis = pool.getResource()) {
-      return List.of(redis.hgetAll(key(id) + ":totals"), lastWindow(id));
-    }
-  }
-
   /** Forgets a query and all of its results. */
   void remove(String id, int processors) {
-    List<String> keys = new ArrayList<>(List.of(key(id), windows(id), key(id) + ":totals"));
+    List<String> keys =
+        new ArrayList<>(List.of(key(id), QueryResults.windows(id), key(id) + ":totals"));
     for (int p = 0; p < processors; p++) {
       keys.addAll(
           List.of(

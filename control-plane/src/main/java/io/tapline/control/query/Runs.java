@@ -76,8 +76,8 @@ final class Runs {
         new QueryRun.Hooks(
             new Steps(live, journal),
             () -> mirror(live, journal),
-            () -> store.progress(live.id()),
-            () -> store.taken(live.id()));
+            () -> store.results().progress(live.id()),
+            () -> store.results().taken(live.id()));
     QueryRun.Launcher launcher = onReady -> launch(record, how, journal, progress, onReady);
     QueryRun.Identity identity =
         new QueryRun.Identity(

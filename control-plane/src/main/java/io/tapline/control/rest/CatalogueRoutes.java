@@ -9,6 +9,7 @@ import io.tapline.compiler.Explain;
 import io.tapline.compiler.Note;
 import io.tapline.compiler.ProcessorCatalogue;
 import io.tapline.compiler.network.NetworkExplain;
+import io.tapline.control.query.QueryPlanner;
 import io.tapline.control.query.QueryRejected;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.Source;
@@ -35,7 +36,8 @@ final class CatalogueRoutes {
     this.source = source;
     // They stay as they are: written once, however often they are asked for.
     this.parsers =
-        list("parsers", queries.catalogue().parsers().stream().map(CatalogueJson::parser));
+        list(
+            "parsers", queries.planner().catalogue().parsers().stream().map(CatalogueJson::parser));
     this.processors =
         list("processors", ProcessorCatalogue.all().stream().map(CatalogueJson::processor));
   }
@@ -58,7 +60,8 @@ final class CatalogueRoutes {
 
   private void explain(Context ctx) throws QueryRejected, IOException {
     String text = RequestBody.query(ctx);
-    QueryService.Explanation explanation = queries.explain(text, Access.rights(ctx), source);
+    QueryPlanner.Explanation explanation =
+        queries.planner().explain(text, Access.rights(ctx), source);
     CompileResult compiled = explanation.result();
     if (compiled.plan().isEmpty()) {
       throw new QueryRejected(text, compiled.errors());

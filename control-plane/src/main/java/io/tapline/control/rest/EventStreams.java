@@ -181,7 +181,7 @@ final class EventStreams implements AutoCloseable {
       throws IOException {
     String last = after;
     while (Entry.isBefore(last, now.after()) && !closed) {
-      List<WindowResult> page = queries.windowsAfter(id, last);
+      List<WindowResult> page = queries.results().windowsAfter(id, last);
       if (page.isEmpty()) {
         break;
       }

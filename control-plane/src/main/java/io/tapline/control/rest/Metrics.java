@@ -12,6 +12,7 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.QueryState;
+import io.tapline.control.query.Services;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Locale;
@@ -52,7 +53,7 @@ final class Metrics implements AutoCloseable {
           .tag("state", state.text())
           .register(registry);
     }
-    for (String service : QueryService.SERVICES) {
+    for (String service : Services.NAMES) {
       Gauge.builder("tapline.service.ready", () -> ready(faults.get(service)))
           .description("1 if a service that queries need answers and takes what it is given")
           .tag("service", service)
@@ -125,7 +126,7 @@ final class Metrics implements AutoCloseable {
 
   /** All metrics as Prometheus reads them. */
   String scrape() {
-    faults = queries.lastFaults();
+    faults = queries.services().lastFaults();
     byState = countByState();
     return registry.scrape();
   }

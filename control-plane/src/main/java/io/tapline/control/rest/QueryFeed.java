@@ -47,7 +47,7 @@ final class QueryFeed implements Runnable {
   QueryFeed(QueryService queries, String id) {
     this.queries = queries;
     this.id = id;
-    read(() -> after = queries.lastWindow(id));
+    read(() -> after = queries.results().lastWindow(id));
     run();
   }
 
@@ -105,9 +105,9 @@ final class QueryFeed implements Runnable {
   /** Whether there were any. */
   private boolean readWindows() {
     boolean more = false;
-    for (List<WindowResult> page = queries.windowsAfter(id, last());
+    for (List<WindowResult> page = queries.results().windowsAfter(id, last());
         !page.isEmpty();
-        page = queries.windowsAfter(id, last())) {
+        page = queries.results().windowsAfter(id, last())) {
       more = true;
       page.forEach(window -> keep(new Event(window.entry(), Events.window(window))));
     }

@@ -31,7 +31,7 @@ final class QueryJson {
     queries
         .placement(query.id())
         .ifPresent(placement -> json.set("placement", NetworkExplain.json(placement)));
-    json.set("totals", queries.totals(query.id()));
+    json.set("totals", queries.results().totals(query.id()));
     return json;
   }
 }

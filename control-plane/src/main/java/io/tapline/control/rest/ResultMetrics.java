@@ -57,7 +57,7 @@ final class ResultMetrics {
     Family losses =
         new Family("tapline_result_dropped", "What was lost of the latest window, by reason");
     for (QueryInfo query : running) {
-      for (WindowResult window : queries.latestWindows(query.id())) {
+      for (WindowResult window : queries.results().latestWindows(query.id())) {
         String of = labels(query.id(), window);
         ends.add(of, window.windowEndNs() / NS_PER_SECOND);
         packets.add(of, window.completeness().path("packets_in").asDouble());

@@ -113,7 +113,7 @@ final class Results {
   private void read(Selection selection) {
     List<WindowResult> page;
     do {
-      page = queries.windowsAfter(query.id(), last);
+      page = queries.results().windowsAfter(query.id(), last);
       for (WindowResult window : page) {
         if (selection.limit() == 0 && rows.size() >= MOST_ROWS) {
           more = true;
@@ -143,7 +143,7 @@ final class Results {
     ArrayNode array = json.putArray("rows");
     rows.forEach(array::add);
     json.put("rows_omitted", omitted).put("last_entry", last).put("more", more);
-    json.set("completeness", queries.totals(query.id()));
+    json.set("completeness", queries.results().totals(query.id()));
     return json;
   }
 }

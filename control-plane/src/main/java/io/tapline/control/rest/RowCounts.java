@@ -77,16 +77,16 @@ final class RowCounts {
     }
 
     private void count(String query) {
-      for (List<WindowResult> page = queries.windowsAfter(query, last);
+      for (List<WindowResult> page = queries.results().windowsAfter(query, last);
           !page.isEmpty();
-          page = queries.windowsAfter(query, last)) {
+          page = queries.results().windowsAfter(query, last)) {
         for (WindowResult window : page) {
           windows.add(new Window(window.entry(), window.processor(), window.rows().size()));
           last = window.entry();
         }
       }
       // The oldest are dropped from the stream as new ones come.
-      for (long kept = queries.windowCount(query); windows.size() > kept; ) {
+      for (long kept = queries.results().windowCount(query); windows.size() > kept; ) {
         windows.remove();
       }
     }

@@ -59,7 +59,7 @@ final class SystemRoutes {
 
   private void ready(Context ctx) {
     String faults =
-        queries.faults().entrySet().stream()
+        queries.services().faults().entrySet().stream()
             .filter(service -> !service.getValue().isEmpty())
             .map(service -> named(service.getKey()) + " " + service.getValue())
             .collect(Collectors.joining("; "));

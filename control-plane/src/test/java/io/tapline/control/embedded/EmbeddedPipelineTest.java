@@ -27,7 +27,7 @@ class EmbeddedPipelineTest {
     List<Path> before = folders();
     List<Long> childrenBefore = children();
     try (EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
-      assertThat(pipeline.queries().ready()).isTrue();
+      assertThat(pipeline.queries().services().ready()).isTrue();
       assertThat(pipeline.queries().list()).isEmpty();
       assertThat(folders()).hasSize(before.size() + 1);
       assertThat(children()).hasSize(childrenBefore.size() + 1);
@@ -40,16 +40,16 @@ class EmbeddedPipelineTest {
   void twoAtATimeDoNotMeet() throws Exception {
     try (EmbeddedPipeline first = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
       try (EmbeddedPipeline second = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
-        assertThat(second.queries().ready()).isTrue();
+        assertThat(second.queries().services().ready()).isTrue();
       }
-      assertThat(first.queries().ready()).isTrue();
+      assertThat(first.queries().services().ready()).isTrue();
     }
   }
 
   @Test
   void listensOnLoopbackOnly() throws Exception {
     try (EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
-      assertThat(pipeline.queries().ready()).isTrue();
+      assertThat(pipeline.queries().services().ready()).isTrue();
       List<String> listening = new ArrayList<>(ListeningSockets.of("self"));
       for (long child : children()) {
         listening.addAll(ListeningSockets.of(Long.toString(child)));

@@ -78,6 +78,13 @@ class QueryServiceTest {
     return queries.submit(QUERY, source, ProgressListener.SILENT);
   }
 
+  /** Of a query with less than a page of windows. */
+  private List<JsonNode> rows(String id) {
+    List<JsonNode> rows = new ArrayList<>();
+    queries.results().windowsAfter(id, "").forEach(window -> window.rows().forEach(rows::add));
+    return rows;
+  }
+
   private static void await(String what, Callable<Boolean> condition) throws Exception {
     long deadline = System.nanoTime() + DEADLINE_NS;
     while (!condition.call()) {
@@ -136,10 +143,10 @@ class QueryServiceTest {
     assertThat(end.submittedNs()).isPositive().isLessThanOrEqualTo(end.startedNs());
     assertThat(end.startedNs()).isLessThanOrEqualTo(end.endedNs());
     assertThat(end.text()).startsWith("PARSE http_get\n");
-    List<JsonNode> rows = queries.rows(id);
+    List<JsonNode> rows = rows(id);
     assertThat(rows.stream().map(row -> row.at("/key/method").asText()))
         .contains("GET", "POST", "HEAD");
-    assertThat(queries.totals(id).path("packets_in").asLong()).isEqualTo(364);
+    assertThat(queries.results().totals(id).path("packets_in").asLong()).isEqualTo(364);
     assertThat(queries.list()).extracting(QueryInfo::id).contains(id);
   }
 
@@ -152,7 +159,7 @@ class QueryServiceTest {
     assertThat(queries.awaitEnd(id).state()).isEqualTo(QueryState.STOPPED);
     queries.stop(id);
     assertThat(queries.find(id).orElseThrow().state()).isEqualTo(QueryState.STOPPED);
-    long packets = queries.totals(id).path("packets_in").asLong();
+    long packets = queries.results().totals(id).path("packets_in").asLong();
     assertThat(packets).isLessThan(125_599);
   }
 
@@ -219,11 +226,11 @@ class QueryServiceTest {
     redis.get(0).destroyForcibly();
     await("the query has failed", () -> failed(id));
     assertThat(queries.find(id).orElseThrow().error()).contains("redis-server ended unexpectedly");
-    assertThat(queries.ready()).isTrue();
+    assertThat(queries.services().ready()).isTrue();
     String next = submit(small());
     QueryInfo end = queries.awaitEnd(next);
     assertThat(end.state()).as(end.error()).isEqualTo(QueryState.FINISHED);
-    assertThat(queries.rows(next)).isNotEmpty();
+    assertThat(rows(next)).isNotEmpty();
   }
 
   private boolean failed(String id) {

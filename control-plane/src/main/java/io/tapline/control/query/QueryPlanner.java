@@ -1,0 +1,175 @@
+package io.tapline.control.query;
+
+import io.tapline.compiler.Catalogue;
+import io.tapline.compiler.CompileResult;
+import io.tapline.compiler.Compiler;
+import io.tapline.compiler.Inventory;
+import io.tapline.compiler.Note;
+import io.tapline.compiler.Rights;
+import io.tapline.compiler.network.NetworkPlan;
+import io.tapline.control.registry.AgentRegistry;
+import io.tapline.schema.proto.Plan;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import org.apache.flink.api.common.JobID;
+
+/** Makes plans of texts: what is compiled, and where it has its place in the network. */
+public final class QueryPlanner {
+  private static final DateTimeFormatter ID_TIME =
+      DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT).withZone(ZoneOffset.UTC);
+
+  private final Catalogue catalogue;
+  private final Inventory inventory;
+  private final QueryPlacements placements;
+
+  QueryPlanner(Catalogue catalogue, Inventory inventory, QueryPlacements placements) {
+    this.catalogue = catalogue;
+    this.inventory = inventory;
+    this.placements = placements;
+  }
+
+  /** The parsers that queries can name. */
+  public Catalogue catalogue() {
+    return catalogue;
+  }
+
+  /**
+   * What a query would do.
+   *
+   * @param result with the monitors and rules of the network, if there is one
+   * @param placement in the network, beside the queries that run
+   */
+  public record Explanation(CompileResult result, Optional<NetworkPlan> placement) {}
+
+  /**
+   * Compiles without running.
+   *
+   * @param source what the query would look at, if it can be submitted
+   */
+  public Explanation explain(String text, Rights rights, Optional<Source> source) {
+    CompileResult local = compile(text, rights);
+    if (local.plan().isEmpty()) {
+      return new Explanation(local, Optional.empty());
+    }
+    Plan plan = local.plan().get();
+    Optional<AgentRegistry> hosts = source.flatMap(Source::hosts);
+    Optional<AgentRegistry> mirrored = hosts.filter(any -> placements.mirrors());
+    QueryPlacements.Outcome outcome =
+        placements.tried(plan.getQuery(), plan.getMatch(), mirrored.map(RemoteMonitors::up));
+    Plan placed =
+        mirrored.isEmpty()
+            ? outcome
+                .plan()
+                .map(place -> advised(plan, place))
+                .orElse(planned(plan, hosts, Optional.empty()))
+            : planned(plan, hosts, outcome.plan());
+    List<Note> notes = notes(local, outcome);
+    source
+        .map(Source::unavailable)
+        .filter(reason -> !reason.isEmpty())
+        .ifPresent(reason -> notes.add(Note.warning(reason)));
+    return new Explanation(
+        new CompileResult(Optional.of(placed), notes, List.of()), outcome.plan());
+  }
+
+  /**
+   * A query that can begin.
+   *
+   * @param refusal why its monitors can't be placed; empty if they can
+   */
+  record Submission(QueryRecord record, String refusal) {}
+
+  /** Compiles a query and makes room for it in the network, which stays until it is removed. */
+  Submission submission(String text, Source source, Rights rights) throws QueryRejected {
+    CompileResult compiled = compile(text, rights);
+    if (compiled.plan().isEmpty()) {
+      throw new QueryRejected(text, compiled.errors());
+    }
+    Plan local = compiled.plan().get();
+    // Mirrored packets come to agents' monitors: only where there are agents.
+    Optional<AgentRegistry> mirrored = source.hosts().filter(hosts -> placements.mirrors());
+    QueryPlacements.Outcome outcome =
+        placements.add(local.getQuery(), local.getMatch(), mirrored.map(RemoteMonitors::up));
+    Optional<NetworkPlan> place = outcome.plan().filter(found -> mirrored.isPresent());
+    Plan plan = planned(local, source.hosts(), place);
+    List<Plan> parts =
+        source.hosts().isEmpty()
+            ? List.of()
+            : RemoteMonitors.parts(plan, place.map(NetworkPlan::parts).orElse(Map.of()));
+    QueryInfo query =
+        new QueryInfo(
+            plan.getQuery(),
+            plan.getText(),
+            QueryState.SUBMITTED,
+            LiveQuery.nowNs(),
+            0,
+            0,
+            "",
+            messages(compiled, outcome, plan, source));
+    QueryRecord record =
+        new QueryRecord(
+            query,
+            QueryStep.SUBMITTED,
+            new JobID().toHexString(),
+            plan,
+            mirrored.isPresent(),
+            parts,
+            false);
+    String refusal = mirrored.isPresent() && place.isEmpty() ? outcome.refusal() : "";
+    return new Submission(record, refusal);
+  }
+
+  private CompileResult compile(String text, Rights rights) {
+    return Compiler.compile(
+        text, catalogue, inventory, Compiler.Options.local(newId(rights.tenant()), rights));
+  }
+
+  private static String newId(String tenant) {
+    return "%s-%s-%06x"
+        .formatted(
+            tenant, ID_TIME.format(Instant.now()), ThreadLocalRandom.current().nextInt(1 << 24));
+  }
+
+  /** As it would be if somebody mirrored. */
+  private static Plan advised(Plan plan, NetworkPlan network) {
+    return plan.toBuilder()
+        .clearMonitors()
+        .addAllMonitors(network.placed().monitors())
+        .clearRules()
+        .addAllRules(network.placed().rules())
+        .build();
+  }
+
+  private static Plan planned(
+      Plan local, Optional<AgentRegistry> hosts, Optional<NetworkPlan> place) {
+    return place
+        .map(network -> RemoteMonitors.placed(local, network))
+        .or(() -> hosts.map(agents -> RemoteMonitors.everywhere(local, agents)))
+        .orElse(local);
+  }
+
+  private static List<String> messages(
+      CompileResult compiled, QueryPlacements.Outcome outcome, Plan plan, Source source) {
+    List<Note> notes = notes(compiled, outcome);
+    source
+        .hosts()
+        .flatMap(hosts -> Clocks.note(plan, hosts.states()))
+        .ifPresent(note -> notes.add(Note.warning(note)));
+    return notes.stream().map(Note::message).toList();
+  }
+
+  private static List<Note> notes(CompileResult compiled, QueryPlacements.Outcome outcome) {
+    List<Note> notes = new ArrayList<>(compiled.notes());
+    if (!outcome.refusal().isEmpty()) {
+      notes.add(Note.warning(outcome.refusal()));
+    }
+    return notes;
+  }
+}

@@ -1,0 +1,70 @@
+package io.tapline.control.query;
+
+import io.tapline.control.PipelineException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+
+/** The services that queries need: whether they do their part. Thread-safe. */
+public final class Services implements AutoCloseable {
+  /** As {@link #faults} and metrics call them. */
+  public static final List<String> NAMES = List.of("kafka", "flink", "redis");
+
+  private final Backend backend;
+  private final Topics topics;
+  private final QueryStore store;
+  private final Readiness readiness;
+
+  /** Through connections that somebody else closes. */
+  Services(Backend backend, Topics topics, QueryStore store) {
+    this.backend = backend;
+    this.topics = topics;
+    this.store = store;
+    List<Supplier<String>> asked = List.of(this::kafkaFault, this::flinkFault, store::fault);
+    Map<String, Supplier<String>> questions = new LinkedHashMap<>();
+    for (int i = 0; i < asked.size(); i++) {
+      questions.put(NAMES.get(i), asked.get(i));
+    }
+    this.readiness = new Readiness(questions);
+  }
+
+  private String kafkaFault() {
+    return topics.reachable() ? "" : "does not answer";
+  }
+
+  private String flinkFault() {
+    return backend.flink().isRunning() ? "" : "does not answer";
+  }
+
+  /** Asks Kafka and Redis for an answer. */
+  public void require() throws PipelineException {
+    topics.requireReachable();
+    if (!store.reachable()) {
+      throw new PipelineException(
+          PipelineException.Kind.RESOURCES,
+          "no Redis answers at %s:%d: check that it runs and that the address is right"
+              .formatted(backend.endpoints().redisHost(), backend.endpoints().redisPort()));
+    }
+  }
+
+  /** What is wrong with each; an empty text for one that is well. */
+  public Map<String, String> faults() {
+    return readiness.faults();
+  }
+
+  /** The same as it was found last, at once; without those that nobody has asked yet. */
+  public Map<String, String> lastFaults() {
+    return readiness.lastFaults();
+  }
+
+  /** Whether all do their part. */
+  public boolean ready() {
+    return faults().values().stream().allMatch(String::isEmpty);
+  }
+
+  @Override
+  public void close() {
+    readiness.close();
+  }
+}
