@@ -43,7 +43,10 @@ public enum Counter {
   SWITCH_ERRORS,
   /** Times that a switch's flows were not as they should be, and were put right. */
   REPAIRS,
-  BARRIER_TIMEOUTS;
+  /** Switches that did not confirm in time what they were told: others no longer wait for them. */
+  BARRIER_TIMEOUTS,
+  /** Faults of our own: whose message or turn it was is cut off. */
+  INTERNAL_ERRORS;
 
   /** As metrics spell it. */
   public String text() {

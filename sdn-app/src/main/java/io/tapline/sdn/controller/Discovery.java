@@ -135,7 +135,9 @@ public final class Discovery {
       HostTable.Answer answer = hosts.claim(arp.senderMac(), arp.senderIp(), at, nowNs);
       switch (answer.verdict()) {
         case ASK -> {
-          return new Result(List.of(probe(answer.holder().get(), arp.senderIp())), false);
+          return new Result(
+              answer.questions().stream().map(each -> probe(each.host(), each.ip())).toList(),
+              false);
         }
         case WAIT -> {
           return Result.NOTHING;

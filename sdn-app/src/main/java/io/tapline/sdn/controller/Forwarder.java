@@ -11,9 +11,11 @@ import io.tapline.sdn.topology.LinkTable;
 import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 
 /** Keeps forwarding as the trees say: one change at a time, round after round. */
 final class Forwarder {
@@ -27,7 +29,13 @@ final class Forwarder {
   private Queue<Map<Long, List<FlowMod>>> rounds = new ArrayDeque<>();
   private Trees trees = Trees.of(List.of(), List.of());
   private int round;
-  private int waiting;
+
+  /** Those that have not done what the round told them. */
+  private final Set<SwitchConnection> waiting = new HashSet<>();
+
+  /** Those that did not in time: nobody waits for them until they have. */
+  private final Set<SwitchConnection> late = new HashSet<>();
+
   private long roundBeganNs;
   private boolean stale = true;
 
@@ -50,7 +58,7 @@ final class Forwarder {
   }
 
   boolean isUpToDate() {
-    return !stale && rounds.isEmpty() && waiting == 0;
+    return !stale && rounds.isEmpty() && waiting.isEmpty();
   }
 
   Trees trees() {
@@ -59,17 +67,17 @@ final class Forwarder {
 
   /** Begins what is to do, or goes on with it. */
   void advance(long nowNs) {
-    if (waiting > 0 && nowNs - roundBeganNs > ROUND_NS) {
-      counters.add(Counter.BARRIER_TIMEOUTS);
-      round++;
-      waiting = 0;
+    if (!waiting.isEmpty() && nowNs - roundBeganNs > ROUND_NS) {
+      counters.add(Counter.BARRIER_TIMEOUTS, waiting.size());
+      late.addAll(waiting);
+      waiting.clear();
     }
-    if (waiting == 0 && rounds.isEmpty() && stale) {
+    if (waiting.isEmpty() && rounds.isEmpty() && stale) {
       stale = false;
       trees = Trees.of(links.links(), hosts.hosts());
       rounds = new ArrayDeque<>(Rollout.rounds(forwarding(), trees, epoch));
     }
-    while (waiting == 0 && !rounds.isEmpty()) {
+    while (waiting.isEmpty() && !rounds.isEmpty()) {
       begin(rounds.remove(), nowNs);
     }
   }
@@ -96,10 +104,22 @@ final class Forwarder {
     roundBeganNs = nowNs;
     List<SwitchState> told =
         mods.keySet().stream().map(switches::get).filter(s -> s != null && s.isReady()).toList();
-    waiting = told.size();
+    for (SwitchState each : told) {
+      if (!late.contains(each.connection)) {
+        waiting.add(each.connection);
+      }
+    }
     for (SwitchState each : told) {
       each.send(mods.get(each.datapath));
-      each.connection.afterAll(() -> waiting -= number == round ? 1 : 0);
+      SwitchConnection to = each.connection;
+      to.afterAll(() -> done(to, number));
+    }
+  }
+
+  private void done(SwitchConnection by, int number) {
+    late.remove(by);
+    if (number == round) {
+      waiting.remove(by);
     }
   }
 }

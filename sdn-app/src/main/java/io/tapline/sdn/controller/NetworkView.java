@@ -38,7 +38,7 @@ final class NetworkView implements Ports {
   boolean isRead() {
     return switches.values().stream()
         .filter(SwitchState::isConnected)
-        .allMatch(each -> each.isReady() || nowNs - each.sinceNs > MOST_READING_NS);
+        .allMatch(each -> each.isReady() || nowNs - each.unreadSinceNs > MOST_READING_NS);
   }
 
   /** Whether every switch is here and has done what it was told. */

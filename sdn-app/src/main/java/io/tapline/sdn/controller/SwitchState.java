@@ -38,7 +38,9 @@ final class SwitchState {
   /** Null while it is not there. */
   SwitchConnection connection;
 
-  long sinceNs;
+  /** Since when its flows are not known, however often it has come since. */
+  long unreadSinceNs;
+
   long goneSinceNs;
   long nextReadNs;
   boolean read;
@@ -60,6 +62,7 @@ final class SwitchState {
   /** By mirror flow, which change of this switch was its last. */
   private final Map<FlowKey, Long> changed = new HashMap<>();
 
+  private boolean known;
   private int unconfirmed;
   private long mods;
   private long modsWhenAsked;
@@ -83,7 +86,10 @@ final class SwitchState {
 
   void connected(SwitchConnection to, long nowNs) {
     connection = to;
-    sinceNs = nowNs;
+    if (read || !known) {
+      unreadSinceNs = nowNs;
+    }
+    known = true;
     read = false;
     asked = false;
     unconfirmed = 0;

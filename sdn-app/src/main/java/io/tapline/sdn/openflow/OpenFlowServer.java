@@ -27,12 +27,15 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Listens for switches. One thread reads, decides and writes: nothing waits in a queue between, and
  * what a switch sends faster than that waits in its own socket.
  */
 public final class OpenFlowServer implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(OpenFlowServer.class);
   private static final int TICK_MS = 100;
   private static final int LOW_WATER = 32 << 10;
   private static final int HIGH_WATER = 64 << 10;
@@ -82,7 +85,7 @@ public final class OpenFlowServer implements AutoCloseable {
     try {
       Channel listening = bootstrap.bind(address).sync().channel();
       loop.scheduleAtFixedRate(
-          () -> tick(connections, listener), TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
+          () -> tick(connections, listener, counters), TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
       return new OpenFlowServer(loop, connections, listening);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -120,15 +123,28 @@ public final class OpenFlowServer implements AutoCloseable {
     return engine;
   }
 
-  private static void tick(ChannelGroup connections, SwitchListener listener) {
+  /** A task that fails is never run again, so none may: whose turn it was is cut off. */
+  private static void tick(ChannelGroup connections, SwitchListener listener, Counters counters) {
     long nowNs = System.nanoTime();
     for (Channel channel : connections) {
       ChannelHandlerContext context = channel.pipeline().context(SwitchHandler.class);
       if (context != null) {
-        ((SwitchHandler) context.handler()).tick(context, nowNs);
+        guarded(counters, () -> ((SwitchHandler) context.handler()).tick(context, nowNs), context);
       }
     }
-    listener.tick();
+    guarded(counters, listener::tick, null);
+  }
+
+  private static void guarded(Counters counters, Runnable turn, ChannelHandlerContext of) {
+    try {
+      turn.run();
+    } catch (RuntimeException e) {
+      LOG.error("what is done ten times a second failed", e);
+      counters.add(Counter.INTERNAL_ERRORS);
+      if (of != null) {
+        of.close();
+      }
+    }
   }
 
   public int port() {

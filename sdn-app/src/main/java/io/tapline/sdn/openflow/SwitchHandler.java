@@ -91,6 +91,7 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     // Also of who speaks no TLS, or another, where it is wanted.
     if (!(cause instanceof IOException) && !(cause.getCause() instanceof SSLException)) {
       LOG.error("a switch's message could not be worked on; its connection is closed", cause);
+      counters.add(Counter.INTERNAL_ERRORS);
     }
     context.close();
   }

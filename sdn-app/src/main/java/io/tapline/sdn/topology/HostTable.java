@@ -1,6 +1,8 @@
 package io.tapline.sdn.topology;
 
 import io.tapline.sdn.flow.Mac;
+import io.tapline.sdn.topology.Claims.Claim;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
@@ -8,6 +10,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 
 /**
@@ -19,7 +22,8 @@ public final class HostTable {
   static final int MOST_HOSTS = 65_536;
   static final int MOST_AT_A_PORT = 64;
   static final int MOST_ADDRESSES = 16;
-  private static final int MOST_CLAIMS = 1024;
+  static final int MOST_AT_A_SWITCH = 4096;
+  private static final int MOST_ASKED_FOR = 4;
 
   /** How long the one who was there first has to answer. */
   public static final long ANSWER_NS = 1_000_000_000L;
@@ -41,23 +45,24 @@ public final class HostTable {
   }
 
   /**
-   * What to do about a claim.
+   * Who is to be asked, where he was last.
    *
-   * @param holder who is to be asked, if anybody
+   * @param ip that the host answers for, if it is there
    */
-  public record Answer(Verdict verdict, Optional<Host> holder) {
+  public record Question(Host host, int ip) {}
+
+  /** What to do about a claim. */
+  public record Answer(Verdict verdict, List<Question> questions) {
     private static Answer of(Verdict verdict) {
-      return new Answer(verdict, Optional.empty());
+      return new Answer(verdict, List.of());
     }
   }
-
-  private record Claim(long mac, SwitchPort at, long sinceNs) {}
 
   private final Map<Integer, Long> switchOfAddress;
   private final Map<Long, Host> hosts = new HashMap<>();
   private final Map<Integer, Long> macOfIp = new HashMap<>();
-  private final Map<SwitchPort, Integer> atPort = new HashMap<>();
-  private final Map<Integer, Claim> claims = new HashMap<>();
+  private final Places places = new Places(MOST_AT_A_PORT, MOST_AT_A_SWITCH);
+  private final Claims claims = new Claims(10 * ANSWER_NS);
 
   /** By port, since when its hosts are asked whether they are there. */
   private final Map<SwitchPort, Long> doubts = new HashMap<>();
@@ -79,54 +84,71 @@ public final class HostTable {
     }
     Host host = hosts.get(mac);
     Host holder = macOfIp.containsKey(ip) ? hosts.get(macOfIp.get(ip)) : null;
+    List<Host> others = new ArrayList<>();
     if (holder != null && holder.mac() != mac) {
-      return contested(holder, mac, ip, at, nowNs);
-    } else if (host != null && !host.at().equals(at)) {
-      return contested(host, mac, ip, at, nowNs);
+      others.add(holder);
+    }
+    if (host != null && !host.at().equals(at)) {
+      others.add(host);
+    }
+    if (!others.isEmpty()) {
+      return contested(others, new Claim(ip, mac, at), nowNs);
     }
     boolean known = holder != null;
     if (!known && !hasRoom(host, at)) {
       return Answer.of(Verdict.TOO_MANY);
     }
-    Claim rival = claims.remove(ip);
+    boolean refuted = claims.remove(ip, at);
     put(mac, ip, at, nowNs);
-    boolean refuted = rival != null && !rival.at().equals(at);
     return Answer.of(refuted ? Verdict.SPOOFED : known ? Verdict.KNOWN : Verdict.LEARNED);
   }
 
   private boolean hasRoom(Host host, SwitchPort at) {
     return host != null
         ? host.ips().size() < MOST_ADDRESSES
-        : hosts.size() < MOST_HOSTS && atPort.getOrDefault(at, 0) < MOST_AT_A_PORT;
+        : hosts.size() < MOST_HOSTS && places.hasRoom(at);
   }
 
-  private Answer contested(Host holder, long mac, int ip, SwitchPort at, long nowNs) {
-    Claim claim = claims.get(ip);
-    boolean same = claim != null && claim.mac() == mac && claim.at().equals(at);
-    if (claim == null || nowNs - claim.sinceNs() > 10 * ANSWER_NS) {
-      if (claim == null && claims.size() >= MOST_CLAIMS) {
-        return Answer.of(Verdict.TOO_MANY);
-      }
-      claims.put(ip, new Claim(mac, at, nowNs));
-      return new Answer(Verdict.ASK, Optional.of(holder));
+  /**
+   * An address of others: of one the IPv4 address, or of one that is elsewhere the Ethernet
+   * address, or both. All of them have to be silent when they are asked.
+   */
+  private Answer contested(List<Host> others, Claim claim, long nowNs) {
+    OptionalLong sinceNs = claims.sinceNs(claim, nowNs);
+    if (sinceNs.isEmpty()) {
+      return claims.add(claim, nowNs)
+          ? new Answer(Verdict.ASK, questions(others, claim.ip()))
+          : Answer.of(Verdict.TOO_MANY);
     }
-    if (!same || nowNs - claim.sinceNs() < ANSWER_NS) {
+    if (nowNs - sinceNs.getAsLong() < ANSWER_NS) {
       return Answer.of(Verdict.WAIT);
     }
-    claims.remove(ip);
-    if (holder.seenNs() > claim.sinceNs()) {
+    claims.remove(claim);
+    if (others.stream().anyMatch(other -> other.seenNs() > sinceNs.getAsLong())) {
       return Answer.of(Verdict.SPOOFED);
     }
-    forget(holder);
-    Host own = hosts.get(mac);
-    if (own != null && !own.at().equals(at)) {
-      forget(own);
-    }
-    if (!hasRoom(hosts.get(mac), at)) {
+    others.forEach(this::forget);
+    if (!hasRoom(hosts.get(claim.mac()), claim.at())) {
       return Answer.of(Verdict.TOO_MANY);
     }
-    put(mac, ip, at, nowNs);
+    put(claim.mac(), claim.ip(), claim.at(), nowNs);
     return Answer.of(Verdict.LEARNED);
+  }
+
+  /** A host answers for its own addresses, not for one that somebody says it has. */
+  private static List<Question> questions(List<Host> others, int claimed) {
+    List<Question> questions = new ArrayList<>();
+    for (Host other : others) {
+      if (other.ips().isEmpty() || other.ips().contains(claimed)) {
+        questions.add(new Question(other, claimed));
+      } else {
+        other.ips().stream()
+            .sorted()
+            .limit(MOST_ASKED_FOR)
+            .forEach(ip -> questions.add(new Question(other, ip)));
+      }
+    }
+    return questions;
   }
 
   private void put(long mac, int ip, SwitchPort at, long nowNs) {
@@ -136,7 +158,7 @@ public final class HostTable {
     hosts.put(mac, new Host(mac, at, ips, nowNs));
     macOfIp.put(ip, mac);
     if (before == null) {
-      atPort.merge(at, 1, Integer::sum);
+      places.add(at);
     }
   }
 
@@ -144,14 +166,14 @@ public final class HostTable {
   public void recover(long mac, SwitchPort at) {
     if (!hosts.containsKey(mac) && Mac.isHost(mac) && hasRoom(null, at)) {
       hosts.put(mac, new Host(mac, at, Set.of(), 0));
-      atPort.merge(at, 1, Integer::sum);
+      places.add(at);
     }
   }
 
   /** Forgets who is at a port; whether anybody was. */
   public boolean forget(SwitchPort port) {
     doubts.remove(port);
-    if (!atPort.containsKey(port)) {
+    if (!places.isTaken(port)) {
       return false;
     }
     Set.copyOf(hosts.values()).stream()
@@ -163,7 +185,7 @@ public final class HostTable {
   private void forget(Host host) {
     hosts.remove(host.mac());
     host.ips().forEach(macOfIp::remove);
-    atPort.computeIfPresent(host.at(), (port, count) -> count == 1 ? null : count - 1);
+    places.remove(host.at());
   }
 
   /**
@@ -192,7 +214,7 @@ public final class HostTable {
 
   /** Whether anybody is at a port. */
   public boolean isTaken(SwitchPort port) {
-    return atPort.containsKey(port);
+    return places.isTaken(port);
   }
 
   public Optional<Host> byIp(int ip) {

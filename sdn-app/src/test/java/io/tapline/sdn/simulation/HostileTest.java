@@ -4,86 +4,29 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.sdn.controller.Await;
 import io.tapline.sdn.controller.Controller;
-import io.tapline.sdn.controller.ControllerOptions;
 import io.tapline.sdn.controller.Counter;
 import io.tapline.sdn.controller.Limits;
-import io.tapline.sdn.controller.NetworkMap;
-import io.tapline.sdn.topology.Arp;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.util.Map;
 import java.util.Random;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Switches and hosts that do what they should not, beside one that does not know of it. */
-class HostileTest {
-  private static final long MS = 1_000_000L;
-  private static final Limits LIMITS =
-      new Limits(20, 500, 256 << 10, 60_000 * MS, 1000 * MS, 60_000 * MS, 100, 1000);
-  private static final NetworkMap MAP =
-      new NetworkMap(Map.of("good", 1L, "bad", 2L, "third", 3L), Map.of(), Map.of(), Map.of());
-
-  private Controller controller;
-  private SimulatedSwitches good;
-
-  @BeforeEach
-  void start() throws IOException {
-    InetAddress loopback = InetAddress.getLoopbackAddress();
-    ControllerOptions options =
-        ControllerOptions.of(new InetSocketAddress(loopback, 0), MAP)
-            .with(LIMITS)
-            .withTimes(200 * MS, 100 * MS, 1000 * MS);
-    controller = Controller.start(options);
-    good = new SimulatedSwitches(new InetSocketAddress(loopback, controller.port()), 1, 4, 1);
-    good.connect();
-    Await.until(() -> good.flows() == 3 && controller.status().settled());
-    host(good, 1, 0x0a000001);
-  }
-
-  /** Whatever happened: the good switch is there, with all its flows, and its hosts are served. */
-  @AfterEach
-  void othersAreNotAffected() {
-    host(good, 2, 0x0a000002);
-    assertThat(controller.status().switches()).anyMatch(each -> each.name().equals("good"));
-    Await.until(() -> good.flows() >= 5);
-    good.close();
-    controller.close();
-  }
-
-  private static byte[] announcement(int ip) {
-    return Arp.request(0x02_0000_0000L + ip, ip, ip).frame();
-  }
-
-  private void host(SimulatedSwitches at, int port, int ip) {
-    String address = "10.0.0." + (ip & 0xff);
-    Await.until(
-        () -> {
-          at.receive(0, port, announcement(ip));
-          return controller.status().hosts().stream()
-              .anyMatch(host -> host.addresses().contains(address));
-        });
-  }
-
-  private void awaitCount(Counter counter, long least) {
-    Await.until(() -> controller.counters().get(counter) >= least);
-  }
-
+/** Switches that do what they should not, beside one that does not know of it. */
+class HostileTest extends BesideAGoodSwitch {
   @Test
   void whatIsNotOpenFlowIsCountedAndCut() throws IOException {
     Random random = new Random(1);
-    for (int i = 0; i < 10; i++) {
-      try (RawSwitch raw = new RawSwitch(controller.port())) {
-        byte[] noise = new byte[4000];
-        random.nextBytes(noise);
-        raw.send(noise);
-        raw.awaitCut();
-      } catch (IOException e) {
-        // Cut while it was sending.
-      }
+    RawSwitch[] many = new RawSwitch[10];
+    for (int i = 0; i < many.length; i++) {
+      many[i] = new RawSwitch(controller.port());
+      byte[] noise = new byte[4000];
+      random.nextBytes(noise);
+      many[i].send(noise);
+    }
+    for (RawSwitch raw : many) {
+      raw.awaitCut();
+      raw.close();
     }
     awaitCount(Counter.DISCONNECTIONS, 10);
     try (RawSwitch raw = new RawSwitch(controller.port())) {
@@ -113,6 +56,34 @@ class HostileTest {
     assertThat(controller.counters().get(Counter.MALFORMED_MESSAGES)).isGreaterThan(100);
   }
 
+  /** The first time it says what it has; then its answers are of the right form, or nearly so. */
+  @Test
+  void answersThatAreALittleWrongAreNobodyElses() throws IOException {
+    SimulatedSwitch state = new SimulatedSwitch(2, 4);
+    Random random = new Random(3);
+    for (int i = 0; i < 10; i++) {
+      boolean right = i == 0;
+      try (RawSwitch raw = new RawSwitch(controller.port())) {
+        raw.socket.setSoTimeout(500);
+        raw.send(state.hello());
+        raw.answer(state, 16, answer -> right ? answer : garbled(answer, random));
+      } catch (IOException | UncheckedIOException e) {
+        // Cut off, or not asked any more.
+      }
+      Await.until(() -> controller.status().switches().size() == 1);
+    }
+    assertThat(state.flowCount()).as("it was a switch like others").isPositive();
+  }
+
+  private static ByteBuffer garbled(ByteBuffer answer, Random random) {
+    byte[] bytes = new byte[answer.remaining()];
+    answer.duplicate().get(bytes);
+    for (int i = random.nextInt(4); i > 0 && bytes.length > 8; i--) {
+      bytes[8 + random.nextInt(bytes.length - 8)] = (byte) random.nextInt();
+    }
+    return ByteBuffer.wrap(bytes);
+  }
+
   @Test
   void aReaderThatDoesNotReadIsCutOff() throws IOException {
     try (RawSwitch raw = RawSwitch.introduced(controller.port(), 2)) {
@@ -128,15 +99,29 @@ class HostileTest {
   }
 
   @Test
-  void aFloodOfPacketInsIsDroppedWhereItComesIn() throws IOException {
-    try (RawSwitch raw = RawSwitch.introduced(controller.port(), 2)) {
-      Await.until(() -> controller.status().switches().size() == 2);
-      for (int i = 0; i < 5000; i++) {
-        raw.send(SimulatedSwitch.packetIn(1 + i % 6, announcement(0x0b000000 + i)));
+  void neitherIsOneThatLeavesALittleForLongOrSaysNothing() throws IOException {
+    long soonNs = 500_000_000L;
+    long neverNs = Long.MAX_VALUE / 2;
+    int any = Integer.MAX_VALUE;
+    Limits slow = new Limits(20, 500, any, soonNs, neverNs, neverNs, 100, 1000);
+    try (Controller other = controller(slow)) {
+      try (RawSwitch raw = RawSwitch.introduced(other.port(), 2)) {
+        ByteBuffer echo = SimulatedSwitch.message(2, 1, 60_000).position(60_000).flip();
+        // More than kernels keep for a connection.
+        for (int i = 0; i < 500; i++) {
+          raw.send(echo.duplicate());
+        }
+        Await.until(() -> other.counters().get(Counter.SLOW_READERS) == 1);
+      } catch (IOException e) {
+        // Cut while it was sending.
       }
-      awaitCount(Counter.PACKET_INS_DROPPED, 1000);
-      host(good, 3, 0x0a000003);
-      assertThat(controller.status().hosts().size()).isLessThan(4 * 64 + 4);
+      Await.until(() -> other.counters().get(Counter.SLOW_READERS) == 1);
+    }
+    Limits silent = new Limits(20, 500, any, neverNs, neverNs, soonNs, 100, 1000);
+    try (Controller other = controller(silent);
+        RawSwitch raw = RawSwitch.introduced(other.port(), 2)) {
+      raw.awaitCut();
+      assertThat(other.counters().get(Counter.SILENT_SWITCHES)).isEqualTo(1);
     }
   }
 

@@ -3,9 +3,11 @@ package io.tapline.sdn.simulation;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.ByteBuffer;
+import java.util.function.UnaryOperator;
 
 /** A connection to a controller on which a test says what it likes. */
 final class RawSwitch implements AutoCloseable {
@@ -31,36 +33,68 @@ final class RawSwitch implements AutoCloseable {
     raw.send(state.hello());
     boolean[] ready = {false};
     while (!ready[0]) {
-      ByteBuffer message = raw.read();
-      state.take(
-          message,
-          new SimulatedSwitch.Output() {
-            @Override
-            public void send(ByteBuffer answer) {
-              ready[0] |= answer.get(1) == 19;
-              raw.sendUnchecked(answer);
-            }
-
-            @Override
-            public void frame(int toPort, byte[] frame) {}
+      raw.answer(
+          state,
+          1,
+          answer -> {
+            ready[0] |= answer.get(1) == 19;
+            return answer;
           });
     }
     return raw;
+  }
+
+  /** One that answers as it should until it is closed, on a thread of its own. */
+  static RawSwitch answering(int port, long datapath) throws IOException {
+    RawSwitch raw = new RawSwitch(port);
+    SimulatedSwitch state = new SimulatedSwitch(datapath, 4);
+    raw.send(state.hello());
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                raw.answer(state, Integer.MAX_VALUE, answer -> answer);
+              } catch (IOException | UncheckedIOException e) {
+                // Closed.
+              }
+            },
+            "raw-switch");
+    thread.setDaemon(true);
+    thread.start();
+    return raw;
+  }
+
+  /** Answers so many messages as a switch would, each answer as somebody changes it. */
+  void answer(SimulatedSwitch state, int messages, UnaryOperator<ByteBuffer> changed)
+      throws IOException {
+    SimulatedSwitch.Output output =
+        new SimulatedSwitch.Output() {
+          @Override
+          public void send(ByteBuffer answer) {
+            sendUnchecked(changed.apply(answer));
+          }
+
+          @Override
+          public void frame(int toPort, byte[] frame) {}
+        };
+    for (int i = 0; i < messages; i++) {
+      state.take(read(), output);
+    }
   }
 
   private void sendUnchecked(ByteBuffer message) {
     try {
       send(message);
     } catch (IOException e) {
-      throw new IllegalStateException(e);
+      throw new UncheckedIOException(e);
     }
   }
 
-  void send(ByteBuffer message) throws IOException {
+  synchronized void send(ByteBuffer message) throws IOException {
     out.write(message.array(), message.arrayOffset() + message.position(), message.remaining());
   }
 
-  void send(byte[] bytes) throws IOException {
+  synchronized void send(byte[] bytes) throws IOException {
     out.write(bytes);
   }
 

@@ -1,0 +1,40 @@
+package io.tapline.sdn.topology;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * How many of something there are at each port and at each switch, and how many there may be: so
+ * who makes up many fills his own place and no other's. Not thread-safe.
+ */
+final class Places {
+  private final int mostAtPort;
+  private final int mostAtSwitch;
+  private final Map<SwitchPort, Integer> atPort = new HashMap<>();
+  private final Map<Long, Integer> atSwitch = new HashMap<>();
+
+  Places(int mostAtPort, int mostAtSwitch) {
+    this.mostAtPort = mostAtPort;
+    this.mostAtSwitch = mostAtSwitch;
+  }
+
+  boolean hasRoom(SwitchPort port) {
+    return atPort.getOrDefault(port, 0) < mostAtPort
+        && atSwitch.getOrDefault(port.datapath(), 0) < mostAtSwitch;
+  }
+
+  boolean isTaken(SwitchPort port) {
+    return atPort.containsKey(port);
+  }
+
+  void add(SwitchPort port) {
+    atPort.merge(port, 1, Integer::sum);
+    atSwitch.merge(port.datapath(), 1, Integer::sum);
+  }
+
+  /** REQUIRES: one was added there. */
+  void remove(SwitchPort port) {
+    atPort.computeIfPresent(port, (key, count) -> count == 1 ? null : count - 1);
+    atSwitch.computeIfPresent(port.datapath(), (key, count) -> count == 1 ? null : count - 1);
+  }
+}

@@ -1,0 +1,68 @@
+package io.tapline.sdn.openflow;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.sdn.controller.Await;
+import io.tapline.sdn.controller.Counter;
+import io.tapline.sdn.controller.Counters;
+import io.tapline.sdn.controller.Limits;
+import io.tapline.sdn.controller.PortCounters;
+import io.tapline.sdn.controller.PortState;
+import io.tapline.sdn.controller.SwitchConnection;
+import io.tapline.sdn.controller.SwitchListener;
+import io.tapline.sdn.flow.ObservedFlow;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+class OpenFlowServerTest {
+  /** Has a fault of its own each time that it looks. */
+  private static final class Faulty implements SwitchListener {
+    private final AtomicInteger looks = new AtomicInteger();
+
+    @Override
+    public void tick() {
+      looks.incrementAndGet();
+      throw new IllegalStateException("a fault for the test");
+    }
+
+    @Override
+    public boolean connected(SwitchConnection connection, List<PortState> ports) {
+      return true;
+    }
+
+    @Override
+    public void disconnected(SwitchConnection connection) {}
+
+    @Override
+    public void packetIn(SwitchConnection connection, int port, byte[] frame) {}
+
+    @Override
+    public void portChanged(SwitchConnection connection, PortState port) {}
+
+    @Override
+    public void flows(SwitchConnection connection, List<ObservedFlow> flows) {}
+
+    @Override
+    public void portCounters(SwitchConnection connection, List<PortCounters> all) {}
+
+    @Override
+    public void refused(SwitchConnection connection, String error) {}
+  }
+
+  @Test
+  void looksAfterSwitchesAgainWhateverFailedBefore() throws IOException {
+    Faulty listener = new Faulty();
+    Counters counters = new Counters();
+    InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    try (OpenFlowServer server =
+        OpenFlowServer.start(any, Optional.empty(), listener, counters, Limits.DEFAULT)) {
+      Await.until(() -> listener.looks.get() >= 3);
+      assertThat(counters.get(Counter.INTERNAL_ERRORS)).isGreaterThanOrEqualTo(2);
+    }
+  }
+}

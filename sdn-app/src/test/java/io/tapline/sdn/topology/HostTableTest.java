@@ -1,0 +1,138 @@
+package io.tapline.sdn.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.sdn.topology.HostTable.Answer;
+import io.tapline.sdn.topology.HostTable.Verdict;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Claims that are lies, beside hosts that answer for their own addresses and no others. */
+class HostTableTest {
+  private static final long SECOND = 1_000_000_000L;
+  private static final long ALICE = 0x02_0000_000aL;
+  private static final long BOB = 0x02_0000_000bL;
+  private static final long MALLORY = 0x02_0000_000eL;
+  private static final SwitchPort A1 = new SwitchPort(1, 1);
+  private static final SwitchPort A2 = new SwitchPort(1, 2);
+  private static final SwitchPort B1 = new SwitchPort(2, 1);
+  private static final int IP = 0x0a000001;
+
+  private final HostTable hosts = new HostTable(Map.of());
+
+  /** Where hosts really are, and their addresses. */
+  private final Map<Long, Host> honest = new HashMap<>();
+
+  private long nowNs = SECOND;
+
+  private void there(long mac, int ip, SwitchPort at) {
+    honest.put(mac, new Host(mac, at, Set.of(ip), 0));
+  }
+
+  /** Who is asked at the place where he is, for an address that is his, says so at once. */
+  private Verdict says(long mac, int ip, SwitchPort at) {
+    nowNs += SECOND / 100;
+    Answer answer = hosts.claim(mac, ip, at, nowNs);
+    for (HostTable.Question each : answer.questions()) {
+      Host asked = honest.get(each.host().mac());
+      if (asked != null && asked.at().equals(each.host().at()) && asked.ips().contains(each.ip())) {
+        nowNs += SECOND / 100;
+        hosts.claim(asked.mac(), each.ip(), asked.at(), nowNs);
+      }
+    }
+    return answer.verdict();
+  }
+
+  private void learned(long mac, int ip, SwitchPort at) {
+    there(mac, ip, at);
+    assertThat(says(mac, ip, at)).isEqualTo(Verdict.LEARNED);
+  }
+
+  private SwitchPort place(long mac) {
+    return hosts.byMac(mac).orElseThrow().at();
+  }
+
+  /** Says so for as long as it likes. */
+  private void insists(long mac, int ip, SwitchPort at) {
+    for (int i = 0; i < 200; i++) {
+      nowNs += SECOND / 10;
+      assertThat(says(mac, ip, at)).isNotEqualTo(Verdict.LEARNED);
+    }
+  }
+
+  @Test
+  void anothersEthernetAddressIsNotTakenWithAnAddressOfNobody() {
+    learned(ALICE, IP, A1);
+    insists(ALICE, IP + 50, B1);
+    assertThat(place(ALICE)).isEqualTo(A1);
+    assertThat(hosts.byIp(IP + 50)).isEmpty();
+  }
+
+  @Test
+  void norWithOneOfTheLiarsOwn() {
+    learned(ALICE, IP, A1);
+    learned(MALLORY, IP + 1, B1);
+    honest.remove(MALLORY);
+    insists(ALICE, IP + 1, B1);
+    assertThat(place(ALICE)).isEqualTo(A1);
+  }
+
+  @Test
+  void norWithThatOfAThird() {
+    learned(ALICE, IP, A1);
+    learned(BOB, IP + 1, A2);
+    insists(ALICE, IP + 1, B1);
+    honest.remove(BOB);
+    insists(ALICE, IP + 1, B1);
+    assertThat(place(ALICE)).isEqualTo(A1);
+  }
+
+  @Test
+  void whoMovedIsFoundHoweverManyLiesAreTold() {
+    learned(ALICE, IP, A1);
+    learned(BOB, IP + 1, A1);
+    for (int i = 0; i < 5000; i++) {
+      Verdict verdict = says(ALICE, IP + 100 + i, A2);
+      assertThat(verdict).isIn(Verdict.ASK, Verdict.TOO_MANY);
+      nowNs -= SECOND / 100;
+    }
+    there(BOB, IP + 1, B1);
+    assertThat(says(BOB, IP + 1, B1)).isEqualTo(Verdict.ASK);
+    assertThat(says(MALLORY, IP + 1, A2)).as("its port is full").isEqualTo(Verdict.TOO_MANY);
+    nowNs += HostTable.ANSWER_NS;
+    assertThat(says(BOB, IP + 1, B1)).isEqualTo(Verdict.LEARNED);
+    assertThat(place(BOB)).isEqualTo(B1);
+    nowNs += 20 * SECOND;
+    there(BOB, IP + 1, A2);
+    assertThat(says(BOB, IP + 1, A2)).as("lies are forgotten").isEqualTo(Verdict.ASK);
+    nowNs += HostTable.ANSWER_NS;
+    assertThat(says(BOB, IP + 1, A2)).isEqualTo(Verdict.LEARNED);
+  }
+
+  @Test
+  void aLiarsClaimDoesNotDelayTheOneWhoMoved() {
+    learned(ALICE, IP, A1);
+    honest.remove(ALICE);
+    assertThat(says(MALLORY, IP, A2)).isEqualTo(Verdict.ASK);
+    there(ALICE, IP, B1);
+    assertThat(says(ALICE, IP, B1)).isEqualTo(Verdict.ASK);
+    nowNs += HostTable.ANSWER_NS;
+    assertThat(says(ALICE, IP, B1)).isEqualTo(Verdict.LEARNED);
+    insists(MALLORY, IP, A2);
+    assertThat(hosts.byIp(IP).orElseThrow().at()).isEqualTo(B1);
+  }
+
+  @Test
+  void aSwitchFullOfHostsLeavesRoomForThoseOfOthers() {
+    int refused = 0;
+    for (int i = 0; i < 100_000; i++) {
+      refused +=
+          says(0x02_00ff_0000L + i, IP + 1 + i, new SwitchPort(7, i)) == Verdict.LEARNED ? 0 : 1;
+    }
+    assertThat(hosts.hosts()).hasSize(4096);
+    assertThat(refused).isEqualTo(100_000 - 4096);
+    learned(ALICE, IP, A1);
+  }
+}
