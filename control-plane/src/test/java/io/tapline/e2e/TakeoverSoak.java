@@ -66,10 +66,13 @@ class TakeoverSoak {
 
     leaderKilledNothingIsMissing(mirroring);
     leaderKilledRulesArePutRight(mirroring);
+    PacketLimits.leaderKilled(network);
+    network.startServer(other());
     zooKeeperKilled();
     switchesKilled(mirroring);
     monitorKilled();
     agentKilled();
+    PacketLimits.agentKilled(network);
 
     leaderKilledTheQueryStops();
     Map<String, Long> counts = network.counted(query);

@@ -7,6 +7,7 @@ import io.tapline.control.query.PacketPool.Report;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class PacketPoolTest {
@@ -137,46 +138,93 @@ class PacketPoolTest {
     }
   }
 
-  /** Returns how many were taken, by monitors that are gone, too. */
-  private static long run(Random random, long limit, int count, boolean deaths) {
-    PacketPool pool = pool(limit, count);
-    List<Part> parts = new ArrayList<>();
-    PacketPool.shares(limit, count).forEach(share -> parts.add(new Part(share)));
-    for (int i = 0; i < count; i++) {
-      parts.get(i).toMonitor.add(pool.again(i));
+  /** What may happen to those who lend and borrow, of so many turns once. */
+  private record Faults(int death, int lead) {}
+
+  /** A pool, its parts, and what is noted of it before anybody hears. */
+  private static final class Run {
+    private final Random random;
+    private final long limit;
+    private final List<Part> parts = new ArrayList<>();
+    private PacketPool pool;
+    private List<Long> noted;
+    private long version = FIRST;
+
+    Run(Random random, long limit, int count) {
+      this.random = random;
+      this.limit = limit;
+      noted = PacketPool.shares(limit, count);
+      noted.forEach(share -> parts.add(new Part(share)));
+      lead();
     }
-    long gone = 0;
-    int busy = 1 + random.nextInt(count);
-    for (int turn = 0; !pool.used(); turn++) {
-      assertThat(turn).as("it ends").isLessThan(1_000_000);
-      int at = random.nextInt(count);
-      Part part = parts.get(at);
-      switch (random.nextInt(4)) {
-        case 0 -> parts.get(at % busy).packet();
-        case 1 -> part.hear();
-        case 2 -> part.look();
-        default -> {
-          while (!part.toPool.isEmpty()) {
-            Report report = part.toPool.remove(0);
-            pool.heard(at, report).forEach(each -> parts.get(each.part()).toMonitor.add(each));
+
+    /** Somebody begins to lead: he knows what was noted, and asks all. */
+    private void lead() {
+      version += 1_000_000;
+      pool = new PacketPool(limit, noted, version);
+      for (int i = 0; i < parts.size(); i++) {
+        parts.get(i).toMonitor.clear();
+        parts.get(i).toMonitor.add(pool.again(i));
+      }
+    }
+
+    /** Noted before it is said. Who leads may be gone in between: then it is never said. */
+    private void say(List<Grant> grants, boolean gone) {
+      if (!grants.isEmpty()) {
+        noted = IntStream.range(0, parts.size()).mapToObj(pool::granted).toList();
+        assertThat(noted.stream().mapToLong(Long::longValue).sum()).isLessThanOrEqualTo(limit);
+      }
+      if (gone) {
+        lead();
+      } else {
+        grants.forEach(each -> parts.get(each.part()).toMonitor.add(each));
+      }
+    }
+
+    private boolean one(int of) {
+      return of > 0 && random.nextInt(of) == 0;
+    }
+
+    /** Returns how many were taken, by monitors that are gone, too. */
+    long untilUsed(Faults faults) {
+      long gone = 0;
+      int busy = 1 + random.nextInt(parts.size());
+      for (int turn = 0; !pool.used(); turn++) {
+        assertThat(turn).as("it ends").isLessThan(1_000_000);
+        int at = random.nextInt(parts.size());
+        Part part = parts.get(at);
+        switch (random.nextInt(4)) {
+          case 0 -> parts.get(at % busy).packet();
+          case 1 -> part.hear();
+          case 2 -> part.look();
+          default -> {
+            while (!part.toPool.isEmpty()) {
+              say(pool.heard(at, part.toPool.remove(0)), one(faults.lead()));
+            }
           }
         }
+        if (one(faults.death())) {
+          gone += part.dies(pool.granted(at));
+          say(pool.lost(at), false);
+          part.toMonitor.add(pool.again(at));
+        }
       }
-      if (deaths && random.nextInt(500) == 0) {
-        gone += part.dies(pool.granted(at));
-        pool.lost(at).forEach(each -> parts.get(each.part()).toMonitor.add(each));
-        part.toMonitor.add(pool.again(at));
-      }
+      return gone + parts.stream().mapToLong(part -> part.taken - part.spent).sum();
     }
-    return gone + parts.stream().mapToLong(part -> part.taken - part.spent).sum();
+  }
+
+  private static long limit(Random random, int round) {
+    return 1 + random.nextInt(round % 2 == 0 ? 5 : 3000);
   }
 
   @Test
-  void allAreTakenAndNeverMoreHoweverLateWordsCome() {
+  void allAreTakenAndNeverMoreHoweverLateWordsComeAndHoweverOftenTheLeadChanges() {
     Random random = new Random(7);
-    for (int round = 0; round < 300; round++) {
-      long limit = 1 + random.nextInt(round % 2 == 0 ? 5 : 3000);
-      assertThat(run(random, limit, 1 + random.nextInt(6), false)).isEqualTo(limit);
+    for (int round = 0; round < 600; round++) {
+      long limit = limit(random, round);
+      Faults faults = new Faults(0, round % 3 == 0 ? 0 : 20);
+      Run run = new Run(random, limit, 1 + random.nextInt(6));
+      assertThat(run.untilUsed(faults)).isEqualTo(limit);
     }
   }
 
@@ -184,8 +232,9 @@ class PacketPoolTest {
   void neverMoreWhoeverDies() {
     Random random = new Random(11);
     for (int round = 0; round < 300; round++) {
-      long limit = 1 + random.nextInt(3000);
-      assertThat(run(random, limit, 1 + random.nextInt(6), true)).isLessThanOrEqualTo(limit);
+      long limit = limit(random, 1);
+      Run run = new Run(random, limit, 1 + random.nextInt(6));
+      assertThat(run.untilUsed(new Faults(500, 50))).isLessThanOrEqualTo(limit);
     }
   }
 }

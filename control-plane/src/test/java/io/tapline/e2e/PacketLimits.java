@@ -1,0 +1,124 @@
+package io.tapline.e2e;
+
+import static io.tapline.e2e.MirroredNetwork.H1;
+import static io.tapline.e2e.MirroredNetwork.H1_ADDRESS;
+import static io.tapline.e2e.MirroredNetwork.H2_ADDRESS;
+import static io.tapline.e2e.MirroredNetwork.WATCHERS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * A query with LIMIT Np over two monitors, each of which sees more than that, while what lends to
+ * them, or one of them, is killed: never more than N are taken.
+ */
+final class PacketLimits implements AutoCloseable {
+  /** More than come by while nobody leads. */
+  private static final int MOST = 12_000;
+
+  private static final String QUERY =
+      "PARSE tcp_pkt_size FROM * TO %s:80, %s:8080 LIMIT %dp SAMPLE *"
+          + " PROCESS (group-sum: group=dst_ip, by=packets)";
+
+  private final MirroredNetwork network;
+  private final Requests one;
+  private final Requests two;
+  private final String query;
+
+  /**
+   * Returns once packets have been taken.
+   *
+   * @param name of its requests, which others may count, too
+   */
+  private PacketLimits(MirroredNetwork network, String name) throws Exception {
+    this.network = network;
+    one = network.requests("h-2-0-0", H1_ADDRESS, 80, name + "-one", Requests.MANY);
+    two = network.requests("h-2-0-1", H2_ADDRESS, 8080, name + "-two", Requests.MANY);
+    query = network.submit(QUERY.formatted(H1_ADDRESS, H2_ADDRESS, MOST));
+    network.server().awaitState(query, "running");
+    assertThat(network.agentsWith("queries", query)).hasSize(2);
+    Fabric.await("some are taken", () -> taken() > 0);
+  }
+
+  /** Whoever leads next lends what is left: all of it is taken, and no packet more. */
+  static void leaderKilled(MirroredNetwork network) throws Exception {
+    try (PacketLimits limited = new PacketLimits(network, "limit-leader")) {
+      network.killServer(network.leader());
+      network.awaitLeader();
+      long then = limited.taken();
+      limited.awaitEnd("leader", then);
+      assertThat(limited.taken()).as("%s", limited.state()).isEqualTo(MOST);
+      assertThat(limited.inResult()).as("%s", limited.results()).isEqualTo(MOST);
+    }
+  }
+
+  /** The other host under the switch is lent of what is left; what the dead one held is gone. */
+  static void agentKilled(MirroredNetwork network) throws Exception {
+    try (PacketLimits limited = new PacketLimits(network, "limit-agent")) {
+      String watcher =
+          network.agentsWith("queries", limited.query).stream()
+              .filter(Set.of(H1, "h-0-0-1")::contains)
+              .findFirst()
+              .orElseThrow();
+      network.killAgent(watcher);
+      Fabric.await(
+          "another has it", () -> !network.agentsWith("queries", limited.query).contains(watcher));
+      long then = limited.taken();
+      limited.awaitEnd("agent", then);
+      assertThat(limited.taken()).as("%s", limited.state()).isBetween(MOST / 2L, (long) MOST);
+      assertThat(limited.inResult()).as("%s", limited.results()).isLessThanOrEqualTo(MOST);
+      assertThat(limited.dropped().path("monitor_replaced").asLong()).isPositive();
+      network.startAgent(watcher);
+    }
+    Fabric.await("it is back", () -> network.agentsWith("state", "up").equals(WATCHERS));
+  }
+
+  private void awaitEnd(String killed, long then) throws Exception {
+    Fabric.await("it ends", () -> !state().path("state").asText().equals("running"));
+    assertThat(state().path("state").asText()).as("%s", state()).isEqualTo("finished");
+    System.out.printf(
+        "Takeover: %s of LIMIT %dp: %d were taken then, %d in the end, %d in the result; dropped %s%n",
+        killed, MOST, then, taken(), inResult(), dropped());
+  }
+
+  private JsonNode state() throws Exception {
+    return network.get("/queries/" + query);
+  }
+
+  private long taken() throws Exception {
+    return state().at("/totals/packets_out").asLong();
+  }
+
+  private JsonNode dropped() throws Exception {
+    return state().at("/totals/dropped");
+  }
+
+  /** By destination, how many packets the query counted; a later row is of all until then. */
+  private Map<String, Long> results() throws Exception {
+    Map<String, Long> packets = new TreeMap<>();
+    String after = "";
+    while (true) {
+      JsonNode page = network.get("/queries/" + query + "/results" + after);
+      for (JsonNode row : page.path("rows")) {
+        packets.put(row.at("/key/dst_ip").asText(), row.path("value").asLong());
+      }
+      if (page.path("rows").isEmpty()) {
+        return packets;
+      }
+      after = "?after=" + page.path("last_entry").asText();
+    }
+  }
+
+  private long inResult() throws Exception {
+    return results().values().stream().mapToLong(Long::longValue).sum();
+  }
+
+  @Override
+  public void close() {
+    one.close();
+    two.close();
+  }
+}
