@@ -16,8 +16,9 @@ public final class RedisClients {
    * @throws IOException with a sentence for people, if the files of TLS can't be read
    */
   public static JedisClientConfig config(TlsFiles tls, int timeoutMs) throws IOException {
+    // Asking each server which protocol it speaks makes Jedis warn at every connection.
     DefaultJedisClientConfig.Builder config =
-        DefaultJedisClientConfig.builder().timeoutMillis(timeoutMs);
+        DefaultJedisClientConfig.builder().timeoutMillis(timeoutMs).autoNegotiateProtocol(false);
     if (!tls.isNone()) {
       SSLParameters parameters = new SSLParameters();
       // The certificate is of the host that was asked for.
