@@ -151,7 +151,7 @@ soak: build ## Kill a MultiLog 600 times, and Flink, Kafka and Redis in turn; a 
 	@MULTILOG_KILLS=200 $(BUILD)/tests/multilog_crash_test
 	@TAPLINE_SNAPSHOTS=1000000 $(BUILD)/tests/multilog_snapshots_test
 	@$(MVN) -pl flink-jobs -am test-compile surefire:test -Dtest='*Soak' -Dsurefire.failIfNoSpecifiedTests=false
-	@$(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest='MirroringSoak,TakeoverSoak,ShopSoak' -Dsurefire.failIfNoSpecifiedTests=false
+	@$(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest='MirroringSoak,TakeoverSoak,ShopSoak,PlacedStreamSoak' -Dsurefire.failIfNoSpecifiedTests=false
 	@bench/soak_monitor
 	@bench/soak
 

@@ -24,6 +24,15 @@ final class FlinkCluster implements AutoCloseable {
   private final List<Process> processes = new ArrayList<>();
 
   FlinkCluster(Path folder) throws IOException, InterruptedException {
+    this(folder, "task-manager");
+  }
+
+  /**
+   * Its task manager is on a host of the network.
+   *
+   * @param host says so: its {@code taskmanager.resource-id}
+   */
+  FlinkCluster(Path folder, String host) throws IOException, InterruptedException {
     this.folder = folder;
     this.settings =
         List.of(
@@ -38,6 +47,7 @@ final class FlinkCluster implements AutoCloseable {
         "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
         List.of(
             "-Dtaskmanager.host=127.0.0.1",
+            "-Dtaskmanager.resource-id=" + host,
             "-Dtaskmanager.numberOfTaskSlots=2",
             "-Dtaskmanager.cpu.cores=1",
             "-Dtaskmanager.memory.framework.heap.size=128m",

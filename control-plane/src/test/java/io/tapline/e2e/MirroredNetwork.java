@@ -68,6 +68,16 @@ final class MirroredNetwork implements AutoCloseable {
     return up(hosts, MirroredNetwork::startServer);
   }
 
+  /** A control plane's options where other hosts reach it at this address of this host. */
+  interface Options {
+    List<String> at(String address) throws Exception;
+  }
+
+  /** With agents in other hosts, no web servers, and services of the caller's. */
+  static MirroredNetwork upWith(Set<String> hosts, Options options) throws Exception {
+    return up(hosts, network -> network.startServer(options.at(network.address())));
+  }
+
   /** With two control planes of which one leads, three ZooKeeper servers and a Flink cluster. */
   static MirroredNetwork upCoordinated(Path folder) throws Exception {
     return up(WATCHERS, network -> network.startServers(folder));
@@ -118,7 +128,13 @@ final class MirroredNetwork implements AutoCloseable {
   }
 
   void startServer() throws Exception {
-    server = opened(Server.start(asController("--agents", registry(0))));
+    startServer(List.of());
+  }
+
+  private void startServer(List<String> more) throws Exception {
+    List<String> options = new ArrayList<>(List.of("--agents", registry(0)));
+    options.addAll(more);
+    server = opened(Server.start(asController(options.toArray(String[]::new))));
   }
 
   private void startServers(Path folder) throws Exception {
@@ -235,6 +251,13 @@ final class MirroredNetwork implements AutoCloseable {
     HttpRequest.Builder request =
         HttpRequest.newBuilder().header("Content-Type", "text/plain").POST(body);
     return send(request, "/queries").path("id").asText();
+  }
+
+  JsonNode explain(String query) throws Exception {
+    HttpRequest.BodyPublisher body = HttpRequest.BodyPublishers.ofString(query);
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder().header("Content-Type", "text/plain").POST(body);
+    return send(request, "/explain");
   }
 
   /** Asks it to stop. */

@@ -6,6 +6,7 @@ import io.tapline.schema.proto.Aggregate;
 import io.tapline.schema.proto.Condition;
 import io.tapline.schema.proto.Difference;
 import io.tapline.schema.proto.FieldCondition;
+import io.tapline.schema.proto.Leader;
 import io.tapline.schema.proto.Limit;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
@@ -40,6 +41,7 @@ public final class Explain {
     explain.line("limit", limit(plan.getLimit()));
     explain.monitors(plan);
     explain.rules(plan.getRulesList());
+    explain.stream(plan);
     explain.job(plan);
     explain.notes(notes);
     return explain.out.toString();
@@ -174,6 +176,24 @@ public final class Explain {
               .formatted(rule.getSwitchId(), rule.getPriority(), rule.getMatch(), actions));
     }
     lines("rules", texts);
+  }
+
+  private void stream(Plan plan) {
+    List<String> leaders = new ArrayList<>();
+    for (Leader leader : plan.getStream().getLeadersList()) {
+      leaders.add(
+          "partition %d led by broker %d%s"
+              .formatted(leaders.size(), leader.getBroker(), on(leader.getHost())));
+    }
+    lines("stream", leaders);
+    if (!plan.getStream().getCluster().isEmpty()) {
+      String hosts = String.join(", ", plan.getStream().getHostsList());
+      line("job", "Flink at " + plan.getStream().getCluster() + on(hosts));
+    }
+  }
+
+  private static String on(String hosts) {
+    return hosts.isEmpty() ? "" : " on " + hosts;
   }
 
   private void job(Plan plan) {

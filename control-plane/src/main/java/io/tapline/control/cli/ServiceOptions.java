@@ -3,6 +3,7 @@ package io.tapline.control.cli;
 import io.tapline.control.query.TopicPolicy;
 import io.tapline.flink.TlsFiles;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import picocli.CommandLine.Option;
 
@@ -41,23 +42,25 @@ final class ServiceOptions {
   @Option(
       names = "--flink",
       paramLabel = "URL",
-      defaultValue = "",
-      description = "Use this Flink session cluster, http://HOST:PORT, instead of an embedded one.")
-  private String flink = "";
+      description =
+          "Use this Flink session cluster, http://HOST:PORT, instead of an embedded one. Repeat for several: each query's job runs in the one nearest to its monitors in the inventory's network.")
+  private List<String> flink = List.of();
 
   @Option(
       names = "--flink-checkpoints",
       paramLabel = "URI",
       defaultValue = "",
       description =
-          "Where that cluster keeps checkpoints: a folder that its hosts share. Default: the memory of its job manager.")
+          "Where those clusters keep checkpoints: a folder that all of their hosts share. Default: the memory of each job manager.")
   private String checkpoints = "";
 
-  String flink() {
-    if (!flink.isEmpty() && !flink.matches("https?://[^/?#]+/?")) {
-      throw new UsageException("--flink '" + flink + "' is not http://HOST:PORT");
+  List<String> flink() {
+    for (String address : flink) {
+      if (!address.matches("https?://[^/?#]+/?")) {
+        throw new UsageException("--flink '" + address + "' is not http://HOST:PORT");
+      }
     }
-    return flink;
+    return flink.stream().distinct().toList();
   }
 
   String checkpoints() {

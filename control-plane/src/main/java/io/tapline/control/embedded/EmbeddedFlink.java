@@ -145,6 +145,11 @@ public final class EmbeddedFlink implements JobCluster {
   }
 
   @Override
+  public String address() {
+    return "";
+  }
+
+  @Override
   public boolean isRunning() {
     return cluster.isRunning();
   }

@@ -25,9 +25,9 @@ import java.util.Optional;
  * @param redis Redis to use instead of a redis-server of our own, {@code host:port}; empty for our
  *     own
  * @param redisTls how that is spoken to
- * @param flink session cluster to use instead of an embedded one, {@code http://host:port}; empty
+ * @param flink session clusters to use instead of an embedded one, {@code http://host:port}; none
  *     for the embedded one
- * @param checkpoints where that keeps checkpoints, a URI; empty for its job manager's memory
+ * @param checkpoints where those keep checkpoints, a URI; empty for its job manager's memory
  * @param topics how long they are there
  * @param mostQueries that run at once
  */
@@ -42,7 +42,7 @@ public record EmbeddedOptions(
     String address,
     String redis,
     TlsFiles redisTls,
-    String flink,
+    List<String> flink,
     String checkpoints,
     TopicPolicy topics,
     int mostQueries) {
@@ -61,7 +61,7 @@ public record EmbeddedOptions(
         "",
         "",
         TlsFiles.NONE,
-        "",
+        List.of(),
         "",
         TopicPolicy.defaults(),
         FEW_QUERIES);

@@ -5,7 +5,7 @@ import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.flink.FlinkSession;
 import io.tapline.control.query.Backend;
-import io.tapline.control.query.JobCluster;
+import io.tapline.control.query.JobClusters;
 import io.tapline.control.query.QueryService;
 import io.tapline.flink.Endpoints;
 import java.io.IOException;
@@ -29,7 +29,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
   private static final List<Class<? extends AutoCloseable>> ORDER =
       List.of(
           QueryService.class,
-          JobCluster.class,
+          JobClusters.class,
           EmbeddedKafka.class,
           EmbeddedRedis.class,
           TemporaryFolder.class);
@@ -74,7 +74,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
                 options.brokers().isEmpty()
                     ? ownBroker(folder, options.address())
                     : options.brokers());
-    CompletableFuture<JobCluster> flink = starting(() -> opened(cluster(options, folder)));
+    CompletableFuture<JobClusters> flink = starting(() -> opened(clusters(options, folder)));
     // All three are awaited before anything is thrown, so that close() finds whatever came up.
     CompletableFuture.allOf(redis, brokers, flink).join();
     Endpoints endpoints =
@@ -96,10 +96,20 @@ public final class EmbeddedPipeline implements AutoCloseable {
     queries = service;
   }
 
-  private static JobCluster cluster(EmbeddedOptions options, Path folder) throws IOException {
-    return options.flink().isEmpty()
-        ? EmbeddedFlink.start(folder, options.mostQueries())
-        : FlinkSession.connect(options.flink(), FlinkSession.ownJar(), options.checkpoints());
+  private static JobClusters clusters(EmbeddedOptions options, Path folder) throws IOException {
+    if (options.flink().isEmpty()) {
+      return new JobClusters(List.of(EmbeddedFlink.start(folder, options.mostQueries())));
+    }
+    List<FlinkSession> sessions = new ArrayList<>();
+    try {
+      for (String address : options.flink()) {
+        sessions.add(FlinkSession.connect(address, FlinkSession.ownJar(), options.checkpoints()));
+      }
+    } catch (IOException e) {
+      sessions.forEach(FlinkSession::close);
+      throw e;
+    }
+    return new JobClusters(sessions);
   }
 
   private static Endpoints endpoints(String brokers, String redis) throws PipelineException {

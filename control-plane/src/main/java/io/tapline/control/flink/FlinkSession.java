@@ -1,5 +1,6 @@
 package io.tapline.control.flink;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.control.flink.FlinkRest.Answer;
 import io.tapline.control.query.JobCluster;
 import io.tapline.flink.Endpoints;
@@ -12,6 +13,7 @@ import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -261,6 +263,24 @@ public final class FlinkSession implements JobCluster {
     } catch (IOException e) {
       LOG.warn("the job {} could not be cancelled: {}", id, e.toString());
     }
+  }
+
+  @Override
+  public String address() {
+    return address.toString();
+  }
+
+  @Override
+  public List<TaskManager> taskManagers() throws IOException {
+    List<TaskManager> managers = new ArrayList<>();
+    for (JsonNode each : rest.get("/taskmanagers").decided().body().path("taskmanagers")) {
+      // pekko.tcp://flink@10.0.0.3:6122/user/rpc/taskmanager_0
+      String host = URI.create(each.path("path").asText()).getHost();
+      managers.add(
+          new TaskManager(
+              each.path("id").asText(), host == null ? "" : host, each.path("freeSlots").asInt()));
+    }
+    return managers;
   }
 
   @Override

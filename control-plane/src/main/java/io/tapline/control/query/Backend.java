@@ -19,7 +19,7 @@ import java.util.List;
 public record Backend(
     Endpoints endpoints,
     String hostBrokers,
-    JobCluster flink,
+    JobClusters flink,
     Path monitor,
     List<Path> plugins,
     Path folder,

@@ -4,6 +4,7 @@ import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.apache.flink.api.common.JobID;
 
@@ -33,6 +34,22 @@ public interface JobCluster extends AutoCloseable {
   }
 
   boolean isRunning();
+
+  /** By which plans name it. */
+  String address();
+
+  /** Who runs the tasks of jobs at the moment, as far as that can be asked. */
+  default List<TaskManager> taskManagers() throws IOException {
+    return List.of();
+  }
+
+  /**
+   * A task manager.
+   *
+   * @param id its {@code taskmanager.resource-id}
+   * @param host its address
+   */
+  record TaskManager(String id, String host, int freeSlots) {}
 
   /** URI of a folder for checkpoints; empty for the job manager's memory. */
   String checkpoints();

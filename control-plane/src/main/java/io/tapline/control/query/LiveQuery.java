@@ -1,6 +1,7 @@
 package io.tapline.control.query;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.schema.proto.Stream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Instant;
@@ -47,6 +48,11 @@ final class LiveQuery {
       parsedPlan = parsed;
     }
     return parsed;
+  }
+
+  /** Where its stream is. */
+  Stream stream() {
+    return journal.record().plan().getStream();
   }
 
   /** As people are to see it now. */

@@ -7,8 +7,10 @@ import io.tapline.compiler.Inventory;
 import io.tapline.compiler.Note;
 import io.tapline.compiler.Rights;
 import io.tapline.compiler.network.NetworkPlan;
+import io.tapline.compiler.network.StreamLayout;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Stream;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
@@ -28,8 +30,11 @@ public final class QueryPlanner {
   private final Catalogue catalogue;
   private final Inventory inventory;
   private final QueryPlacements placements;
+  private final StreamSites sites;
 
-  QueryPlanner(Catalogue catalogue, Inventory inventory, QueryPlacements placements) {
+  QueryPlanner(
+      Catalogue catalogue, Inventory inventory, QueryPlacements placements, StreamSites sites) {
+    this.sites = sites;
     this.catalogue = catalogue;
     this.inventory = inventory;
     this.placements = placements;
@@ -70,13 +75,15 @@ public final class QueryPlanner {
                 .map(place -> advised(plan, place))
                 .orElse(planned(plan, hosts, Optional.empty()))
             : planned(plan, hosts, outcome.plan());
+    Plan complete = source.isPresent() ? withStream(placed) : placed;
     List<Note> notes = notes(local, outcome);
     source
         .map(Source::unavailable)
         .filter(reason -> !reason.isEmpty())
         .ifPresent(reason -> notes.add(Note.warning(reason)));
     return new Explanation(
-        new CompileResult(Optional.of(placed), notes, List.of()), outcome.plan());
+        new CompileResult(Optional.of(complete), notes, List.of()),
+        outcome.plan().map(place -> StreamLayout.of(place, complete.getStream())));
   }
 
   /**
@@ -98,7 +105,7 @@ public final class QueryPlanner {
     QueryPlacements.Outcome outcome =
         placements.add(local.getQuery(), local.getMatch(), mirrored.map(RemoteMonitors::up));
     Optional<NetworkPlan> place = outcome.plan().filter(found -> mirrored.isPresent());
-    Plan plan = planned(local, source.hosts(), place);
+    Plan plan = withStream(planned(local, source.hosts(), place));
     List<Plan> parts =
         source.hosts().isEmpty()
             ? List.of()
@@ -145,6 +152,13 @@ public final class QueryPlanner {
         .clearRules()
         .addAllRules(network.placed().rules())
         .build();
+  }
+
+  private Plan withStream(Plan plan) {
+    Stream stream = sites.choose(plan);
+    return stream.equals(Stream.getDefaultInstance())
+        ? plan
+        : plan.toBuilder().setStream(stream).build();
   }
 
   private static Plan planned(

@@ -5,6 +5,7 @@ import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.query.JobCluster.JobEnd;
 import io.tapline.flink.JobOptions;
+import io.tapline.schema.proto.Leader;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Sampling;
@@ -16,6 +17,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
@@ -48,6 +50,7 @@ final class QueryRun {
 
   private final Plan plan;
   private final Backend backend;
+  private final JobCluster cluster;
   private final TopicKeeper topics;
   private final boolean live;
   private final Launcher launcher;
@@ -113,6 +116,7 @@ final class QueryRun {
     this.checkpointInterval = identity.checkpointInterval();
     this.plan = plan;
     this.backend = backend;
+    this.cluster = backend.flink().of(plan);
     this.topics = topics;
     this.live = live;
     this.launcher = launcher;
@@ -141,9 +145,9 @@ final class QueryRun {
   private QueryState runToEnd() throws PipelineException {
     try {
       if (resumed) {
-        topics.resume(plan.getTopic(), partitions(), live);
+        topics.resume(topic());
       } else {
-        topics.create(plan.getTopic(), partitions(), live);
+        topics.create(topic());
       }
       startJob();
       hooks.steps().placed();
@@ -160,17 +164,17 @@ final class QueryRun {
   }
 
   private void startJob() throws IOException {
-    if (!resumed || !backend.flink().resume(job)) {
-      backend.flink().submit(plan, backend.endpoints(), options(), job);
+    if (!resumed || !cluster.resume(job)) {
+      cluster.submit(plan, backend.endpoints(), options(), job);
     }
-    jobEnd = backend.flink().end(job);
+    jobEnd = cluster.end(job);
   }
 
   /** Removes what a run that is known to have ended left behind, which may be nothing. */
   void cleanUpAfter() throws PipelineException {
     try {
-      if (backend.flink().resume(job)) {
-        jobEnd = backend.flink().end(job);
+      if (cluster.resume(job)) {
+        jobEnd = cluster.end(job);
       }
     } catch (IOException e) {
       throw new PipelineException(Kind.RESOURCES, e.getMessage(), e);
@@ -191,8 +195,16 @@ final class QueryRun {
   }
 
   private String checkpoints() {
-    String all = backend.flink().checkpoints();
+    String all = cluster.checkpoints();
     return all.isEmpty() ? "" : all.replaceFirst("/*$", "/") + job.toHexString();
+  }
+
+  private Topics.Wanted topic() {
+    return new Topics.Wanted(plan.getTopic(), partitions(), live, leaders());
+  }
+
+  private List<Integer> leaders() {
+    return plan.getStream().getLeadersList().stream().map(Leader::getBroker).toList();
   }
 
   private int partitions() {
@@ -241,7 +253,7 @@ final class QueryRun {
 
   /** Why no results come at the moment, where that is known; else empty. */
   String hindrance() {
-    return backend.flink().hindrance(job);
+    return cluster.hindrance(job);
   }
 
   /** Ends the run as a failure: what it needs is gone. */
@@ -347,7 +359,7 @@ final class QueryRun {
   }
 
   private void cancelJob() {
-    backend.flink().cancel(job);
+    cluster.cancel(job);
     try {
       jobEnd.get(CANCEL_SECONDS, TimeUnit.SECONDS);
     } catch (ExecutionException | TimeoutException e) {

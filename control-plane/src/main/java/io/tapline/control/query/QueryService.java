@@ -6,10 +6,12 @@ import io.tapline.compiler.Inventory;
 import io.tapline.compiler.Rights;
 import io.tapline.compiler.network.Network;
 import io.tapline.compiler.network.NetworkPlan;
+import io.tapline.compiler.network.StreamLayout;
 import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.accounting.MirrorAccounting;
 import io.tapline.control.registry.AgentRegistry;
+import io.tapline.schema.proto.Stream;
 import io.tapline.sdn.mirror.NetworkAdapter;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +31,7 @@ public final class QueryService implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(QueryService.class);
   private final Backend backend;
   private final QueryPlacements placements;
+  private final StreamSites sites;
   private final QueryPlanner planner;
   private final QueryStore store;
   private final Topics topics;
@@ -52,9 +55,10 @@ public final class QueryService implements AutoCloseable {
       throws PipelineException {
     this.backend = backend;
     this.placements = new QueryPlacements(network);
-    this.planner = new QueryPlanner(catalogue, inventory, placements);
     this.store = new QueryStore(backend.endpoints());
     this.topics = new Topics(backend.endpoints());
+    this.sites = new StreamSites(network, topics, backend.flink());
+    this.planner = new QueryPlanner(catalogue, inventory, placements, sites);
     this.topicKeeper = new TopicKeeper(topics, backend.topics());
     this.services = new Services(backend, topics, store);
     this.monitors = new Monitors(backend);
@@ -276,7 +280,11 @@ public final class QueryService implements AutoCloseable {
 
   /** A running query's place in the network; empty if it has none. */
   public Optional<NetworkPlan> placement(String id) {
-    return placements.find(id);
+    Stream stream =
+        Optional.ofNullable(running.get(id))
+            .map(LiveQuery::stream)
+            .orElseGet(Stream::getDefaultInstance);
+    return placements.find(id).map(plan -> StreamLayout.of(plan, stream));
   }
 
   /** The plan that a query runs. */
@@ -349,6 +357,7 @@ public final class QueryService implements AutoCloseable {
     stopAll();
     monitors.close();
     services.close();
+    sites.close();
     accounting.close();
     topicKeeper.close();
     topics.close();

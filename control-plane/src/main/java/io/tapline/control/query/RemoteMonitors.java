@@ -147,7 +147,7 @@ final class RemoteMonitors implements QueryMonitor {
     List<Long> shares = PacketPool.shares(packets, plan.getMonitorsCount());
     List<Plan> parts = new ArrayList<>();
     for (Monitor part : plan.getMonitorsList()) {
-      Plan.Builder each = plan.toBuilder().clearMonitors().addMonitors(part);
+      Plan.Builder each = plan.toBuilder().clearStream().clearMonitors().addMonitors(part);
       each.setMatch(matches.getOrDefault(part.getHost(), plan.getMatch()));
       if (packets > 0) {
         each.getLimitBuilder().setLeased(true).setPackets(shares.get(parts.size()).intValue());

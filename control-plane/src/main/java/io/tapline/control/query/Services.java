@@ -34,7 +34,7 @@ public final class Services implements AutoCloseable {
   }
 
   private String flinkFault() {
-    return backend.flink().isRunning() ? "" : "does not answer";
+    return backend.flink().fault();
   }
 
   /** Asks Kafka and Redis for an answer. */

@@ -47,16 +47,16 @@ final class TopicKeeper implements AutoCloseable {
   }
 
   /** Makes the topic of a query of ours. */
-  void create(String topic, int partitions, boolean live) throws PipelineException {
-    ours.add(topic);
-    topics.create(topic, partitions, policy, live);
+  void create(Topics.Wanted wanted) throws PipelineException {
+    ours.add(wanted.topic());
+    topics.create(wanted, policy);
   }
 
   /** The same where an earlier control plane may have made it. */
-  void resume(String topic, int partitions, boolean live) throws PipelineException {
-    ours.add(topic);
-    if (!topics.ofQueries().contains(topic)) {
-      topics.create(topic, partitions, policy, live);
+  void resume(Topics.Wanted wanted) throws PipelineException {
+    ours.add(wanted.topic());
+    if (!topics.ofQueries().contains(wanted.topic())) {
+      topics.create(wanted, policy);
     }
   }
 

@@ -4,6 +4,7 @@ import io.tapline.control.PipelineException;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.KafkaClients;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,13 +14,17 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /**
@@ -67,29 +72,70 @@ final class Topics implements AutoCloseable {
     }
   }
 
+  /** The brokers that are there now. */
+  Collection<Node> brokers() throws PipelineException {
+    return await(admin.describeCluster().nodes(), "ask for the brokers");
+  }
+
   /**
-   * Makes a topic; returns when it can be written to and read.
+   * A topic that is to be.
    *
    * @param live whether it is written to without an end
+   * @param leaders by partition, the broker that leads it; none: as Kafka likes
    */
-  void create(String topic, int partitions, TopicPolicy policy, boolean live)
-      throws PipelineException {
+  record Wanted(String topic, int partitions, boolean live, List<Integer> leaders) {}
+
+  /** Makes a topic; returns when it can be written to and read. */
+  void create(Wanted wanted, TopicPolicy policy) throws PipelineException {
+    String topic = wanted.topic();
+    boolean live = wanted.live();
     Map<String, String> settings = new HashMap<>();
     settings.put("max.message.bytes", MOST_MESSAGE_BYTES);
     settings.put("segment.bytes", Long.toString(policy.segmentBytes(live)));
     settings.put("retention.ms", "-1");
     settings.put("retention.bytes", live ? Long.toString(policy.liveBytes()) : "-1");
-    // As many replicas as the brokers' default says.
-    NewTopic wanted =
-        new NewTopic(topic, Optional.of(partitions), Optional.empty()).configs(settings);
-    await(admin.createTopics(List.of(wanted)).all(), "create topic " + topic);
+    NewTopic made = newTopic(wanted).configs(settings);
+    await(admin.createTopics(List.of(made)).all(), "create topic " + topic);
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_SECONDS);
-    while (!isThere(topic, partitions)) {
+    while (!isThere(topic, wanted.partitions())) {
       if (System.nanoTime() > deadline) {
         throw unreachable("see topic " + topic, new TimeoutException("it does not appear"));
       }
       pause();
     }
+  }
+
+  /** With as many replicas as the brokers' default says. */
+  private NewTopic newTopic(Wanted wanted) throws PipelineException {
+    List<Integer> there = wanted.leaders().isEmpty() ? List.of() : brokerIds();
+    if (there.isEmpty() || !there.containsAll(wanted.leaders())) {
+      return new NewTopic(wanted.topic(), Optional.of(wanted.partitions()), Optional.empty());
+    }
+    int replicas = Math.min(there.size(), defaultReplicas(there.get(0)));
+    Map<Integer, List<Integer>> assignment = new HashMap<>();
+    for (int partition = 0; partition < wanted.partitions(); partition++) {
+      assignment.put(partition, replicas(there, wanted.leaders().get(partition), replicas));
+    }
+    return new NewTopic(wanted.topic(), assignment);
+  }
+
+  /** The leader, and those that come after it. */
+  private static List<Integer> replicas(List<Integer> brokers, int leader, int count) {
+    int first = brokers.indexOf(leader);
+    return IntStream.range(first, first + count)
+        .mapToObj(each -> brokers.get(each % brokers.size()))
+        .toList();
+  }
+
+  private List<Integer> brokerIds() throws PipelineException {
+    return brokers().stream().map(Node::id).sorted().toList();
+  }
+
+  private int defaultReplicas(int broker) throws PipelineException {
+    ConfigResource asked = new ConfigResource(ConfigResource.Type.BROKER, Integer.toString(broker));
+    Config settings =
+        await(admin.describeConfigs(List.of(asked)).values().get(asked), "ask a broker's settings");
+    return Integer.parseInt(settings.get("default.replication.factor").value());
   }
 
   private long written(String topic, int partitions) throws PipelineException {

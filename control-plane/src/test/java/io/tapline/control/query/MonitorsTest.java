@@ -56,7 +56,7 @@ class MonitorsTest {
 
   private QueryMonitor start(Monitors monitors, String id) throws Exception {
     Plan plan = plan(id);
-    topics.create(plan.getTopic(), 1, TopicPolicy.defaults(), true);
+    topics.create(new Topics.Wanted(plan.getTopic(), 1, true, List.of()), TopicPolicy.defaults());
     return monitors.start(plan, LOOPBACK, ProgressListener.SILENT, () -> {});
   }
 

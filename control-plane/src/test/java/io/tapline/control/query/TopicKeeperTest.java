@@ -45,6 +45,10 @@ class TopicKeeperTest {
     return new TopicKeeper(topics, new TopicPolicy(kept, 8 * MEBIBYTE, orphanAfter));
   }
 
+  private static Topics.Wanted wanted(String topic, int partitions, boolean live) {
+    return new Topics.Wanted(topic, partitions, live, List.of());
+  }
+
   private static void await(Callable<Boolean> condition) throws Exception {
     long end = System.nanoTime() + Duration.ofSeconds(60).toNanos();
     while (!condition.call()) {
@@ -56,21 +60,33 @@ class TopicKeeperTest {
   @Test
   void aTopicIsKeptAsLongAsConfiguredAndNoLongerThanTheServer() throws Exception {
     TopicKeeper keeper = keeper(LONG, LONG);
-    keeper.create("tapline.tuples.kept", 2, false);
+    keeper.create(wanted("tapline.tuples.kept", 2, false));
     keeper.retire("tapline.tuples.kept");
     assertThat(topics.ofQueries()).contains("tapline.tuples.kept");
     keeper.close();
-    assertThat(topics.ofQueries()).doesNotContain("tapline.tuples.kept");
+    // Deleted for the controller; the broker hears of it a moment later.
+    await(() -> !topics.ofQueries().contains("tapline.tuples.kept"));
 
     try (TopicKeeper shorter = keeper(Duration.ofMillis(1), LONG)) {
-      shorter.create("tapline.tuples.short", 1, false);
+      shorter.create(wanted("tapline.tuples.short", 1, false));
       shorter.retire("tapline.tuples.short");
       await(() -> !topics.ofQueries().contains("tapline.tuples.short"));
     }
     try (TopicKeeper none = keeper(Duration.ZERO, LONG)) {
-      none.create("tapline.tuples.none", 1, false);
+      none.create(wanted("tapline.tuples.none", 1, false));
       none.retire("tapline.tuples.none");
-      assertThat(topics.ofQueries()).doesNotContain("tapline.tuples.none");
+      await(() -> !topics.ofQueries().contains("tapline.tuples.none"));
+    }
+  }
+
+  @Test
+  void partitionsAreLedByWhoWasChosenAsLongAsTheyAreThere() throws Exception {
+    int broker = topics.brokers().iterator().next().id();
+    try (TopicKeeper keeper = keeper(Duration.ZERO, LONG)) {
+      keeper.create(new Topics.Wanted("tapline.tuples.led", 2, true, List.of(broker, broker)));
+      keeper.create(new Topics.Wanted("tapline.tuples.gone", 1, true, List.of(broker + 7)));
+      assertThat(topics.ofQueries()).contains("tapline.tuples.led", "tapline.tuples.gone");
+      assertThat(topics.written("tapline.tuples.led")).isZero();
     }
   }
 
@@ -78,13 +94,13 @@ class TopicKeeperTest {
   void whatAKilledServerLeftGoesAndWhatIsWrittenToStays() throws Exception {
     // Never closed, as if killed.
     TopicKeeper other = keeper(Duration.ZERO, LONG);
-    other.create("tapline.tuples.orphan", 1, true);
-    other.create("tapline.tuples.alive", 1, true);
+    other.create(wanted("tapline.tuples.orphan", 1, true));
+    other.create(wanted("tapline.tuples.alive", 1, true));
     AtomicBoolean writing = new AtomicBoolean(true);
     Thread monitor = new Thread(() -> write("tapline.tuples.alive", writing));
     monitor.start();
     try (TopicKeeper ours = keeper(Duration.ZERO, Duration.ofSeconds(8))) {
-      ours.create("tapline.tuples.ours", 1, true);
+      ours.create(wanted("tapline.tuples.ours", 1, true));
       await(() -> !topics.ofQueries().contains("tapline.tuples.orphan"));
       assertThat(topics.ofQueries()).contains("tapline.tuples.alive", "tapline.tuples.ours");
     } finally {
@@ -109,8 +125,8 @@ class TopicKeeperTest {
   @Test
   void aLiveTopicIsBoundedAndOneWithAnEndIsNot() throws Exception {
     try (TopicKeeper keeper = keeper(Duration.ZERO, LONG)) {
-      keeper.create("tapline.tuples.live", 1, true);
-      keeper.create("tapline.tuples.capture", 1, false);
+      keeper.create(wanted("tapline.tuples.live", 1, true));
+      keeper.create(wanted("tapline.tuples.capture", 1, false));
       assertThat(setting("tapline.tuples.live", "retention.bytes"))
           .isEqualTo(Long.toString(8 * MEBIBYTE));
       assertThat(setting("tapline.tuples.live", "segment.bytes"))

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.tapline.compiler.Inventory;
+import io.tapline.compiler.IpPrefix;
 import io.tapline.compiler.rules.MirrorPlanner.EdgeSwitch;
 import io.tapline.compiler.rules.Prefix;
 import io.tapline.placement.FatTree;
@@ -17,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 /**
  * A topology with the addresses of its hosts, as the inventory's section {@code network} gives it:
@@ -90,6 +92,28 @@ public record Network(Topology topology, List<List<Prefix>> addresses, Rates rat
     } catch (IllegalArgumentException e) {
       throw new IllegalArgumentException("inventory, network: " + e.getMessage(), e);
     }
+  }
+
+  /** A host's number in the topology. REQUIRES: there is one of this name. */
+  int number(String host) {
+    return IntStream.range(0, topology.hostCount())
+        .filter(number -> topology.host(number).name().equals(host))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  /** Name of the host that is called so or has this address. */
+  public Optional<String> hostOf(String nameOrAddress) {
+    Optional<Prefix> address = IpPrefix.parse(nameOrAddress).map(Prefix::of);
+    for (int host = 0; host < topology.hostCount(); host++) {
+      String name = topology.host(host).name();
+      List<Prefix> own = addresses.get(host);
+      if (name.equals(nameOrAddress)
+          || address.filter(a -> own.stream().anyMatch(a::overlaps)).isPresent()) {
+        return Optional.of(name);
+      }
+    }
+    return Optional.empty();
   }
 
   /** The same with rates that somebody has counted. */

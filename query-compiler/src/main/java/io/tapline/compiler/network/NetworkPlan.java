@@ -273,6 +273,22 @@ public record NetworkPlan(
     return addresses;
   }
 
+  /** The same in another layout, whose monitors are as they were. */
+  NetworkPlan with(Layout other) {
+    return new NetworkPlan(
+        network,
+        query,
+        match,
+        side,
+        hosts,
+        problem,
+        other,
+        Cost.of(problem, other),
+        monitorIds,
+        monitorOfHost,
+        tables);
+  }
+
   /** What the monitor of a number is called. */
   static String id(int monitor) {
     return "monitor-" + monitor;

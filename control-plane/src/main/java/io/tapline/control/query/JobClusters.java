@@ -1,0 +1,90 @@
+package io.tapline.control.query;
+
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.JobOptions;
+import io.tapline.schema.proto.Plan;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.apache.flink.api.common.JobID;
+
+/**
+ * The Flink clusters that run queries' jobs, each near to some hosts; at least one. Thread-safe.
+ */
+public final class JobClusters implements AutoCloseable {
+  private final List<JobCluster> clusters;
+
+  public JobClusters(List<? extends JobCluster> clusters) {
+    this.clusters = List.copyOf(clusters);
+  }
+
+  List<JobCluster> all() {
+    return clusters;
+  }
+
+  /**
+   * The one whose address a plan names, the first where it names none. One that nobody knows any
+   * more takes no job.
+   */
+  JobCluster of(Plan plan) {
+    String address = plan.getStream().getCluster();
+    return clusters.stream()
+        .filter(cluster -> address.isEmpty() || cluster.address().equals(address))
+        .findFirst()
+        .orElseGet(() -> new Unknown(address));
+  }
+
+  /** What is wrong with them; empty if nothing is. */
+  String fault() {
+    List<JobCluster> silent = clusters.stream().filter(each -> !each.isRunning()).toList();
+    if (silent.isEmpty()) {
+      return "";
+    }
+    String which =
+        clusters.size() == 1
+            ? ""
+            : String.join(", ", silent.stream().map(JobCluster::address).toList()) + " ";
+    return which + (silent.size() == 1 ? "does not answer" : "do not answer");
+  }
+
+  @Override
+  public void close() {
+    clusters.forEach(JobCluster::close);
+  }
+
+  /** Where a query's job was, by a plan of an earlier process. */
+  private record Unknown(String address) implements JobCluster {
+    @Override
+    public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)
+        throws IOException {
+      throw new IOException(
+          "the query's job belongs to Flink at %s, which is none of --flink any more"
+              .formatted(address));
+    }
+
+    @Override
+    public CompletableFuture<JobEnd> end(JobID id) {
+      return CompletableFuture.completedFuture(JobEnd.success());
+    }
+
+    @Override
+    public void cancel(JobID id) {
+      // There is nobody to be told.
+    }
+
+    @Override
+    public boolean isRunning() {
+      return false;
+    }
+
+    @Override
+    public String checkpoints() {
+      return "";
+    }
+
+    @Override
+    public void close() {
+      // Nothing is open.
+    }
+  }
+}

@@ -1,0 +1,116 @@
+package io.tapline.compiler.network;
+
+import io.tapline.placement.Topology;
+import io.tapline.schema.proto.Leader;
+import io.tapline.schema.proto.Stream;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.stream.IntStream;
+
+/**
+ * Chooses, of the brokers and Flink clusters that there are, those that a query's tuples have the
+ * shortest way to: aggregators and processors of NetAlytics (Middleware 2016, 4.1), where services
+ * are not started for a query but run already. Exact: with few of both all are tried. A function of
+ * its input.
+ *
+ * <p>A way is as long as its links weigh: from the monitor to the broker that leads its partition,
+ * and from there to a host of the cluster, in the mean over its hosts.
+ */
+public final class StreamPlanner {
+  /** Farther than any host of a network is from another. */
+  private static final double UNKNOWN = 1e6;
+
+  /**
+   * A broker.
+   *
+   * @param host empty: on none of the network
+   */
+  public record Broker(int id, String host) {}
+
+  /**
+   * A Flink cluster.
+   *
+   * @param hosts of its task managers, those on none of the network left out
+   */
+  public record Cluster(String address, List<String> hosts, int freeSlots) {}
+
+  private final Topology topology;
+  private final List<Broker> brokers;
+
+  private StreamPlanner(Topology topology, List<Broker> brokers) {
+    this.topology = topology;
+    this.brokers =
+        brokers.stream().anyMatch(broker -> !broker.host().isEmpty())
+            ? brokers.stream().sorted(Comparator.comparingInt(Broker::id)).toList()
+            : List.of();
+  }
+
+  /**
+   * Chooses for one query. Clusters without a free slot are taken only if none has one; of equally
+   * long ways different queries and partitions take different ones.
+   *
+   * @param monitors by partition, the host of who writes to it
+   * @param brokers if none of them is on a host of the network, none is chosen
+   */
+  public static Stream choose(
+      Network network,
+      String query,
+      List<String> monitors,
+      List<Broker> brokers,
+      List<Cluster> clusters) {
+    StreamPlanner planner = new StreamPlanner(network.topology(), brokers);
+    boolean anyFree = clusters.stream().anyMatch(cluster -> cluster.freeSlots() > 0);
+    return clusters.stream()
+        .filter(cluster -> cluster.freeSlots() > 0 || !anyFree)
+        .map(cluster -> planner.way(query, monitors, cluster))
+        .min(
+            Comparator.comparingDouble(Way::length)
+                .thenComparing(Way::freeSlots, Comparator.reverseOrder()))
+        .map(Way::stream)
+        .orElseGet(Stream::getDefaultInstance);
+  }
+
+  private record Way(double length, int freeSlots, Stream stream) {}
+
+  private Way way(String query, List<String> monitors, Cluster cluster) {
+    Stream.Builder stream =
+        Stream.newBuilder().setCluster(cluster.address()).addAllHosts(cluster.hosts());
+    double length = 0;
+    for (int partition = 0; partition < monitors.size() && !brokers.isEmpty(); partition++) {
+      String monitor = monitors.get(partition);
+      double least =
+          brokers.stream().mapToDouble(each -> length(monitor, each, cluster)).min().orElseThrow();
+      List<Broker> nearest = new ArrayList<>(brokers);
+      nearest.removeIf(each -> length(monitor, each, cluster) > least);
+      Broker leader = nearest.get(Math.floorMod(query.hashCode() + partition, nearest.size()));
+      stream.addLeaders(Leader.newBuilder().setBroker(leader.id()).setHost(leader.host()));
+      length += least;
+    }
+    return new Way(length, cluster.freeSlots(), stream.build());
+  }
+
+  private double length(String monitor, Broker broker, Cluster cluster) {
+    double toJob =
+        cluster.hosts().stream()
+            .mapToDouble(host -> length(broker.host(), host))
+            .average()
+            .orElse(UNKNOWN);
+    return length(monitor, broker.host()) + toJob;
+  }
+
+  private double length(String from, String to) {
+    OptionalInt a = number(from);
+    OptionalInt b = number(to);
+    return a.isPresent() && b.isPresent()
+        ? topology.path(a.getAsInt(), b.getAsInt()).weight()
+        : UNKNOWN;
+  }
+
+  private OptionalInt number(String host) {
+    return IntStream.range(0, topology.hostCount())
+        .filter(number -> topology.host(number).name().equals(host))
+        .findFirst();
+  }
+}
