@@ -3,14 +3,25 @@
 #include <time.h>
 
 #include "monitors/accounting/accounting.h"
+#include "monitors/lane/pacer.h"
 
 namespace tapline::multilog {
 namespace {
 
-// An idle link is looked at so often; a row waits at most that long for its batch to fill.
-constexpr long kIdleNs = 100'000;
 constexpr uint32_t kPollsPerLossReading = 1024;
-constexpr int kLongestWait = 10'000;  // of kIdleNs
+constexpr long kWaitNs = 100'000;
+constexpr int kLongestWait = 10'000;  // of kWaitNs
+
+void Sleep(int64_t duration_ns) {
+  const timespec duration = {0, static_cast<long>(duration_ns)};
+  nanosleep(&duration, nullptr);
+}
+
+int64_t NowNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
 
 void Add(std::atomic<uint64_t>& counter, uint64_t count = 1) {
   counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
@@ -56,16 +67,18 @@ Status HeaderCapture::Change(const CaptureSettings& settings) {
 
 void HeaderCapture::Run(PacketSource* source, const std::atomic<bool>* stop) {
   std::array<RawPacket, kBurstPackets> burst;
+  Pacer pacer(false);
   wait_ = !source->live();
   for (uint32_t polls = 0; !stop->load(std::memory_order_relaxed); ++polls) {
     const PacketSource::Burst got = source->Poll(burst);
     Take({burst.data(), got.packets});
     if (polls % kPollsPerLossReading == 0 || got.ended) ReadLosses(source);
     if (got.ended) break;
+    const int64_t pause_ns = pacer.AfterPoll(got.packets, NowNs());
     if (got.packets > 0) continue;
+    // A row waits for its batch to fill until there is no packet.
     Flush();
-    const timespec pause = {0, kIdleNs};
-    nanosleep(&pause, nullptr);
+    Sleep(pause_ns);
   }
   Flush();
   ReadLosses(source);
@@ -107,8 +120,7 @@ uint8_t* HeaderCapture::NextRow() {
 
 uint8_t* HeaderCapture::AwaitRow() {
   for (int waited = 0; waited < kLongestWait && !stood_still_; ++waited) {
-    const timespec pause = {0, kIdleNs};
-    nanosleep(&pause, nullptr);
+    Sleep(kWaitNs);
     if (uint8_t* row = NextRow(); row != nullptr) return row;
   }
   stood_still_ = true;
