@@ -169,7 +169,32 @@ final class Fabric implements AutoCloseable {
     return Cli.startCommand(Map.of(), in(host, words));
   }
 
-  /** The process of one of its daemons. */
+  /** What its supervisor says of a process: its number (0 while there is none) and restarts. */
+  JsonNode process(String process) throws IOException {
+    JsonNode all = Cli.parse(Files.readString(folder().resolve("processes.json")));
+    for (JsonNode each : all) {
+      if (each.path("name").asText().equals(process)) {
+        return each;
+      }
+    }
+    throw new AssertionError("no " + process + " in " + all);
+  }
+
+  /** SIGKILL; returns once there is another, and nothing else was started again. */
+  void killAndAwaitAnother(String process) throws Exception {
+    JsonNode before = process(process);
+    ProcessHandle.of(before.path("pid").asLong()).orElseThrow().destroyForcibly();
+    await(
+        "another " + process,
+        () -> {
+          long pid = process(process).path("pid").asLong();
+          return pid > 0 && pid != before.path("pid").asLong();
+        });
+    assertThat(process(process).path("restarts").asInt())
+        .isEqualTo(before.path("restarts").asInt() + 1);
+  }
+
+  /** The process of one of Open vSwitch's daemons. */
   long pid(String daemon) throws IOException {
     return Long.parseLong(Files.readString(folder().resolve(daemon + ".pid")).strip());
   }

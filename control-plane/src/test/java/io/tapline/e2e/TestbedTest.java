@@ -3,12 +3,15 @@ package io.tapline.e2e;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.testbed.FatTreePlan;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -90,7 +93,7 @@ class TestbedTest {
   }
 
   @Test
-  void allHostsReachEachOtherAlsoWithoutTheControllerAndNothingIsLeftBehind() throws IOException {
+  void allHostsReachEachOtherAlsoWithoutTheControllerAndNothingIsLeftBehind() throws Exception {
     String[] limit = {"--link-mbit", Integer.toString(LINK_MBIT)};
     assertThat(fabric.testbed("up", limit).expectSuccess().stdout())
         .startsWith("up: fat tree, k=4, 20 switches");
@@ -107,16 +110,55 @@ class TestbedTest {
     assertThat(controller.path("switches").get(0).path("version").asText()).isEqualTo("1.4");
     assertThat(controller.path("counters").path("malformed_messages").asInt()).isZero();
 
-    Path pid = fabric.folder().resolve("controller.pid");
-    ProcessHandle.of(Long.parseLong(Files.readString(pid).strip()))
-        .ifPresent(ProcessHandle::destroyForcibly);
+    fabric.killAndAwaitAnother("controller");
     assertThat(unreachable()).isEmpty();
-    assertThat(fabric.testbed("up", limit).exitCode()).isEqualTo(1);
+    assertThat(fabric.testbed("up").exitCode()).as("other settings").isEqualTo(1);
 
     assertThat(fabric.testbed("down").expectSuccess().stdout()).startsWith("down");
     assertThat(fabric.ours()).isEmpty();
     assertThat(fabric.testbed("down").expectSuccess().stdout()).startsWith("there is none");
     assertThat(fabric.testbed("status").exitCode()).isEqualTo(1);
+  }
+
+  @Test
+  void agentsAndNodesOfHostsComeBackWhenTheyAreKilledAndGoWithIt() throws Exception {
+    FatTreePlan plan = new FatTreePlan(fabric.name, 2, 0);
+    String registry = plan.controlAddress() + ":" + Server.freePort();
+    String[] options = {"--k", "2", "--agents", "--control-plane", registry};
+    fabric.testbed("up", options).expectSuccess();
+    String port = Integer.toString(fabric.openFlowPort);
+    try (Server server =
+        Server.start(
+            "--agents", registry, "--openflow-port", port, "--inventory", fabric.inventory())) {
+      Set<String> all = Set.of("agent h-0-0-0", "agent h-1-0-0", "node h-0-0-0", "node h-1-0-0");
+      Fabric.await("agents and nodes are there", () -> up(server).keySet().equals(all));
+      Map<String, String> before = up(server);
+      fabric.killAndAwaitAnother("agent-h-0-0-0");
+      fabric.killAndAwaitAnother("node-h-1-0-0");
+      Fabric.await(
+          "they are there again",
+          () ->
+              up(server).keySet().equals(all)
+                  && !up(server).get("agent h-0-0-0").equals(before.get("agent h-0-0-0")));
+      assertThat(up(server)).containsEntry("agent h-1-0-0", before.get("agent h-1-0-0"));
+      assertThat(fabric.process("node-h-0-0-0").path("restarts").asInt()).isZero();
+    }
+    fabric.testbed("down").expectSuccess();
+    assertThat(fabric.ours()).isEmpty();
+  }
+
+  /** Agents that hold a lease, and since when; nodes that answer. */
+  private static Map<String, String> up(Server server) throws Exception {
+    JsonNode hosts = Cli.parse(server.get("/api/v1/nodes").body());
+    Map<String, String> all = new TreeMap<>();
+    for (String kind : List.of("agent", "node")) {
+      for (JsonNode each : hosts.path(kind + "s")) {
+        if (each.path("state").asText().equals("up")) {
+          all.put(kind + " " + each.path(kind).asText(), each.path("since_ns").asText());
+        }
+      }
+    }
+    return all;
   }
 
   @Test

@@ -3,12 +3,16 @@ package io.tapline.control.cli;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.control.testbed.Agents;
 import io.tapline.control.testbed.FatTreePlan;
 import io.tapline.control.testbed.Testbed;
 import io.tapline.control.testbed.TestbedException;
+import io.tapline.control.testbed.TestbedProcess;
 import io.tapline.control.testbed.TestbedState;
+import java.util.List;
 import java.util.Optional;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -21,6 +25,12 @@ import picocli.CommandLine.Spec;
         "A fat tree of Open vSwitch bridges and namespaces on this host, with a controller. Needs root.",
     synopsisSubcommandLabel = "COMMAND")
 final class TestbedCommand implements Runnable {
+  private static final List<TextTable.Column> PROCESS_COLUMNS =
+      List.of(
+          new TextTable.Column("process", TextTable.Kind.NAME),
+          new TextTable.Column("pid", TextTable.Kind.NUMBER),
+          new TextTable.Column("restarts", TextTable.Kind.NUMBER));
+
   @Spec private CommandSpec spec;
 
   private final Console console;
@@ -82,16 +92,26 @@ final class TestbedCommand implements Runnable {
               paramLabel = "N",
               defaultValue = "0",
               description = "Rate of the links between switches; 0 as fast as they go.")
-          int linkMbit) {
+          int linkMbit,
+      @Mixin TestbedAgentOptions agents) {
     Testbed testbed = testbed(name);
+    FatTreePlan plan = plan(name, k, linkMbit);
+    Agents within = agents.in(plan);
+    boolean controller = !none && within.hosts().isEmpty();
     try {
-      boolean made = testbed.up(plan(name, k, linkMbit), port, !none);
-      console.line(
-          made
-              ? "up: " + description(plan(name, k, linkMbit))
-              : "already up: " + description(plan(name, k, linkMbit)));
-      console.line("hosts reach this one at " + plan(name, k, linkMbit).controlAddress());
+      boolean made = testbed.up(plan, port, controller, within);
+      console.line((made ? "up: " : "already up: ") + description(plan));
+      console.line("hosts reach this one at " + plan.controlAddress());
       console.line("inventory: " + testbed.folder().resolve("inventory.yaml"));
+      if (!within.hosts().isEmpty()) {
+        console.line(
+            "%d agents wait for a control plane: bin/tapline server --openflow-port %d --inventory %s --agents %s"
+                .formatted(
+                    within.hosts().size(),
+                    port,
+                    testbed.folder().resolve("inventory.yaml"),
+                    within.controlPlanes().get(0)));
+      }
     } catch (TestbedException e) {
       throw failed(e);
     }
@@ -135,7 +155,7 @@ final class TestbedCommand implements Runnable {
       Optional<TestbedState> state = testbed.state();
       boolean up = state.isPresent() && state.get().complete();
       ObjectNode node = new ObjectMapper().createObjectNode().put("up", up);
-      node.putPOJO("settings", state.orElse(null)).putPOJO("running", testbed.running());
+      node.putPOJO("settings", state.orElse(null)).putPOJO("processes", testbed.processes());
       state.ifPresent(there -> node.put("control_address", there.controlAddress()));
       JsonNode controller = testbed.controllerStatus();
       if (!controller.isMissingNode()) {
@@ -156,7 +176,6 @@ final class TestbedCommand implements Runnable {
 
   private void print(TestbedState state, Testbed testbed, JsonNode controller) {
     console.line("up: " + description(plan(state.name(), state.k(), state.linkMbit())));
-    console.line("running: " + String.join(", ", testbed.running()));
     if (!controller.isMissingNode()) {
       console.line(
           "controller: %d switches, %d links, %d hosts%s"
@@ -166,5 +185,11 @@ final class TestbedCommand implements Runnable {
                   controller.path("hosts").size(),
                   controller.path("settled").asBoolean() ? "" : ", still changing"));
     }
+    TextTable table = new TextTable(PROCESS_COLUMNS, console.columns());
+    for (TestbedProcess each : testbed.processes()) {
+      String pid = each.running() ? Long.toString(each.pid()) : "-";
+      table.add(List.of(each.name(), pid, Integer.toString(each.restarts())));
+    }
+    console.print(table.render(""));
   }
 }

@@ -1,22 +1,29 @@
 package io.tapline.control.testbed;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The testbed's daemons, by their pid files. A process is only ours if its command names the
- * folder.
+ * The testbed's processes: those that its supervisor has noted, by their numbers and the time at
+ * which they began, and before there is one, Open vSwitch's by their pid files. Of these one is
+ * only ours if its command names the folder.
  */
 final class OwnProcesses {
-  private static final int PATIENCE_SECONDS = 10;
+  private static final long PATIENCE_NS = 10_000_000_000L;
   private static final int LOOKS = 20;
   private static final long LOOK_NS = 10_000_000;
+
+  /** Behind the name in /proc/PID/stat. */
+  private static final int STATE = 0;
+
+  private static final int STARTED = 19;
 
   private final Path folder;
 
@@ -24,7 +31,46 @@ final class OwnProcesses {
     this.folder = folder;
   }
 
-  Optional<ProcessHandle> find(String daemon) {
+  /** What the supervisor has noted, itself first; empty before there is one. */
+  List<Supervised> noted() {
+    try {
+      byte[] text = Files.readAllBytes(folder.resolve("processes.json"));
+      return List.of(new ObjectMapper().readValue(text, Supervised[].class));
+    } catch (IOException e) {
+      return List.of();
+    }
+  }
+
+  List<TestbedProcess> all() {
+    return noted().stream()
+        .map(
+            each ->
+                new TestbedProcess(
+                    each.name(),
+                    running(each).isPresent(),
+                    each.pid() == null ? 0 : each.pid(),
+                    each.restarts()))
+        .toList();
+  }
+
+  Optional<ProcessHandle> find(String name) {
+    return noted().stream()
+        .filter(each -> each.name().equals(name))
+        .findFirst()
+        .flatMap(OwnProcesses::running)
+        .or(() -> byPidFile(name));
+  }
+
+  private static Optional<ProcessHandle> running(Supervised process) {
+    if (process.pid() == null || process.started() == null) {
+      return Optional.empty();
+    }
+    return fields(process.pid())
+        .filter(f -> Long.parseLong(f[STARTED]) == process.started() && !hasEnded(f))
+        .flatMap(f -> ProcessHandle.of(process.pid()));
+  }
+
+  private Optional<ProcessHandle> byPidFile(String daemon) {
     try {
       long pid = Long.parseLong(Files.readString(folder.resolve(daemon + ".pid")).strip());
       return commandOf(pid).contains(folder + "/") ? ProcessHandle.of(pid) : Optional.empty();
@@ -44,46 +90,56 @@ final class OwnProcesses {
     return command;
   }
 
-  /** Ends one, in order if it can; whether none is left. */
-  boolean end(String daemon) {
-    Optional<ProcessHandle> process = find(daemon);
-    if (process.isEmpty()) {
-      return true;
+  /** Ends all, in order if they can; returns who is left. Whoever starts others ends first. */
+  List<String> endAll() {
+    List<String> left = new ArrayList<>(end(List.of(Supervisor.NAME)));
+    List<String> openVswitch = List.of(Daemons.SWITCHES, Daemons.DATABASE);
+    left.addAll(
+        end(noted().stream().map(Supervised::name).filter(n -> !openVswitch.contains(n)).toList()));
+    for (String daemon : openVswitch) {
+      left.addAll(end(List.of(daemon)));
     }
-    process.get().destroy();
-    if (!gone(process.get())) {
-      process.get().destroyForcibly();
-    }
-    return gone(process.get());
+    return left;
   }
 
-  private static boolean gone(ProcessHandle process) {
-    try {
-      process.onExit().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
-      return true;
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return false;
-    } catch (Exception e) {
-      return !process.isAlive();
+  /** Several at once; returns who is left. */
+  private List<String> end(List<String> names) {
+    List<ProcessHandle> handles = names.stream().flatMap(name -> find(name).stream()).toList();
+    handles.forEach(ProcessHandle::destroy);
+    if (!gone(handles)) {
+      handles.stream().filter(OwnProcesses::lives).forEach(ProcessHandle::destroyForcibly);
+      gone(handles);
     }
+    return names.stream().filter(name -> find(name).isPresent()).toList();
   }
 
-  /** Starts a program that outlives this one, and notes its pid. */
-  void start(String daemon, List<String> command) throws TestbedException {
+  private static boolean gone(List<ProcessHandle> processes) {
+    long deadline = System.nanoTime() + PATIENCE_NS;
+    while (processes.stream().anyMatch(OwnProcesses::lives)) {
+      if (System.nanoTime() > deadline) {
+        return false;
+      }
+      LockSupport.parkNanos(LOOK_NS);
+    }
+    return true;
+  }
+
+  /** Not so one that has ended and that whoever started it has not asked about. */
+  private static boolean lives(ProcessHandle process) {
+    return process.isAlive() && fields(process.pid()).map(f -> !hasEnded(f)).orElse(false);
+  }
+
+  private static boolean hasEnded(String[] fields) {
+    return "ZX".contains(fields[STATE]);
+  }
+
+  /** What the kernel says of a process, behind its name. */
+  private static Optional<String[]> fields(long pid) {
     try {
-      Path log = folder.resolve(daemon + ".log");
-      ProcessBuilder builder =
-          new ProcessBuilder(command)
-              .redirectInput(Path.of("/dev/null").toFile())
-              .redirectErrorStream(true)
-              .redirectOutput(log.toFile());
-      builder.environment().put("OVS_RUNDIR", folder.toString());
-      builder.environment().merge("PATH", "/usr/sbin:/sbin", (path, more) -> path + ":" + more);
-      Process process = builder.start();
-      Files.writeString(folder.resolve(daemon + ".pid"), process.pid() + "\n");
+      String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));
+      return Optional.of(stat.substring(stat.lastIndexOf(')') + 2).split(" "));
     } catch (IOException e) {
-      throw new TestbedException("can't start " + daemon + ": " + e.getMessage(), e);
+      return Optional.empty();
     }
   }
 

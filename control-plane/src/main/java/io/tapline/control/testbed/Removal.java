@@ -6,10 +6,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /** Removes what a testbed has made, also half of one; what is gone already is no matter. */
 final class Removal {
+  private static final int LOOKS = 100;
+  private static final long LOOK_NS = 20_000_000;
+
   private final Path folder;
   private final Programs programs;
   private final OwnProcesses processes;
@@ -23,11 +27,7 @@ final class Removal {
   void remove(TestbedState state) throws TestbedException {
     FatTreePlan plan = state.plan();
     List<String> left = new ArrayList<>();
-    for (String daemon : Testbed.DAEMONS) {
-      if (!processes.end(daemon)) {
-        left.add("process " + daemon);
-      }
-    }
+    processes.endAll().forEach(process -> left.add("process " + process));
     List<List<String>> commands = new ArrayList<>();
     for (String namespace : plan.namespaces()) {
       if (Files.exists(Path.of("/run/netns", namespace))) {
@@ -51,21 +51,30 @@ final class Removal {
     }
   }
 
-  /** Open vSwitch leaves its bridges' own devices behind; one end of a cable takes the other. */
+  /**
+   * Open vSwitch leaves its bridges' own devices behind; one end of a cable takes the other, and a
+   * namespace, a little later, what was in it.
+   */
   private void removeDevices(List<String> devices, List<String> left) {
     for (String device : devices) {
       if (Testbed.isDevice(device)) {
-        left.addAll(programs.runAll(List.of(List.of("ip", "link", "del", device))));
+        List<String> failures = programs.runAll(List.of(List.of("ip", "link", "del", device)));
+        left.addAll(Testbed.isDevice(device) ? failures : List.of());
       }
     }
   }
 
-  /** Whoever runs in a host ends with it. */
+  /** Whoever runs in a host ends with it, and whom they start meanwhile. */
   private void endProcesses(String namespace) throws TestbedException {
-    for (String pid : programs.run("ip", "netns", "pids", namespace).split("\\s+")) {
-      if (!pid.isEmpty()) {
+    for (int look = 0; look < LOOKS; look++) {
+      String pids = programs.run("ip", "netns", "pids", namespace);
+      if (pids.isEmpty()) {
+        return;
+      }
+      for (String pid : pids.split("\\s+")) {
         ProcessHandle.of(Long.parseLong(pid)).ifPresent(ProcessHandle::destroyForcibly);
       }
+      LockSupport.parkNanos(LOOK_NS);
     }
   }
 

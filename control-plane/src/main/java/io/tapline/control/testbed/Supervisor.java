@@ -1,47 +1,43 @@
 package io.tapline.control.testbed;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
-import java.util.stream.Collectors;
 
 /**
- * Starts daemons again that have died, however they did. A shell of its own session, since whoever
- * made the testbed is gone by then. Asked to end, it first finishes a start that is under way.
+ * Starts daemons, and those again that have died, however they did: {@code testbed/supervise.py}, a
+ * process of its own session, since whoever made the testbed is gone by then.
  */
 final class Supervisor {
   static final String NAME = "supervisor";
 
-  private Supervisor() {}
+  private final Path home;
+  private final Path folder;
 
-  /**
-   * Its command.
-   *
-   * @param folder of the daemons' pid files, which each of their commands names
-   * @param daemons by name, the command that starts one and returns once it is ready
-   */
-  static List<String> command(Path folder, Map<String, List<String>> daemons) {
-    String starts =
-        daemons.entrySet().stream()
-            .map(each -> "%s) %s;;".formatted(each.getKey(), quoted(each.getValue())))
-            .collect(Collectors.joining(" "));
-    String script =
-        """
-        trap 'exit 0' TERM
-        while sleep 0.3; do
-          for daemon in %s; do
-            pid=$(cat '%s/'$daemon.pid 2>/dev/null)
-            grep -qs '%s/' "/proc/${pid:-none}/cmdline" && continue
-            echo "$daemon has died and is started again"
-            case $daemon in %s esac
-          done
-        done
-        """
-            .formatted(String.join(" ", daemons.keySet()), folder, folder, starts);
-    return List.of("setsid", "sh", "-c", script);
+  Supervisor(Path home, Path folder) {
+    this.home = home;
+    this.folder = folder;
   }
 
-  private static String quoted(List<String> words) {
-    return words.stream().map(word -> "'" + word + "'").collect(Collectors.joining(" "));
+  /** Those that run already it takes over. */
+  void start(List<Daemon> daemons) throws TestbedException {
+    try {
+      Files.writeString(
+          folder.resolve("daemons.json"), new ObjectMapper().writeValueAsString(daemons) + "\n");
+      String script = home.resolve("testbed/supervise.py").toString();
+      ProcessBuilder builder =
+          new ProcessBuilder("setsid", "python3", script, folder + "/")
+              .redirectInput(Path.of("/dev/null").toFile())
+              .redirectErrorStream(true)
+              .redirectOutput(
+                  ProcessBuilder.Redirect.appendTo(folder.resolve(NAME + ".log").toFile()));
+      builder.environment().put("OVS_RUNDIR", folder.toString());
+      builder.environment().merge("PATH", "/usr/sbin:/sbin", (path, more) -> path + ":" + more);
+      builder.start();
+    } catch (IOException e) {
+      throw new TestbedException("can't start the supervisor: " + e.getMessage(), e);
+    }
   }
 }

@@ -9,34 +9,37 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
 /**
  * A fat tree on this host: bridges of an Open vSwitch of its own in the userspace datapath, a
- * namespace for each host, and a controller. Everything it has is in one folder below /run; what
- * was not made by it is never touched.
+ * namespace for each host, with an agent and a MultiLog node if wanted, and a controller.
+ * Everything it has is in one folder below /run; what was not made by it is never touched.
  */
 public final class Testbed {
   private static final Path FOLDER = Path.of("/run/tapline-testbed");
   private static final String SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema";
   private static final List<String> PROGRAMS =
-      List.of("ip", "ethtool", "sysctl", "ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl");
+      List.of(
+          "ip",
+          "ethtool",
+          "sysctl",
+          "setsid",
+          "python3",
+          "ovsdb-tool",
+          "ovsdb-server",
+          "ovs-vswitchd",
+          "ovs-vsctl");
 
   /** The device that the first userspace datapath of a host makes for itself, and leaves. */
   private static final String DATAPATH = "ovs-netdev";
 
-  private static final long SETTLE_NS = 120_000_000_000L;
-
-  /** In the order in which they end. */
-  static final List<String> DAEMONS =
-      List.of("controller", Supervisor.NAME, "ovs-vswitchd", "ovsdb-server");
-
   private final String name;
-  private final Path home;
   private final Path folder;
+  private final Daemons daemons;
+  private final Supervisor supervisor;
   private final Programs programs;
   private final OwnProcesses processes;
   private final Removal removal;
@@ -44,12 +47,13 @@ public final class Testbed {
   /**
    * A testbed, which may be there or not.
    *
-   * @param home Tapline's own folder, whose controller it runs
+   * @param home Tapline's own folder, whose programs it runs
    */
   public Testbed(String name, Path home) {
     this.name = name;
-    this.home = home;
     this.folder = FOLDER.resolve(name);
+    this.daemons = new Daemons(home, folder);
+    this.supervisor = new Supervisor(home, folder);
     this.programs = new Programs(Map.of("OVS_RUNDIR", folder.toString()));
     this.processes = new OwnProcesses(folder);
     this.removal = new Removal(folder, programs, processes);
@@ -71,44 +75,44 @@ public final class Testbed {
   }
 
   /**
-   * Makes it; nothing happens if it is there.
+   * Makes it; what is there already stays, and is completed by what has died.
    *
    * @param openFlowPort of the controller
    * @param ownController whether to run one; else somebody else does
+   * @param agents what runs in hosts
    * @return whether it had to be made
    */
-  public boolean up(FatTreePlan plan, int openFlowPort, boolean ownController)
+  public boolean up(FatTreePlan plan, int openFlowPort, boolean ownController, Agents agents)
       throws TestbedException {
     require();
+    requirePrograms(agents);
     try (FileLock lock = lock()) {
       Optional<TestbedState> there = TestbedState.read(folder);
-      if (there.isPresent() && there.get().complete()) {
-        requireSame(there.get(), plan, openFlowPort, ownController);
-        return false;
-      } else if (there.isPresent()) {
+      if (there.isPresent() && !there.get().complete()) {
         removal.remove(there.get());
       }
-      requireFree(plan);
-      TestbedState state =
+      TestbedState wanted =
           new TestbedState(
               name,
               plan.k(),
               plan.linkMbit(),
               openFlowPort,
               ownController,
+              agents,
               false,
               isDevice(DATAPATH) ? List.of() : List.of(DATAPATH),
               KernelSettings.now());
-      state.write(folder);
-      KernelSettings.raise(state.kernel());
+      if (there.isPresent() && there.get().complete()) {
+        keep(there.get(), wanted);
+        return false;
+      }
+      requireFree(plan);
+      wanted.write(folder);
       try {
-        make(plan, openFlowPort);
-        if (ownController) {
-          startController(plan, openFlowPort);
-        }
-        state.completed().write(folder);
+        make(wanted);
+        wanted.completed().write(folder);
       } catch (TestbedException e) {
-        removal.remove(state);
+        removal.remove(wanted);
         throw e;
       }
       return true;
@@ -131,25 +135,26 @@ public final class Testbed {
         .lock();
   }
 
-  private void requireSame(
-      TestbedState there, FatTreePlan plan, int openFlowPort, boolean ownController)
-      throws TestbedException {
-    boolean same =
-        there.plan().equals(plan)
-            && there.openFlowPort() == openFlowPort
-            && there.ownController() == ownController;
-    if (!same) {
+  private void requirePrograms(Agents agents) throws TestbedException {
+    for (String program : Daemons.IN_HOSTS) {
+      if (!agents.hosts().isEmpty() && !Files.isExecutable(daemons.program(program))) {
+        throw new TestbedException(
+            "the native programs are not built (no %s): run make build"
+                .formatted(daemons.program(program)));
+      }
+    }
+  }
+
+  /** What has died since is started again by its supervisor, if there is one. */
+  private void keep(TestbedState there, TestbedState wanted) throws TestbedException {
+    if (!there.wants(wanted)) {
       throw new TestbedException(
           "testbed %s is up with other settings (%s): take it down first".formatted(name, there));
     }
-    for (String daemon : DAEMONS) {
-      boolean wanted = ownController || !daemon.equals("controller");
-      if (wanted && processes.find(daemon).isEmpty()) {
-        throw new TestbedException(
-            "testbed %s is up, but its %s is gone: take it down and up again"
-                .formatted(name, daemon));
-      }
+    if (processes.find(Supervisor.NAME).isEmpty()) {
+      supervisor.start(daemons.of(there));
     }
+    awaitAll(there);
   }
 
   /** Names that are taken are somebody else's. */
@@ -172,41 +177,46 @@ public final class Testbed {
     return Files.exists(Path.of("/sys/class/net", device));
   }
 
-  private void make(FatTreePlan plan, int openFlowPort) throws TestbedException {
+  private void make(TestbedState state) throws TestbedException {
+    KernelSettings.raise(state.kernel());
+    FatTreePlan plan = state.plan();
     programs.run(plan.ipCommands(), List.of("ip", "-batch", "-"));
     for (FatTreePlan.Node host : plan.hosts()) {
       programs.run(
           plan.hostCommands(host),
           List.of("ip", "netns", "exec", host.namespace(), "sh", "-e", "-s"));
     }
-    String database = folder.resolve("conf.db").toString();
-    Map<String, List<String>> daemons = new LinkedHashMap<>();
-    Path socket = folder.resolve("db.sock");
-    daemons.put("ovsdb-server", daemon("ovsdb-server", database, "--remote=punix:" + socket));
-    daemons.put("ovs-vswitchd", daemon("ovs-vswitchd", "unix:" + socket));
-    programs.run("ovsdb-tool", "create", database, SCHEMA);
-    programs.run("", daemons.get("ovsdb-server"));
-    programs.run("ovs-vsctl", database(), "--no-wait", "init");
-    programs.run("", daemons.get("ovs-vswitchd"));
-    List<String> bridges = new ArrayList<>(List.of("ovs-vsctl", database(), "--timeout=60"));
+    write("inventory.yaml", plan.inventory());
+    makeSwitches(plan, state.openFlowPort());
+    supervisor.start(daemons.of(state));
+    awaitAll(state);
+  }
+
+  private void makeSwitches(FatTreePlan plan, int openFlowPort) throws TestbedException {
+    String database = "--db=unix:" + daemons.databaseSocket();
+    programs.run("ovsdb-tool", "create", daemons.databaseFile().toString(), SCHEMA);
+    programs.run("", daemons.database().command());
+    programs.run("ovs-vsctl", database, "--no-wait", "init");
+    programs.run("", daemons.switches().command());
+    List<String> bridges = new ArrayList<>(List.of("ovs-vsctl", database, "--timeout=60"));
     bridges.addAll(plan.bridgeCommands(openFlowPort));
     programs.run("", bridges);
-    processes.start(Supervisor.NAME, Supervisor.command(folder, daemons));
-    write("inventory.yaml", plan.inventory());
+    requireSwitches(plan);
   }
 
-  private String database() {
-    return "--db=unix:" + folder.resolve("db.sock");
+  /** Of what it can't make, ovs-vsctl says nothing that counts. */
+  private static void requireSwitches(FatTreePlan plan) throws TestbedException {
+    for (FatTreePlan.Switch each : plan.switches()) {
+      if (!isDevice(each.bridge())) {
+        throw new TestbedException(
+            "Open vSwitch made no bridge %s; of its userspace datapaths (device %s) a host has one at a time: is there another testbed?"
+                .formatted(each.bridge(), DATAPATH));
+      }
+    }
   }
 
-  private List<String> daemon(String program, String... arguments) {
-    List<String> command = new ArrayList<>(List.of(program));
-    command.addAll(List.of(arguments));
-    command.add("--pidfile=" + folder.resolve(program + ".pid"));
-    command.add("--unixctl=" + folder.resolve(program + ".ctl"));
-    command.add("--log-file=" + folder.resolve(program + ".log"));
-    command.addAll(List.of("--detach", "--no-chdir", "-vconsole:off"));
-    return command;
+  private void awaitAll(TestbedState state) throws TestbedException {
+    new Readiness(state, daemons, processes, this::controllerStatus).await();
   }
 
   private void write(String file, String text) throws TestbedException {
@@ -215,48 +225,6 @@ public final class Testbed {
     } catch (IOException e) {
       throw new TestbedException("can't write " + folder.resolve(file), e);
     }
-  }
-
-  /** Starts the controller and waits until it has found everything. */
-  private void startController(FatTreePlan plan, int openFlowPort) throws TestbedException {
-    processes.start(
-        "controller",
-        List.of(
-            "setsid",
-            home.resolve("bin/tapline").toString(),
-            "controller",
-            "--openflow-port=" + openFlowPort,
-            "--inventory=" + folder.resolve("inventory.yaml"),
-            "--status=" + folder.resolve("status.json")));
-    long endNs = System.nanoTime() + SETTLE_NS;
-    while (!isComplete(plan)) {
-      boolean runs = processes.find("controller").isPresent();
-      if (!runs || System.nanoTime() > endNs) {
-        throw new TestbedException(
-            "the controller %s: %s"
-                .formatted(
-                    runs ? "does not find the whole network" : "ended",
-                    processes.lastWords("controller")));
-      }
-      pause();
-    }
-  }
-
-  private static void pause() throws TestbedException {
-    try {
-      Thread.sleep(100);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new TestbedException("interrupted", e);
-    }
-  }
-
-  private boolean isComplete(FatTreePlan plan) {
-    JsonNode status = controllerStatus();
-    return status.path("switches").size() == plan.switches().size()
-        && status.path("links").asInt() == plan.cables().size()
-        && status.path("hosts").size() == plan.hosts().size()
-        && status.path("settled").asBoolean();
   }
 
   /** What its controller last said; missing if there is none. */
@@ -273,9 +241,9 @@ public final class Testbed {
     return TestbedState.read(folder);
   }
 
-  /** Which daemons run. */
-  public List<String> running() {
-    return DAEMONS.stream().filter(daemon -> processes.find(daemon).isPresent()).toList();
+  /** Its processes, as its supervisor knows them; empty if it has none. */
+  public List<TestbedProcess> processes() {
+    return processes.all();
   }
 
   /**

@@ -16,6 +16,7 @@ import java.util.Optional;
  * @param devices beyond those of its plan
  * @param complete whether all of it came about
  * @param ownController whether it runs one
+ * @param agents what runs in hosts
  * @param kernel settings of the host as they were
  */
 public record TestbedState(
@@ -24,6 +25,7 @@ public record TestbedState(
     int linkMbit,
     int openFlowPort,
     boolean ownController,
+    Agents agents,
     boolean complete,
     List<String> devices,
     Map<String, String> kernel) {
@@ -39,8 +41,17 @@ public record TestbedState(
     return plan().controlAddress();
   }
 
+  /** Whether another is as this one was asked to be. */
+  boolean wants(TestbedState other) {
+    return plan().equals(other.plan())
+        && openFlowPort == other.openFlowPort
+        && ownController == other.ownController
+        && agents.equals(other.agents);
+  }
+
   TestbedState completed() {
-    return new TestbedState(name, k, linkMbit, openFlowPort, ownController, true, devices, kernel);
+    return new TestbedState(
+        name, k, linkMbit, openFlowPort, ownController, agents, true, devices, kernel);
   }
 
   void write(Path folder) throws TestbedException {

@@ -1,0 +1,45 @@
+package io.tapline.control.testbed;
+
+import java.util.List;
+
+/**
+ * What runs in hosts: an agent and a MultiLog node in each.
+ *
+ * @param hosts by their names; empty: none
+ * @param controlPlanes where control planes take agents, HOST:PORT
+ * @param nodeMemoryMib that a node's rows may take before the oldest go
+ */
+public record Agents(List<String> hosts, List<String> controlPlanes, int nodeMemoryMib) {
+  private static final int LEAST_MEMORY_MIB = 64;
+
+  public Agents {
+    hosts = List.copyOf(hosts);
+    controlPlanes = List.copyOf(controlPlanes);
+    if (nodeMemoryMib < LEAST_MEMORY_MIB) {
+      throw new IllegalArgumentException(
+          "a node takes at least %d MiB, not %d".formatted(LEAST_MEMORY_MIB, nodeMemoryMib));
+    }
+  }
+
+  public static Agents none() {
+    return new Agents(List.of(), List.of(), LEAST_MEMORY_MIB);
+  }
+
+  /**
+   * In these hosts of a fat tree.
+   *
+   * @throws IllegalArgumentException if it has no such host
+   */
+  public static Agents in(
+      FatTreePlan plan, List<String> hosts, List<String> controlPlanes, int nodeMemoryMib) {
+    List<String> there = plan.hosts().stream().map(FatTreePlan.Node::id).toList();
+    for (String host : hosts) {
+      if (!there.contains(host)) {
+        throw new IllegalArgumentException(
+            "there is no host '%s': they are called %s to %s"
+                .formatted(host, there.get(0), there.get(there.size() - 1)));
+      }
+    }
+    return new Agents(hosts.stream().distinct().toList(), controlPlanes, nodeMemoryMib);
+  }
+}

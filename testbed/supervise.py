@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Keeps the daemons of a testbed running: starts what is not there, and what has died, however it did.
+
+Usage: supervise.py FOLDER
+
+Reads FOLDER/daemons.json, a list of {"name", "command", "pid_file"}. Without a pid_file the command is the daemon; with one it
+returns once its daemon is ready, which wrote its pid there. What each says is in FOLDER/NAME.log.
+
+Writes FOLDER/processes.json whenever something changes: a list of {"name", "pid", "started", "restarts"}, itself first. "started" is
+when the kernel says that the process began (field 22 of /proc/PID/stat), so that another with the same number is not taken for it.
+
+The first restart of a daemon comes at once, later ones after a pause that doubles, until it has run for half a minute. A daemon that
+an earlier supervisor started is taken over. At SIGTERM it ends, once a start that is under way is done, and leaves the daemons as they
+are; so it does when its folder has gone.
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+LOOK_S = 0.2
+FIRST_PAUSE_S = 0.5
+MOST_PAUSE_S = 10.0
+HEALTHY_S = 30.0
+STATE, STARTED = 0, 19  # fields of /proc/PID/stat behind the name
+
+
+def started(pid):
+    """When a process began; None if there is none, or what is left of one."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[STATE] in "ZX" else int(fields[STARTED])
+
+
+class Daemon:
+    def __init__(self, folder, name, command, pid_file=None):
+        self.name = name
+        self.command = command
+        self.folder = folder
+        self.pid_file = folder / pid_file if pid_file else None
+        self.child = None  # to be waited for once it has ended
+        self.pid = self.started = None
+        self.restarts = 0
+        self.began = self.pause = self.due = 0.0
+
+    def take_over(self, noted):
+        """Has it been running? By what an earlier supervisor noted, or by its own pid file."""
+        if noted and started(noted["pid"]) == noted["started"]:
+            self.restarts = noted["restarts"]
+            self._is(noted["pid"])
+        elif self.pid_file and self.pid_file.exists():
+            pid = int(self.pid_file.read_text())
+            if f"{self.folder}/".encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                self._is(pid)
+
+    def _is(self, pid):
+        self.pid, self.started, self.began = pid, started(pid), time.monotonic()
+
+    def runs(self):
+        if self.child:
+            return self.child.poll() is None
+        return self.pid is not None and started(self.pid) == self.started
+
+    def has_ended(self):
+        """Plans the next start."""
+        if time.monotonic() - self.began > HEALTHY_S:
+            self.pause = 0.0
+        self.due = time.monotonic() + self.pause
+        self.pause = min(MOST_PAUSE_S, max(FIRST_PAUSE_S, 2 * self.pause))
+        self.restarts += 1
+        self.child = self.pid = self.started = None
+
+    def start(self):
+        with open(self.folder / f"{self.name}.log", "ab") as log:
+            options = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, "start_new_session": True}
+            if self.pid_file:
+                subprocess.run(self.command, check=True, **options)
+                self._is(int(self.pid_file.read_text()))
+            else:
+                self.child = subprocess.Popen(self.command, **options)
+                self._is(self.child.pid)
+
+
+class Supervisor:
+    def __init__(self, folder):
+        self.folder = folder
+        self.report = folder / "processes.json"
+        self.ended = False
+        self.daemons = [Daemon(folder, **each) for each in json.loads((folder / "daemons.json").read_text())]
+
+    def run(self):
+        signal.signal(signal.SIGTERM, lambda *_: setattr(self, "ended", True))
+        self.take_over()
+        self.note()
+        while not self.ended and self.report.exists():
+            for daemon in self.daemons:
+                self.keep(daemon)
+            time.sleep(LOOK_S)
+
+    def take_over(self):
+        noted = {each["name"]: each for each in json.loads(self.report.read_text())} if self.report.exists() else {}
+        for daemon in self.daemons:
+            try:
+                daemon.take_over(noted.get(daemon.name))
+            except (OSError, ValueError):
+                pass  # then it does not run
+
+    def keep(self, daemon):
+        if daemon.pid and not daemon.runs():
+            code = daemon.child.returncode if daemon.child else None
+            daemon.has_ended()
+            self.say(f"{daemon.name} has ended{'' if code is None else f' ({code})'} and is started again")
+            self.note()
+        if self.ended or daemon.pid or time.monotonic() < daemon.due:
+            return
+        try:
+            daemon.start()
+        except (OSError, ValueError, subprocess.CalledProcessError) as error:
+            daemon.has_ended()
+            self.say(f"{daemon.name} can't be started: {error}")
+        self.note()
+
+    def note(self):
+        """Nobody reads half of it. Where the folder has gone, there is nobody to read it."""
+        mine = {"name": "supervisor", "pid": os.getpid(), "started": started(os.getpid()), "restarts": 0}
+        others = [{key: getattr(each, key) for key in ("name", "pid", "started", "restarts")} for each in self.daemons]
+        fresh = self.report.with_suffix(".new")
+        try:
+            fresh.write_text(json.dumps([mine, *others]) + "\n")
+            fresh.replace(self.report)
+        except FileNotFoundError:
+            self.ended = True
+
+    @staticmethod
+    def say(what):
+        print(time.strftime("%FT%TZ", time.gmtime()), what, flush=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: supervise.py FOLDER")
+    Supervisor(Path(sys.argv[1])).run()
