@@ -47,6 +47,7 @@ Status ResumeQueries(const MonitorConfig& config, const MonitorPage& page, Queri
     queries->taken |= uint64_t{1} << place;
     Status status = ParsePlan(plan, "a plan", config.monitor_id, &queries->specs[place]);
     if (!status.ok()) return status;
+    if (page.pipeline_limits[place] > 0) queries->specs[place].pipeline_limit = page.pipeline_limits[place];
   }
   return {};
 }

@@ -66,7 +66,9 @@ void Assignments::Assign(const v1::AssignCommand& command) {
 
 void Assignments::Limit(const v1::LimitCommand& command) {
   const auto place = places_.find(command.query());
-  if (place == places_.end() || !monitor_ready_) return;
+  if (place == places_.end()) return;
+  place->second.limit = command.rate();
+  if (!monitor_ready_) return;
   outbox_.monitor.push_back(json{{"limit", {{"query", command.query()}, {"rate", command.rate()}}}}.dump());
 }
 
@@ -118,6 +120,8 @@ void Assignments::Give(Place* place) {
     plan["limit"]["packets"] = place->granted;
     plan["limit"]["spent"] = place->spent;
   }
+  if (place->limit > 0 && plan.is_object() && plan.value("sampling", json()).is_object())
+    plan["sampling"]["limit"] = place->limit;
   outbox_.monitor.push_back("{\"add\":" + plan.dump() + "}");
   place->state = State::kStarting;
 }

@@ -62,6 +62,9 @@ class Assignments {
     bool leased = false;
     uint64_t granted = 0;
     uint64_t spent = 0;
+    // SAMPLE auto: what the pipeline could take when it was last said; 0: nothing was. A monitor that is started anew
+    // has to know from its first packet on, for switches may copy no more than that.
+    double limit = 0;
     // Of a higher epoch, waiting for this one's end.
     std::string next_plan{};
     uint32_t next_epoch = 0;

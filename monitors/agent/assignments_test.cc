@@ -162,6 +162,22 @@ TEST_F(AssignmentsTest, AMonitorGetsWhatWasGrantedAndNeverWhatAnEarlierOneMayHav
   EXPECT_EQ(ToMonitor(), Lines{AddedWith(R"("packets":45,"spent":30)")});
 }
 
+TEST_F(AssignmentsTest, AMonitorThatIsStartedAnewKnowsWhatThePipelineTakesFromTheBeginning) {
+  v1::AgentCommand assign = Assign("q", 1), limit;
+  assign.mutable_assign()->set_plan(R"({"query": "q", "epoch": 1, "sampling": {"mode": "AUTO"}})");
+  limit.set_term(1);
+  limit.mutable_limit()->set_query("q");
+  limit.mutable_limit()->set_rate(0.25);
+  assignments.MonitorReady();
+  assignments.Obey(assign);
+  EXPECT_EQ(ToMonitor(), Lines{R"({"add":{"epoch":1,"query":"q","sampling":{"mode":"AUTO"}}})"});
+  assignments.Obey(limit);
+  EXPECT_EQ(ToMonitor(), Lines{R"({"limit":{"query":"q","rate":0.25}})"});
+  assignments.MonitorGone("killed");
+  assignments.MonitorReady();
+  EXPECT_EQ(ToMonitor(), Lines{R"({"add":{"epoch":1,"query":"q","sampling":{"limit":0.25,"mode":"AUTO"}}})"});
+}
+
 TEST_F(AssignmentsTest, WhatNeverCameIsForTheMonitorAndWhatDidIsForTheControlPlane) {
   v1::AgentCommand lost;
   lost.set_term(1);

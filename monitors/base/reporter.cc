@@ -83,6 +83,11 @@ void Reporter::Credits(const std::string& query, const CreditState& state) {
               {"refused", state.refused}}));
 }
 
+void Reporter::Limited(const std::string& query, double rate) {
+  if (format_ != Format::kJson) return;
+  Write(Line({{"event", "limited"}, {"query", query}, {"rate", rate}}));
+}
+
 void Reporter::Copies(uint64_t incarnation, uint64_t packets, int64_t until_ns) {
   if (format_ != Format::kJson) return;
   Write(Line({{"event", "copies"}, {"incarnation", incarnation}, {"packets", packets}, {"until_ns", until_ns}}));

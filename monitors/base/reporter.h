@@ -43,6 +43,8 @@ class Reporter {
     bool refused;  // a packet found none left since the last time
   };
   void Credits(const std::string& query, const CreditState& state);
+  // What the pipeline can take of a query was heard, and is in force within a second and a half; programs only.
+  void Limited(const std::string& query, double rate);
   // How many packets have come in this life of the process until a moment, whoever wanted them; programs only.
   void Copies(uint64_t incarnation, uint64_t packets, int64_t until_ns);
   // The accounting of the whole run: as a JSON object for programs, as lines for people.

@@ -4,7 +4,8 @@
 //                         or {"event":"query_refused","query":"q","message":…,"kind":…}
 //   {"end":"q"}           →  {"event":"query_ended","query":"q","accounting":{…}}     when all of it is out
 //   {"abandon":"q"}       →  the same, but its stream does not say that it has ended: another monitor goes on with it
-//   {"limit":{"query":"q","rate":0.25}}   (no answer)                    of SAMPLE auto: holds from the next second on
+//   {"limit":{"query":"q","rate":0.25}}   of SAMPLE auto: holds from the next second on
+//     → {"event":"limited","query":"q","rate":0.25}   where it is sampled by port, else no answer
 //   {"credits":{"query":"q","packets":500,"version":7}}
 //                         →  {"event":"credits","query":"q","version":7,"granted":500,"taken":n,…}
 //                            of a limit that is leased (schema/agent.proto); said again when more is wanted

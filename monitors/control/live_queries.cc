@@ -58,6 +58,7 @@ Status LiveQueries::Prepare(uint32_t place) {
   credits_->Reset(place, spec.limit_packets.value_or(0), spec.limit_spent);
   leases_[place] = {.lent = credits_->left(place)};
   if (page_ != nullptr) page_->granted[place] = credits_->granted(place);
+  if (page_ != nullptr) page_->pipeline_limits[place] = spec.pipeline_limit;
   for (const auto& unit : units_) {
     if (!unit->Serves(place)) continue;
     if (Status status = unit->output().Prepare(place); !status.ok()) return status;
@@ -119,6 +120,8 @@ Status LiveQueries::LimitQuery(const std::string& name, double rate) {
   if (place < 0) return {};
   if (!queries_->specs[place].rate_may_fall) return Status::User("query '" + name + "' does not say SAMPLE auto");
   Tell(LaneCommand::Kind::kLimit, static_cast<uint32_t>(place), rate);
+  if (page_ != nullptr) page_->pipeline_limits[place] = rate;
+  if (queries_->specs[place].sampled_by_port) reporter_->Limited(name, rate);
   return {};
 }
 

@@ -43,11 +43,11 @@ Lane::Lane(const LaneOptions& options, std::span<const QuerySpec> queries, Packe
 void Lane::Add(uint32_t query) {
   stage_->AddQuery(query);
   gate_.Add(query, WallNs());
-  pipeline_limits_[query] = 1;
   const QuerySpec& spec = queries_[query];
-  if (!spec.rate_may_fall || spec.sampling_rate <= applied_limit_) return;
-  stage_->SetSamplingRate(query, applied_limit_);
-  gate_.SetSamplingRate(query, applied_limit_);
+  pipeline_limits_[query] = spec.pipeline_limit;
+  if (!spec.rate_may_fall || spec.sampling_rate <= SamplingRate(query)) return;
+  stage_->SetSamplingRate(query, SamplingRate(query));
+  gate_.SetSamplingRate(query, SamplingRate(query));
 }
 
 // What the query allows, what this lane gets rid of, what the pipeline can take: the least of them.

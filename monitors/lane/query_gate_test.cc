@@ -71,6 +71,46 @@ TEST(QueryGateTest, ALowerRateKeepsASubset) {
   EXPECT_TRUE(accounts[0].balanced());
 }
 
+// Switches are told to match zeros in the far port's bits: no flow that is kept may lack one.
+TEST(QueryGateTest, ByPortARateKeepsOnlyFlowsThatSwitchesCopyAtIt) {
+  std::vector<QuerySpec> queries = {{.match = ToPort(80), .sampled_by_port = true}};
+  QueryAccounts accounts(1);
+  PacketCredits credits;
+  QueryGate gate(queries, &accounts, &credits);
+  AddAll(queries, &gate, &credits);
+  for (int bits = 1; bits <= kPortBits; ++bits) {
+    for (double share : {1.0, 0.6}) {
+      gate.SetSamplingRate(0, share / (1 << bits));
+      int kept = 0;
+      for (int port = 32768; port < 61000; ++port) {
+        Packet there = PacketTo(80, static_cast<uint64_t>(port) * 0x9e3779b97f4a7c15);
+        there.src_port = static_cast<uint16_t>(port);
+        Packet back = there;
+        std::swap(back.src_port, back.dst_port);
+        gate.Admit(&there);
+        gate.Admit(&back);
+        ASSERT_EQ(there.queries, back.queries) << port << ": both directions or none";
+        if (there.queries == 0) continue;
+        ++kept;
+        ASSERT_EQ(port & ((1 << bits) - 1) << 1, 0) << port;
+      }
+      EXPECT_NEAR(kept, 28232 * share / (1 << bits), 28232 * share / (1 << bits) / 5) << bits << ", " << share;
+    }
+  }
+}
+
+TEST(QueryGateTest, ByPortALowerRateKeepsASubset) {
+  for (int port = 1; port < 65536; ++port) {
+    const uint64_t hash = static_cast<uint64_t>(port) * 0x9e3779b97f4a7c15;
+    bool kept = true;
+    for (double rate = 1; rate > 0.001; rate *= 0.7) {
+      const bool now = sampled(hash, static_cast<uint16_t>(port), sampling_threshold(rate));
+      ASSERT_TRUE(kept || !now) << port << " at " << rate;
+      kept = now;
+    }
+  }
+}
+
 TEST(QueryGateTest, NobodyWantsIt) {
   std::vector<QuerySpec> queries = {{.match = ToPort(80)}};
   QueryAccounts accounts(1);

@@ -15,6 +15,12 @@ constexpr int64_t kPatienceAtEndNs = 10'000'000'000;
 // Of packet time; before the first packet there is none.
 int64_t Second(int64_t time_ns) { return time_ns / 1'000'000'000; }
 
+// The client's port is the one that a query which is sampled by port does not name.
+bool Keeps(const QuerySpec& spec, const TupleHeader& header, uint64_t threshold) {
+  return spec.sampled_by_port ? sampled(header.flow_hash, header.src_port, threshold)
+                              : sampled(header.flow_hash, threshold);
+}
+
 template <typename Function>
 void ForEachBit(uint64_t bits, Function function) {
   for (; bits != 0; bits &= bits - 1) function(static_cast<uint32_t>(std::countr_zero(bits)));
@@ -81,7 +87,7 @@ bool BatchOutput::done(uint32_t query) const { return streams_[query].ended && s
 void BatchOutput::emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
   ForEachBit(header.queries, [&](uint32_t query) {
     Stream& stream = streams_[query];
-    if (stream.sampling_threshold && !sampled(header.flow_hash, *stream.sampling_threshold)) {
+    if (stream.sampling_threshold && !Keeps(*stream.spec, header, *stream.sampling_threshold)) {
       (*accounts_)[query].LoseTuples(IndexOf(Drop::kRateFell), 1);
       return;
     }

@@ -243,6 +243,24 @@ TEST_F(BatchOutputTest, AChangeOfTheSamplingRateClosesTheBatch) {
   EXPECT_TRUE(accounts_[0].balanced());
 }
 
+TEST_F(BatchOutputTest, ByPortTuplesOfFlowsThatSwitchesLeaveOutGoNoFurther) {
+  queries_[0].sampled_by_port = true;
+  Open();
+  output_->SetSamplingRate(0, 0.25, 0);
+  for (uint16_t port = 1000; port < 1800; ++port) {
+    TupleHeader header;
+    header.time_ns = port;
+    header.flow_hash = port;
+    header.src_port = port;
+    header.queries = 1;
+    const Value values[] = {Value::u64(1)};
+    output_->emit(1, header, values);
+  }
+  output_->EndQuery(0, 2000);
+  EXPECT_EQ(Rows(0), 200u) << "those with two zeros above the lowest bit";
+  EXPECT_TRUE(accounts_[0].balanced());
+}
+
 TEST_F(BatchOutputTest, ALiveCaptureWaitsForRoomOnlyOnceItIsOver) {
   Open();
   sink_->full = true;

@@ -78,6 +78,11 @@ Status ReadSampling(const v1::Sampling& sampling, QuerySpec* spec) {
   if (!(spec->sampling_rate > 0 && spec->sampling_rate <= 1)) {
     return Status::User("the sampling rate " + std::to_string(sampling.rate()) + " is not within 0 < rate <= 1");
   }
+  spec->sampled_by_port = sampling.by_port();
+  spec->pipeline_limit = sampling.limit() == 0 ? 1.0 : sampling.limit();
+  if (!(spec->pipeline_limit > 0 && spec->pipeline_limit <= 1)) {
+    return Status::User("the limit " + std::to_string(sampling.limit()) + " of the sampling rate is not within 0 to 1");
+  }
   return {};
 }
 

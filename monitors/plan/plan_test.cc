@@ -71,6 +71,17 @@ TEST(PlanTest, SamplingModes) {
   }
 }
 
+TEST(PlanTest, WhatThePipelineTookWhenItWasLastSaid) {
+  QuerySpec spec;
+  ASSERT_TRUE(Parse(PlanWith(R"(,"sampling":{"mode":"AUTO","by_port":true,"limit":0.2})"), &spec).ok());
+  EXPECT_EQ(spec.sampling_rate, 1.0);
+  EXPECT_EQ(spec.pipeline_limit, 0.2);
+  EXPECT_TRUE(spec.sampled_by_port);
+  ASSERT_TRUE(Parse(PlanWith(R"(,"sampling":{"mode":"AUTO"})"), &spec).ok());
+  EXPECT_EQ(spec.pipeline_limit, 1.0);
+  EXPECT_FALSE(spec.sampled_by_port);
+}
+
 TEST(PlanTest, ShapesOfTexts) {
   const auto with = [](const std::string& parser, const std::string& field, const std::string& form) {
     return PlanWith(R"(,"shapes":[{"parser":")" + parser + R"(","field":")" + field + R"(","form":)" + form + "}]");
@@ -125,6 +136,7 @@ TEST(PlanTest, WhatIsWrongIsNamed) {
       {PlanWith(R"(,"match":{"to":[{"last_port":90}]})"), "first port"},
       {PlanWith(R"(,"limit":{"duration":"-1s"})"), "positive"},
       {PlanWith(R"(,"sampling":{"mode":"FIXED","rate":1.5})"), "sampling rate"},
+      {PlanWith(R"(,"sampling":{"mode":"AUTO","limit":-1})"), "limit"},
   };
   for (const Wrong& wrong : wrongs) {
     QuerySpec spec;

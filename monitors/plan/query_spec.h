@@ -41,6 +41,10 @@ struct QuerySpec {
   double sampling_rate = 1.0;
   // SAMPLE auto: the rate may be lowered to what can be taken. Otherwise what can't be taken is lost, and counted.
   bool rate_may_fall = false;
+  // Switches may leave out flows that a rate leaves out: the far port decides first (flow_hash.h).
+  bool sampled_by_port = false;
+  // What the pipeline could take when it was last said.
+  double pipeline_limit = 1.0;
 };
 
 }  // namespace tapline

@@ -88,6 +88,8 @@ struct MonitorPage {
   std::array<PlanPage, kMostQueries> plans;
   // By place, of a limit that is leased: packets granted so far.
   std::array<uint64_t, kMostQueries> granted;
+  // By place: what the pipeline could take when it was last said.
+  std::array<double, kMostQueries> pipeline_limits;
   std::array<PluginPage, kMostPlugins> plugins;
   std::array<LanePage, kMostSupervisedLanes> lanes;
   std::array<UnitPage, kMostSupervisedLanes> units;

@@ -52,4 +52,18 @@ constexpr uint64_t sampling_position(uint64_t flow_hash) {
 }
 constexpr bool sampled(uint64_t flow_hash, uint64_t threshold) { return sampling_position(flow_hash) < threshold; }
 
+// The same where switches are to leave flows out, too: they know no hash, but can match bits of a port. The first bits
+// of the position are those of the flow's far port (the one that the query does not name), from its second lowest on,
+// since Linux gives clients even ones first; the others are the finaliser's. So at a rate of 1/2^n and below, n up to
+// kPortBits, every flow that is kept has n zeros there.
+inline constexpr int kPortBits = 6;
+constexpr uint64_t sampling_position(uint64_t flow_hash, uint16_t far_port) {
+  uint64_t first = 0;
+  for (int bit = 1; bit <= kPortBits; ++bit) first = first << 1 | (far_port >> bit & 1);
+  return first << (63 - kPortBits) | sampling_position(flow_hash) >> kPortBits;
+}
+constexpr bool sampled(uint64_t flow_hash, uint16_t far_port, uint64_t threshold) {
+  return sampling_position(flow_hash, far_port) < threshold;
+}
+
 }  // namespace tapline

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.function.DoubleConsumer;
+import java.util.function.DoubleUnaryOperator;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -103,7 +104,12 @@ final class BenchSamplingCommand implements Callable<Integer> {
           long[] values = gauge.look();
           return new SamplingWatch.State(values[0], values[1], values[2]);
         };
-    return new SamplingWatch("held", 1, seen, limit).start();
+    DoubleUnaryOperator told =
+        rate -> {
+          limit.accept(rate);
+          return rate;
+        };
+    return new SamplingWatch("held", 1, seen, told).start();
   }
 
   /** Seconds from the load's fall until all flows are kept; -1 if that was not seen. */

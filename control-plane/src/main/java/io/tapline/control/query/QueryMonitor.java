@@ -12,9 +12,14 @@ interface QueryMonitor {
 
   /**
    * Says which share of the flows of a {@code SAMPLE auto} query the rest of the pipeline can take.
-   * One that reads files goes no faster than Kafka takes them, and does not mind.
+   * One that reads files goes no faster than Kafka takes them, and does not mind. Called about once
+   * a second while not all can be taken.
+   *
+   * @return the share that is kept from now on, which may be lower for a while
    */
-  default void limit(double rate) {}
+  default double limit(double rate) {
+    return rate;
+  }
 
   /** Asks it to flush and end; {@link #end} says when it has. Repeats change nothing. */
   void stop();

@@ -3,6 +3,7 @@ package io.tapline.control.query;
 import io.tapline.compiler.network.Network;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.NetworkState;
+import io.tapline.compiler.rules.MirrorPlanner;
 import io.tapline.compiler.rules.TooManyRules;
 import io.tapline.placement.PlacementException;
 import io.tapline.schema.proto.Match;
@@ -104,6 +105,30 @@ final class QueryPlacements {
     Set<String> were = new TreeSet<>(state.plan(query).parts().keySet());
     Set<String> are = new TreeSet<>(after.plan(query).parts().keySet());
     return were.size() == are.size() && !are.contains(host);
+  }
+
+  /**
+   * Has switches copy of a query only what has so many zeros in the far port (NetworkState). False,
+   * and nothing changes, where they can't, or nobody would know whether they do.
+   */
+  synchronized boolean narrow(String query, int zeros) {
+    boolean known = adapter != null && adapter.seesSwitches() && state.queries().contains(query);
+    if (!known || !MirrorPlanner.canBeNarrowed(state.plan(query).match())) {
+      return false;
+    }
+    try {
+      state = state.narrow(query, zeros).after();
+    } catch (TooManyRules e) {
+      LOG.warn("{} can't be narrowed: {}", query, e.getMessage());
+      return false;
+    }
+    mirror();
+    return true;
+  }
+
+  /** Whether switches mirror what the query wants. */
+  boolean isMirrored(String query) {
+    return missing(query).isEmpty();
   }
 
   /** Nothing happens if it was not added. */

@@ -2,6 +2,7 @@ package io.tapline.control.query;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.compiler.network.NetworkPlan;
+import io.tapline.compiler.rules.MirrorPlanner;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.registry.AgentRegistry;
@@ -11,6 +12,7 @@ import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
+import io.tapline.schema.proto.Sampling;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,6 +44,12 @@ final class RemoteMonitors implements QueryMonitor {
     /** The same from now on without a host; as before if there is no other. */
     Optional<Map<String, Match>> without(String host);
 
+    /** See {@link QueryPlacements#narrow}. */
+    boolean narrow(int zeros);
+
+    /** Whether switches mirror what is wanted. */
+    boolean isMirrored();
+
     /** Completes soon: once what was copied to hosts until now has come, or is told of. */
     CompletableFuture<Void> settled(Set<String> hosts);
 
@@ -59,6 +67,9 @@ final class RemoteMonitors implements QueryMonitor {
 
   /** Held while one part is moved: another waits for it. */
   private final Object moving = new Object();
+
+  /** Null if the query is not sampled by port. */
+  private final Narrowing narrowing;
 
   /** Null if the query has no LIMIT Np. Used by who holds {@link #moving}. */
   private final SharedLimit limit;
@@ -92,6 +103,8 @@ final class RemoteMonitors implements QueryMonitor {
     this.moves = moves;
     this.onReady = onReady;
     plans.forEach(plan -> parts.add(new RemotePart(plan, bounds.endsAtNs())));
+    boolean byPort = plans.stream().anyMatch(plan -> plan.getSampling().getByPort());
+    narrowing = byPort ? new Narrowing(moves::narrow, moves::isMirrored) : null;
     limit =
         bounds.packets() == 0
             ? null
@@ -126,6 +139,9 @@ final class RemoteMonitors implements QueryMonitor {
   static Plan placed(Plan plan, NetworkPlan network) {
     Plan.Builder placed = plan.toBuilder().clearMonitors();
     placed.clearRules().addAllRules(network.placed().rules());
+    if (plan.getSampling().getMode() == Sampling.Mode.AUTO) {
+      placed.getSamplingBuilder().setByPort(MirrorPlanner.canBeNarrowed(plan.getMatch()));
+    }
     network
         .parts()
         .keySet()
@@ -230,6 +246,15 @@ final class RemoteMonitors implements QueryMonitor {
     @Override
     public void credits(JsonNode status) {
       count(() -> limit.heard(part, status));
+    }
+
+    @Override
+    public void limited(double rate) {
+      synchronized (parts) {
+        if (!isPast()) {
+          part.limited(rate);
+        }
+      }
     }
 
     @Override
@@ -387,8 +412,20 @@ final class RemoteMonitors implements QueryMonitor {
   }
 
   @Override
-  public void limit(double rate) {
-    hosts().forEach(host -> registry.limit(host, query, rate));
+  public double limit(double rate) {
+    double told = narrowing == null ? rate : narrowing.next(rate, mostRate(), System.nanoTime());
+    synchronized (parts) {
+      parts.forEach(part -> part.limit(told));
+    }
+    hosts().forEach(host -> registry.limit(host, query, told));
+    return told;
+  }
+
+  /** That any part may keep yet. */
+  private double mostRate() {
+    synchronized (parts) {
+      return parts.stream().mapToDouble(RemotePart::mostRate).max().orElse(1);
+    }
   }
 
   @Override

@@ -18,6 +18,11 @@ final class RemotePart {
   private boolean ready;
   private boolean ended;
 
+  /** Of SAMPLE auto: the rate that it was told last, and the highest that it may keep yet. */
+  private double toldRate = 1;
+
+  private double mostRate = 1;
+
   /** When a LIMIT's time is over, of System.nanoTime; empty before it was ready. */
   private OptionalLong endsAtNs;
 
@@ -72,6 +77,22 @@ final class RemotePart {
     return true;
   }
 
+  /** It is told to keep this share of the flows. */
+  void limit(double rate) {
+    toldRate = rate;
+    mostRate = Math.max(mostRate, rate);
+  }
+
+  /** It has heard that it is to keep this share. */
+  void limited(double rate) {
+    mostRate = rate == toldRate ? rate : mostRate;
+  }
+
+  /** The highest rate that it may keep yet. */
+  double mostRate() {
+    return mostRate;
+  }
+
   /** False if it was. */
   boolean becomesReady() {
     boolean before = ready;
@@ -102,6 +123,9 @@ final class RemotePart {
     Monitor monitor = plan.getMonitors(0).toBuilder().setHost(host).build();
     Plan.Builder next =
         plan.toBuilder().setEpoch(plan.getEpoch() + 1).setMatch(match).setMonitors(0, monitor);
+    if (toldRate < 1) {
+      next.getSamplingBuilder().setLimit(toldRate);
+    }
     if (plan.getLimit().getLeased()) {
       next.getLimitBuilder().setSpent(plan.getLimit().getPackets());
     }
@@ -119,5 +143,6 @@ final class RemotePart {
   void becomes(Plan next) {
     plan = next;
     ready = false;
+    mostRate = toldRate;
   }
 }

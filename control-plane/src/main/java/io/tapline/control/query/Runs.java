@@ -176,6 +176,16 @@ final class Runs {
     }
 
     @Override
+    public boolean narrow(int zeros) {
+      return placements.narrow(query, zeros);
+    }
+
+    @Override
+    public boolean isMirrored() {
+      return placements.isMirrored(query);
+    }
+
+    @Override
     public CompletableFuture<Void> settled(Set<String> parts) {
       return placements.parts(query).isPresent()
           ? accounting.settled(parts)

@@ -1,6 +1,6 @@
 package io.tapline.control.query;
 
-import java.util.function.DoubleConsumer;
+import java.util.function.DoubleUnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,13 +26,14 @@ public final class SamplingWatch implements AutoCloseable {
   private static final double NEW_SHARE = 0.4;
 
   private final Gauge gauge;
-  private final DoubleConsumer limit;
+  private final DoubleUnaryOperator limit;
   private final SamplingController controller;
   private final TopicHistory history;
   private final Thread thread;
   private State last;
   private double sinceNews;
   private double allFlows;
+  private double inForce;
 
   /**
    * How far a query is.
@@ -50,13 +51,15 @@ public final class SamplingWatch implements AutoCloseable {
 
   /**
    * @param mostRate what the query allows
-   * @param limit hears each rate below {@code mostRate}, and that one when it is reached again
+   * @param limit hears each rate below {@code mostRate}, and that one when it is reached again;
+   *     answers which is in force, which may be lower for a while
    */
-  public SamplingWatch(String query, double mostRate, Gauge gauge, DoubleConsumer limit) {
+  public SamplingWatch(String query, double mostRate, Gauge gauge, DoubleUnaryOperator limit) {
     this.gauge = gauge;
     this.limit = limit;
     this.controller = new SamplingController(LEAST_RATE, mostRate, TARGET_LAG_SECONDS);
     this.history = new TopicHistory(mostRate);
+    this.inForce = mostRate;
     this.thread = new Thread(this::run, "sampling-" + query);
     thread.setDaemon(true);
   }
@@ -96,7 +99,7 @@ public final class SamplingWatch implements AutoCloseable {
       last = state;
       sinceNews = 0;
     }
-    history.tell(controller.rate());
+    history.tell(inForce);
     history.forgetBefore(last.read());
   }
 
@@ -106,9 +109,9 @@ public final class SamplingWatch implements AutoCloseable {
     double lag = history.fullSeconds(state.read(), state.written()) * allFlows;
     long taken = state.tuples() - last.tuples();
     double rate = controller.next(new SamplingController.Seen(sinceNews, allFlows, taken, lag));
-    if (rate != before || rate < controller.mostRate()) {
+    if (rate != before || Math.min(rate, inForce) < controller.mostRate()) {
       // Said again and again: a monitor that was started anew does not know.
-      limit.accept(rate);
+      inForce = limit.applyAsDouble(rate);
     }
   }
 

@@ -193,8 +193,9 @@ final class SharedMonitor implements AutoCloseable {
     }
 
     @Override
-    public void limit(double rate) {
+    public double limit(double rate) {
       send("limit", MAPPER.createObjectNode().put("query", query).put("rate", rate));
+      return rate;
     }
 
     @Override

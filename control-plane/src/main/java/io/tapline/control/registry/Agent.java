@@ -331,6 +331,7 @@ final class Agent {
     switch (event) {
       case "query_added" -> assignment.events().running();
       case "credits" -> assignment.events().credits(status);
+      case "limited" -> assignment.events().limited(status.path("rate").asDouble());
       case "query_refused" -> {
         assigned.remove(query);
         assignment

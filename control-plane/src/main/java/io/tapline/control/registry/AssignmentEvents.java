@@ -22,6 +22,9 @@ public interface AssignmentEvents {
   /** How far its share of a LIMIT Np is used up (schema/agent.proto). */
   void credits(JsonNode status);
 
+  /** It keeps no more than this share of the flows, a second and a half from now at the latest. */
+  void limited(double rate);
+
   /** All that it has seen is out; the last word. */
   void ended(JsonNode status);
 

@@ -22,9 +22,14 @@ class SamplingWatchTest {
   private final List<Double> limits = new ArrayList<>();
   private final List<Double> lags = new ArrayList<>();
 
+  private double told(double rate) {
+    limits.add(rate);
+    return rate;
+  }
+
   private void run(double capacity) {
     SamplingWatch watch =
-        new SamplingWatch("q", 1, () -> new State(0, 0, 0), rate -> limits.add(rate));
+        new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::told);
     Random random = new Random(5);
     double written = 0;
     double read = 0;
@@ -68,7 +73,7 @@ class SamplingWatchTest {
    */
   @Test
   void aJobBehindAQuotaGetsItsShareWithABoundedLag() {
-    SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), limits::add);
+    SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::told);
     Deque<Double> unread = new ArrayDeque<>();
     long written = 0;
     double told = 0;
@@ -101,7 +106,7 @@ class SamplingWatchTest {
 
   @Test
   void whatAJobHasNotBegunToReadIsNoLag() {
-    SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), limits::add);
+    SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::told);
     for (int second = 1; second < 60; second++) {
       watch.take(new State(1_000L * second, 0, 0), 1);
     }

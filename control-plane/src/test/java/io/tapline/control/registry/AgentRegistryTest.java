@@ -175,6 +175,11 @@ class AgentRegistryTest {
     }
 
     @Override
+    public void limited(double rate) {
+      words.add("limited " + rate);
+    }
+
+    @Override
     public void ended(JsonNode status) {
       words.add("ended " + status.path("accounting"));
     }

@@ -141,7 +141,7 @@ public record NetworkPlan(
         Cost.of(problem, layout),
         List.copyOf(edges.keySet()),
         List.of(monitors),
-        tables(network, parts(network, query, match, side, hosts, monitors, edges)));
+        tables(network, parts(network, query, match, side, hosts, monitors, edges, 0)));
   }
 
   /** The mirror tables of what is wanted. */
@@ -157,6 +157,7 @@ public record NetworkPlan(
    *
    * @param monitors by host
    * @param edges by monitor, the edge switch that it is under
+   * @param zeros of far ports (MirrorPlanner.Query)
    */
   static List<MirrorPlanner.Query> parts(
       Network network,
@@ -165,7 +166,8 @@ public record NetworkPlan(
       MirrorPlanner.Side side,
       int[] hosts,
       String[] monitors,
-      Map<String, Integer> edges) {
+      Map<String, Integer> edges,
+      int zeros) {
     Map<String, List<Address>> own = new LinkedHashMap<>();
     for (int i = 0; i < hosts.length; i++) {
       own.computeIfAbsent(monitors[i], unused -> new ArrayList<>())
@@ -174,14 +176,14 @@ public record NetworkPlan(
     Map<String, String> ofSwitch = new LinkedHashMap<>();
     own.keySet().forEach(id -> ofSwitch.put(network.topology().edgeName(edges.get(id)), id));
     if (ofSwitch.size() == own.size()) {
-      return List.of(new MirrorPlanner.Query(query, match, side, ofSwitch));
+      return List.of(new MirrorPlanner.Query(query, match, side, ofSwitch, zeros));
     }
     List<MirrorPlanner.Query> parts = new ArrayList<>();
     own.forEach(
         (id, addresses) -> {
           Match part = narrowed(match, side, addresses);
           String edge = network.topology().edgeName(edges.get(id));
-          parts.add(new MirrorPlanner.Query(query, part, side, Map.of(edge, id)));
+          parts.add(new MirrorPlanner.Query(query, part, side, Map.of(edge, id), zeros));
         });
     return parts;
   }

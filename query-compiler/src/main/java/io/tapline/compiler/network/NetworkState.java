@@ -30,8 +30,8 @@ public final class NetworkState {
   private final Map<String, Part> queries;
   private final Map<String, RuleTable> tables;
 
-  /** A query, and the hosts at whose edge switches it is mirrored. */
-  private record Part(Match match, MirrorPlanner.Side side, int[] hosts) {}
+  /** A query, the hosts at whose edge switches it is mirrored, and how far it is narrowed. */
+  private record Part(Match match, MirrorPlanner.Side side, int[] hosts, int zeros) {}
 
   /**
    * What a change does.
@@ -112,7 +112,7 @@ public final class NetworkState {
         continue;
       }
       try {
-        Change change = add(query, new Part(match, side, hosts));
+        Change change = add(query, new Part(match, side, hosts, 0));
         NetworkPlan plan = change.after().plan(query);
         if (best == null || plan.isCheaper(bestPlan)) {
           best = change;
@@ -132,6 +132,20 @@ public final class NetworkState {
     Map<String, Part> with = new LinkedHashMap<>(queries);
     with.put(query, part);
     return change(deployment.add(query, network.flows(part.hosts())), with);
+  }
+
+  /**
+   * Has switches copy of a query only the connections whose far port has so many zeros: half of
+   * them with one, a quarter with two. REQUIRES: it was added, and {@link
+   * MirrorPlanner#canBeNarrowed}.
+   *
+   * @throws TooManyRules if a switch has no room
+   */
+  public Change narrow(String query, int zeros) {
+    Part was = queries.get(query);
+    Map<String, Part> with = new LinkedHashMap<>(queries);
+    with.put(query, new Part(was.match(), was.side(), was.hosts(), zeros));
+    return change(deployment, with, 0, 0);
   }
 
   /** Ends a query: processes and rules that nothing needs any more go. */
@@ -157,7 +171,10 @@ public final class NetworkState {
   }
 
   private Change change(Deployment.Change moved, Map<String, Part> after) {
-    Deployment then = moved.after();
+    return change(moved.after(), after, moved.started(), moved.stopped());
+  }
+
+  private Change change(Deployment then, Map<String, Part> after, int started, int stopped) {
     Map<String, Integer> edges = edges(then);
     List<MirrorPlanner.Query> parts =
         after.entrySet().stream()
@@ -165,14 +182,14 @@ public final class NetworkState {
             .toList();
     Map<String, RuleTable> tablesThen = NetworkPlan.tables(network, parts);
     NetworkState state = new NetworkState(network, then, after, tablesThen);
-    return new Change(state, steps(tablesThen), moved.started(), moved.stopped());
+    return new Change(state, steps(tablesThen), started, stopped);
   }
 
   private List<MirrorPlanner.Query> parts(
       Deployment then, String query, Part part, Map<String, Integer> edges) {
     String[] monitors = monitors(then, query);
     return NetworkPlan.parts(
-        network, query, part.match(), part.side(), part.hosts(), monitors, edges);
+        network, query, part.match(), part.side(), part.hosts(), monitors, edges, part.zeros());
   }
 
   private Map<String, List<Transition.Step>> steps(Map<String, RuleTable> then) {

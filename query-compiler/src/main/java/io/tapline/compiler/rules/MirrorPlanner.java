@@ -32,11 +32,18 @@ public final class MirrorPlanner {
   }
 
   /**
+   * Zeros that a far port can be asked for: as many of its bits decide on sampling (plan.proto).
+   */
+  public static final int MOST_ZEROS = 6;
+
+  /**
    * A query to be mirrored.
    *
    * @param monitors by switch ID: a monitor gets copies of one switch only
+   * @param zeros only connections whose far port, which FROM does not name, has so many zeros after
+   *     its lowest bit; more than 0 only where {@link #canBeNarrowed}
    */
-  public record Query(String id, Match match, Side side, Map<String, String> monitors) {}
+  public record Query(String id, Match match, Side side, Map<String, String> monitors, int zeros) {}
 
   private record Entry(Prefix prefix, PortMask port) {}
 
@@ -50,6 +57,17 @@ public final class MirrorPlanner {
   public static Side side(Match match) {
     boolean to = isNamed(match.getToList());
     return !to && isNamed(match.getFromList()) ? Side.FROM : Side.TO;
+  }
+
+  /**
+   * Whether switches can leave out a part of a match's connections by their far ports: TO names
+   * ports, FROM none, and packets are looked at as they are.
+   */
+  public static boolean canBeNarrowed(Match match) {
+    return match.getToCount() > 0
+        && match.getToList().stream().allMatch(address -> address.getPort() != 0)
+        && match.getFromList().stream().allMatch(address -> address.getPort() == 0)
+        && match.getTenantsCount() == 0;
   }
 
   private static boolean isNamed(List<Address> side) {
@@ -73,8 +91,8 @@ public final class MirrorPlanner {
 
   private void add(Query query, int number, List<Wanted> here) {
     String monitor = query.monitors().get(switches.get(number).id());
-    List<Entry> from = entries(query.match().getFromList());
-    List<Entry> to = entries(query.match().getToList());
+    List<Entry> from = entries(query.match().getFromList(), PortMask.zeros(query.zeros()));
+    List<Entry> to = entries(query.match().getToList(), PortMask.ANY);
     List<Entry> own = under(query.side() == Side.TO ? to : from, number);
     if (monitor == null || own.isEmpty()) {
       return;
@@ -150,16 +168,16 @@ public final class MirrorPlanner {
     return pairs;
   }
 
-  private static List<Entry> entries(List<Address> addresses) {
+  private static List<Entry> entries(List<Address> addresses, PortMask unnamed) {
     List<Entry> entries = new ArrayList<>();
     for (Address address : addresses) {
       Prefix prefix = Prefix.parse(address.getPrefix());
       int last = Math.max(address.getPort(), address.getLastPort());
       List<PortMask> ports =
-          address.getPort() == 0 ? List.of(PortMask.ANY) : PortMask.range(address.getPort(), last);
+          address.getPort() == 0 ? List.of(unnamed) : PortMask.range(address.getPort(), last);
       ports.forEach(port -> entries.add(new Entry(prefix, port)));
     }
-    return entries.isEmpty() ? List.of(new Entry(Prefix.ANY, PortMask.ANY)) : entries;
+    return entries.isEmpty() ? List.of(new Entry(Prefix.ANY, unnamed)) : entries;
   }
 
   /** The part of addresses that is under a switch. */

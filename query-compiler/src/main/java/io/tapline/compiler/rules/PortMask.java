@@ -35,6 +35,14 @@ public record PortMask(int value, int mask) {
     return masks;
   }
 
+  /**
+   * Half of all ports, a quarter, …: those with so many zeros from the second lowest bit on. Linux
+   * gives clients even ports first, so that the lowest tells little.
+   */
+  static PortMask zeros(int count) {
+    return new PortMask(0, ((1 << count) - 1) << 1);
+  }
+
   int bits() {
     return Integer.bitCount(mask);
   }

@@ -77,6 +77,27 @@ class NetworkStateTest {
   }
 
   @Test
+  void aNarrowedQueryKeepsItsPlacesAndIsAsBeforeOnceItIsWideAgain() {
+    Match wanted =
+        Match.newBuilder().addTo(Address.newBuilder().setPrefix("10.1.0.0/32").setPort(80)).build();
+    NetworkState wide = NetworkState.empty(NETWORK).add("q", wanted).after();
+    NetworkState narrow = wide.narrow("q", 2).after();
+    assertThat(narrow.tables().get("edge-1-0").rules())
+        .extracting(rule -> rule.match().toString())
+        .containsExactlyInAnyOrder(
+            "tcp,nw_dst=10.1.0.0/32,tp_src=0x0/0x6,tp_dst=80",
+            "tcp,nw_src=10.1.0.0/32,tp_src=80,tp_dst=0x0/0x6",
+            "udp,nw_dst=10.1.0.0/32,tp_src=0x0/0x6,tp_dst=80",
+            "udp,nw_src=10.1.0.0/32,tp_src=80,tp_dst=0x0/0x6");
+    assertThat(narrow.monitorHosts()).isEqualTo(wide.monitorHosts());
+    assertThat(narrow.plan("q").parts()).isEqualTo(wide.plan("q").parts());
+    NetworkState again = narrow.narrow("q", 0).after();
+    assertThat(again.tables().get("edge-1-0").rules())
+        .isEqualTo(wide.tables().get("edge-1-0").rules());
+    assertThat(narrow.remove("q").after().tables()).isEmpty();
+  }
+
+  @Test
   void whatALostHostHadGoesToAnotherUnderTheSameSwitchAndTheRestStays() {
     NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-0", "h-1-0-1", "h-2-0-0"));
     Match wanted =

@@ -63,7 +63,7 @@ class RulesTest {
       for (EdgeSwitch edge : switches) {
         monitors.put(edge.id(), edge.id() + "-m" + shared);
       }
-      return new Query(id, match.build(), MirrorPlanner.side(match.build()), monitors);
+      return new Query(id, match.build(), MirrorPlanner.side(match.build()), monitors, 0);
     }
 
     private List<Address> addresses() {
@@ -224,6 +224,57 @@ class RulesTest {
     assertThat(copies).isGreaterThan(400);
   }
 
+  /** The port by which the monitor of the switch that has a packet decides. */
+  private static int farPort(World world, Query query, Header h, int owner) {
+    boolean toSide = query.side() == MirrorPlanner.Side.TO;
+    int from = world.switchOf(h.from());
+    int to = world.switchOf(h.to());
+    boolean forward = fits(query.match(), h, true) && (toSide ? to : from) == owner;
+    boolean backward = fits(query.match(), h, false) && (toSide ? from : to) == owner;
+    return forward && backward
+        ? Math.max(h.fromPort(), h.toPort())
+        : forward ? h.fromPort() : h.toPort();
+  }
+
+  /**
+   * What a monitor keeps of a narrowed query comes to it, what has a far port without zeros either
+   * way round is not copied, and another query gets what it got.
+   */
+  @Test
+  void aNarrowedQueryGetsWhatItsMonitorsKeep() {
+    int[] counts = new int[2];
+    for (int seed = 0; seed < 2_000; seed++) {
+      World world = new World(seed);
+      Query whole = world.query("q");
+      if (!MirrorPlanner.canBeNarrowed(whole.match())) {
+        continue;
+      }
+      int zeros = 1 + world.random.nextInt(2);
+      Query query = new Query("q", whole.match(), whole.side(), whole.monitors(), zeros);
+      Query other = world.query("p");
+      for (int i = 0; i < 60; i++) {
+        Header h = world.header();
+        int owner = owner(world, query, h);
+        for (int s = 0; s < world.switches.size(); s++) {
+          boolean copied = !table(world, List.of(query), s).monitors(h).isEmpty();
+          if (s == owner && (farPort(world, query, h, s) >> 1 & ((1 << zeros) - 1)) == 0) {
+            assertThat(copied).as("kept: seed %d, %s at s%d", seed, h, s).isTrue();
+            counts[0]++;
+          }
+          int either = (h.fromPort() >> 1 & ((1 << zeros) - 1)) == 0 ? 0 : h.toPort() >> 1;
+          if ((either & ((1 << zeros) - 1)) != 0) {
+            assertThat(copied).as("left out: seed %d, %s at s%d", seed, h, s).isFalse();
+            counts[1] += s == owner ? 1 : 0;
+          }
+          assertThat(table(world, List.of(query, other), s).monitors(h))
+              .as("another query: seed %d, %s at s%d", seed, h, s)
+              .containsAll(expected(world, List.of(other), h, s));
+        }
+      }
+    }
+    assertThat(counts).satisfies(c -> assertThat(Math.min(c[0], c[1])).isGreaterThan(50));
+  }
+
   /** Queries come and go: after each message to a switch a packet is treated as before or after. */
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3})
@@ -345,7 +396,7 @@ class RulesTest {
     if (!sides[0].equals("*")) {
       match.addFrom(address(sides[0]));
     }
-    Query one = new Query("q", match.build(), MirrorPlanner.Side.TO, Map.of("s", "m"));
+    Query one = new Query("q", match.build(), MirrorPlanner.Side.TO, Map.of("s", "m"), 0);
     return RuleTable.of(MirrorPlanner.wanted(List.of(one), switches).get("s"), CAPACITY)
         .rules()
         .size();

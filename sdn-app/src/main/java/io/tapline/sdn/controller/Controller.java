@@ -88,6 +88,11 @@ public final class Controller implements NetworkAdapter {
   }
 
   @Override
+  public boolean seesSwitches() {
+    return true;
+  }
+
+  @Override
   public List<MirrorCount> counts() {
     return server.ask(
         () -> {

@@ -29,6 +29,14 @@ public interface NetworkAdapter extends AutoCloseable {
     return List.of();
   }
 
+  /**
+   * Whether {@link #report} knows what switches hold, and not only what they were told. Then rules
+   * may leave out flows that a query does without, since it is known when they copy all again.
+   */
+  default boolean seesSwitches() {
+    return false;
+  }
+
   /** Has counters read at once; returns at once. */
   default void recount() {}
 
