@@ -9,7 +9,7 @@ package io.tapline.control.query;
  *               is from half of the target, but never less than a quarter of it: a lag that takes
  *               long to work off is no reason to be blind meanwhile
  *   no lag      up, half a time a period to nearly what it took on the whole while it had a lag
- *               last; beyond that nobody knows: a fiftieth a period
+ *               last; beyond that nobody knows: a fiftieth a period, and more the longer it goes well
  * </pre>
  *
  * <p>A job that is held up by a broker's quota or a checkpoint takes nothing for a while and then
@@ -20,11 +20,16 @@ package io.tapline.control.query;
 final class SamplingController {
   private static final double MOST_UP = 1.5;
 
+  /** One look may be wrong: of a job that is just beginning, on a host that stood still. */
+  private static final double MOST_DOWN = 1.0 / 16;
+
   /** While there is a lag. */
   private static final double LAGGING_UP = 1.1;
 
-  /** Beyond what is known to be possible. */
-  private static final double CAREFUL_UP = 1.02;
+  /** Beyond what is known to be possible, at first, and after how many looks twice as much. */
+  private static final double CAREFUL_UP = 0.02;
+
+  private static final int BOLDER_AFTER = 8;
 
   /** Of what the job took while it had a lag. */
   private static final double NEARLY = 0.8;
@@ -40,6 +45,13 @@ final class SamplingController {
   private static final double SATURATED = 0.25;
 
   private static final double GONE = 0.1;
+
+  /**
+   * More than so many seconds of what the job took are not just on their way: what it takes now is
+   * what it can take. Waiting for a mean to say so would let seconds of the full load into the
+   * topic, which the job then works off for many times as long.
+   */
+  private static final double MUCH_SECONDS = 1.25;
 
   /** Seconds in which a difference from the wanted lag is to be gone. */
   private static final double HORIZON_SECONDS = 8;
@@ -60,6 +72,9 @@ final class SamplingController {
 
   /** Since there is a lag. */
   private boolean saturated;
+
+  /** Looks in a row without a lag worth a word. */
+  private int calm;
 
   private double takenSince;
   private double secondsSince;
@@ -88,10 +103,20 @@ final class SamplingController {
   /** The rate from now on. */
   double next(Seen seen) {
     double now = seen.taken() / seen.seconds();
-    lately = lately == 0 ? now : (1 - NEW_SHARE) * lately + NEW_SHARE * now;
+    if (now == 0 && lately == 0) {
+      return rate;
+    }
+    boolean much = seen.lag() > (saturated ? targetLagSeconds / 2 : MUCH_SECONDS) * lately;
+    if (much && now > 0 && now < lately) {
+      lately = Math.max(now, LEAST_SHARE * lately);
+    } else {
+      lately = lately == 0 ? now : (1 - NEW_SHARE) * lately + NEW_SHARE * now;
+    }
     double lagSeconds = seen.lag() / Math.max(1, lately);
     note(seen, lagSeconds);
+    calm = saturated || lagSeconds > MUCH_SECONDS ? 0 : calm + 1;
     double wanted = wanted(Math.max(1, seen.allFlows()), lagSeconds);
+    wanted = Math.max(wanted, MOST_DOWN * rate);
     wanted = Math.min(mostRate, Math.max(leastRate, wanted));
     boolean atBound = wanted == mostRate || wanted == leastRate;
     if (atBound || Math.abs(wanted - rate) > LEAST_CHANGE * rate) {
@@ -114,7 +139,7 @@ final class SamplingController {
   private double wanted(double allFlows, double lagSeconds) {
     if (!saturated) {
       double near = NEARLY * possible / allFlows;
-      return rate < near ? Math.min(rate * MOST_UP, near) : rate * CAREFUL_UP;
+      return rate < near ? Math.min(rate * MOST_UP, near) : rate * up();
     }
     if (lagSeconds <= SATURATED * targetLagSeconds) {
       return rate;
@@ -122,6 +147,10 @@ final class SamplingController {
     double correction = 1 + (targetLagSeconds / 2 - lagSeconds) / HORIZON_SECONDS;
     double share = Math.max(LEAST_SHARE, correction);
     return Math.min(rate * LAGGING_UP, share * lately / allFlows);
+  }
+
+  private double up() {
+    return Math.min(MOST_UP, 1 + CAREFUL_UP * Math.pow(2, calm / (double) BOLDER_AFTER));
   }
 
   double rate() {

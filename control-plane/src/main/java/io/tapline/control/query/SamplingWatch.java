@@ -34,6 +34,7 @@ public final class SamplingWatch implements AutoCloseable {
   private double sinceNews;
   private double allFlows;
   private double inForce;
+  private boolean said;
 
   /**
    * How far a query is.
@@ -51,8 +52,8 @@ public final class SamplingWatch implements AutoCloseable {
 
   /**
    * @param mostRate what the query allows
-   * @param limit hears each rate below {@code mostRate}, and that one when it is reached again;
-   *     answers which is in force, which may be lower for a while
+   * @param limit hears each rate below {@code mostRate}, and that one at first and when it is
+   *     reached again; answers which is in force, which may be lower for a while
    */
   public SamplingWatch(String query, double mostRate, Gauge gauge, DoubleUnaryOperator limit) {
     this.gauge = gauge;
@@ -109,8 +110,10 @@ public final class SamplingWatch implements AutoCloseable {
     double lag = history.fullSeconds(state.read(), state.written()) * allFlows;
     long taken = state.tuples() - last.tuples();
     double rate = controller.next(new SamplingController.Seen(sinceNews, allFlows, taken, lag));
-    if (rate != before || Math.min(rate, inForce) < controller.mostRate()) {
-      // Said again and again: a monitor that was started anew does not know.
+    if (!said || rate != before || Math.min(rate, inForce) < controller.mostRate()) {
+      // Said again and again: a monitor that was started anew does not know. And once anyway: an
+      // earlier control plane may have said less.
+      said = true;
       inForce = limit.applyAsDouble(rate);
     }
   }
