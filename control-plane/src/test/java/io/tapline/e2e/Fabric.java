@@ -266,6 +266,17 @@ final class Fabric implements AutoCloseable {
         .sum();
   }
 
+  /** By mirror rule of ours in a bridge, the packets that it has copied. */
+  Map<String, Long> copiedByRule(String bridge) {
+    String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
+    return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "dump-flows", target, MIRROR))
+        .expectSuccess()
+        .stdout()
+        .lines()
+        .filter(line -> line.contains("cookie="))
+        .collect(Collectors.toMap(line -> line.replaceFirst(".*priority=", ""), Fabric::packets));
+  }
+
   /**
    * Our mirror rules in a bridge, as {@code ovs-ofctl add-flow} takes them: without their cookies.
    */

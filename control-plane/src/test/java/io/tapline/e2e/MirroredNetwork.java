@@ -31,6 +31,7 @@ import java.util.stream.Collectors;
  * </pre>
  */
 final class MirroredNetwork implements AutoCloseable {
+  private static final int FEW_CONNECTIONS = 16_384;
   static final String H1 = "h-0-0-0";
   static final String H2 = "h-1-0-0";
   static final String H1_ADDRESS = "10.0.0.2";
@@ -50,6 +51,7 @@ final class MirroredNetwork implements AutoCloseable {
   private final List<Server> servers = new ArrayList<>();
   private Coordinated shared;
   private ZooKeepers zooKeepers;
+  private int mostConnections = FEW_CONNECTIONS;
   private Server server;
 
   private MirroredNetwork(Fabric fabric, Set<String> watchers) {
@@ -75,7 +77,18 @@ final class MirroredNetwork implements AutoCloseable {
 
   /** With agents in other hosts, no web servers, and services of the caller's. */
   static MirroredNetwork upWith(Set<String> hosts, Options options) throws Exception {
-    return up(hosts, network -> network.startServer(options.at(network.address())));
+    return upWith(hosts, FEW_CONNECTIONS, options);
+  }
+
+  /** The same, with monitors that follow so many connections. */
+  static MirroredNetwork upWith(Set<String> hosts, int connections, Options options)
+      throws Exception {
+    return up(
+        hosts,
+        network -> {
+          network.mostConnections = connections;
+          network.startServer(options.at(network.address()));
+        });
   }
 
   /** With two control planes of which one leads, three ZooKeeper servers and a Flink cluster. */
@@ -211,7 +224,8 @@ final class MirroredNetwork implements AutoCloseable {
     List<String> words = new ArrayList<>();
     words.add(Cli.root().resolve("build/bin/tapline-agent").toString());
     words.addAll(List.of("--name", host, "--interface", "mirror0", "--hugepages", "never"));
-    words.addAll(List.of("--idle-s", "1", "--memory-mib", "64", "--max-connections", "16384"));
+    words.addAll(
+        List.of("--idle-s", "1", "--memory-mib", "64", "--max-connections", "" + mostConnections));
     registries.forEach(registry -> words.addAll(List.of("--control-plane", registry)));
     Cli.Running agent = fabric.start(host, words.toArray(String[]::new));
     open.add(agent);

@@ -28,6 +28,27 @@ public final class EmbeddedKafka implements AutoCloseable {
   private final String hostBrokers;
   private final Consumer<String> onFailure;
 
+  /**
+   * What clients on other hosts go through.
+   *
+   * @param port that they are told; 0: the broker's own
+   * @param answerBytes that a consumer gets at once; 0: Kafka's own
+   */
+  record Behind(int port, int answerBytes) {
+    static final Behind NOTHING = new Behind(0, 0);
+
+    private void addTo(Map<String, String> settings, String address, int own) {
+      if (port > 0) {
+        String told = settings.get("advertised.listeners");
+        settings.put(
+            "advertised.listeners", told.replace(address + ":" + own, address + ":" + port));
+      }
+      if (answerBytes > 0) {
+        settings.put("fetch.max.bytes", Integer.toString(answerBytes));
+      }
+    }
+  }
+
   private EmbeddedKafka(
       KafkaRaftServer server, int port, String hostBrokers, Consumer<String> onFailure) {
     this.server = server;
@@ -45,10 +66,16 @@ public final class EmbeddedKafka implements AutoCloseable {
    */
   public static EmbeddedKafka start(Path folder, String address, Consumer<String> onFailure)
       throws IOException {
+    return start(folder, address, Behind.NOTHING, onFailure);
+  }
+
+  /** The same, behind something. */
+  static EmbeddedKafka start(Path folder, String address, Behind behind, Consumer<String> onFailure)
+      throws IOException {
     BrokerExit.listen(onFailure);
     for (int attempt = 1; ; attempt++) {
       try {
-        return startOnce(folder.resolve("kafka-" + attempt), address, onFailure);
+        return startOnce(folder.resolve("kafka-" + attempt), address, behind, onFailure);
       } catch (Exception e) {
         if (attempt == ATTEMPTS) {
           BrokerExit.forget(onFailure);
@@ -58,12 +85,13 @@ public final class EmbeddedKafka implements AutoCloseable {
     }
   }
 
-  private static EmbeddedKafka startOnce(Path logs, String address, Consumer<String> onFailure)
-      throws Exception {
+  private static EmbeddedKafka startOnce(
+      Path logs, String address, Behind behind, Consumer<String> onFailure) throws Exception {
     int[] ports = Ports.free(3);
     format(logs);
-    KafkaRaftServer server =
-        new KafkaRaftServer(new KafkaConfig(settings(logs, ports, address), false), Time.SYSTEM);
+    Map<String, String> settings = settings(logs, ports, address);
+    behind.addTo(settings, address, ports[2]);
+    KafkaRaftServer server = new KafkaRaftServer(new KafkaConfig(settings, false), Time.SYSTEM);
     try {
       server.startup();
     } catch (Exception e) {

@@ -28,11 +28,24 @@ public final class EmbeddedServices implements AutoCloseable {
    * @param address of this host; empty: none does
    */
   public static EmbeddedServices start(String address) throws IOException {
+    return start(address, EmbeddedKafka.Behind.NOTHING);
+  }
+
+  /**
+   * The same, with a broker that tells clients on other hosts of another port, where somebody
+   * passes on to it, and answers consumers a batch or two at a time.
+   */
+  public static EmbeddedServices startBehind(String address, int port) throws IOException {
+    return start(address, new EmbeddedKafka.Behind(port, 4096));
+  }
+
+  private static EmbeddedServices start(String address, EmbeddedKafka.Behind behind)
+      throws IOException {
     TemporaryFolder folder = TemporaryFolder.create();
     System.setProperty("java.io.tmpdir", folder.path().toString());
     EmbeddedRedis redis = EmbeddedRedis.start(folder.path(), reason -> {});
     try {
-      EmbeddedKafka kafka = EmbeddedKafka.start(folder.path(), address, reason -> {});
+      EmbeddedKafka kafka = EmbeddedKafka.start(folder.path(), address, behind, reason -> {});
       EmbeddedServices services = new EmbeddedServices(folder, kafka, redis);
       Runtime.getRuntime().addShutdownHook(services.hook);
       return services;

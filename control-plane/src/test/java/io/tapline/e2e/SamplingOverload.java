@@ -1,0 +1,296 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.embedded.EmbeddedServices;
+import io.tapline.e2e.DatagramLoad.Phase;
+import io.tapline.e2e.DatagramLoad.Sent;
+import io.tapline.sim.placement.Plot;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * SAMPLE auto over switches, under five times what the pipeline takes: a client sends datagrams
+ * through the fat tree, an edge switch mirrors them, and after a while the link between the broker
+ * and the job lets a fifth of the tuples through only. Then the load falls to half of that. What
+ * flows there were the client counts itself.
+ *
+ * <p>Told are the rate, how old the latest result is, what the switch copied, in how many windows
+ * all of the ten rows had the truth within their bounds, and how long after the fall all flows are
+ * kept again. Run by {@code bench/overload}.
+ */
+class SamplingOverload {
+  private static final int OVERLOAD_S =
+      Integer.parseInt(System.getenv().getOrDefault("OVERLOAD_SECONDS", "90"));
+  private static final int QUIET_S =
+      Integer.parseInt(System.getenv().getOrDefault("OVERLOAD_QUIET_SECONDS", "40"));
+  private static final int LOAD = 3_000;
+  private static final int MOST_FLOWS = 262_144;
+  private static final double SHARE = 0.2;
+  private static final int HELD_AFTER_S = 12;
+
+  /** In the topic, where all flows are kept: with its part of the batch. */
+  private static final int BYTES_A_TUPLE = 17;
+
+  /** Seconds after the link became thin from which on what is left is the rule. */
+  private static final int SETTLED_S = 30;
+
+  /** All flows, but for what a change of the rate is worth. */
+  private static final double ALL = 0.98;
+
+  private static final long WINDOW_NS = 2_000_000_000L;
+  private static final String SENDER = "h-3-1-1";
+  private static final String MONITOR = "h-0-0-1";
+  private static final String EDGE = "e00";
+  private static final String TO = "10.0.0.2";
+  private static final String QUERY =
+      "PARSE udp_flow FROM * TO %s:20000-20199 LIMIT 1h SAMPLE auto PROCESS (top-k: k=10, w=2s, s=2s)"
+          .formatted(TO);
+
+  /** A line of the plot: a moment since the epoch, and what was then. */
+  private record At(long ns, double value) {}
+
+  private final List<At> ages = new ArrayList<>();
+  private final List<At> copied = new ArrayList<>();
+
+  /** By the windows' ends. */
+  private final TreeMap<Long, Double> rates = new TreeMap<>();
+
+  private long heldNs;
+  private ThinLink link;
+  private EmbeddedServices services;
+  private MirroredNetwork network;
+
+  @BeforeEach
+  void start() throws Exception {
+    network = MirroredNetwork.upWith(Set.of(MONITOR), MOST_FLOWS, this::services);
+  }
+
+  /** The server's broker, which it and monitors come to over the link. */
+  private List<String> services(String address) throws Exception {
+    link = new ThinLink(address);
+    services = EmbeddedServices.startBehind(address, link.port());
+    link.lead(services.hostBrokers());
+    String redis = services.endpoints().redisHost() + ":" + services.endpoints().redisPort();
+    return List.of("--brokers", address + ":" + link.port(), "--redis", redis);
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    for (AutoCloseable each : new AutoCloseable[] {network, link, services}) {
+      if (each != null) {
+        each.close();
+      }
+    }
+  }
+
+  @Test
+  void lagIsBoundedEstimatesHoldAndTheRateComesBack() throws Exception {
+    String query = network.submit(QUERY);
+    network.server().awaitState(query, "running");
+    Phase high = new Phase(LOAD, OVERLOAD_S);
+    Phase low = new Phase((int) (LOAD * SHARE / 2), QUIET_S);
+    try (Cli.Running sender = DatagramLoad.start(network.fabric, SENDER, TO, high, low)) {
+      watch(query, sender);
+      Cli.Result result = sender.await(30);
+      assertThat(result.exitCode()).as(result.stderr()).isZero();
+      Sent sent = DatagramLoad.sent(result.stdout());
+      awaitLastWindows(query, sent);
+      network.stop(query);
+      judge(query, sent);
+    }
+  }
+
+  /** Those of the last seconds may be on their way; what never comes is judged as it is. */
+  private void awaitLastWindows(String query, Sent sent) throws Exception {
+    long lastNs = sent.fellNs() + (QUIET_S - 6) * 1_000_000_000L;
+    for (int i = 0; i < 60 && look(query) < lastNs; i++) {
+      Thread.sleep(1_000);
+    }
+  }
+
+  private void watch(String query, Cli.Running sender) throws Exception {
+    long beganNs = Requests.nowNs();
+    Map<String, Long> before = network.fabric.copiedByRule(EDGE);
+    long copiedNs = beganNs;
+    while (sender.process().isAlive()) {
+      Thread.sleep(500);
+      double passed = (Requests.nowNs() - beganNs) / 1e9;
+      if (heldNs == 0 && passed >= HELD_AFTER_S) {
+        link.hold(SHARE * LOAD * BYTES_A_TUPLE);
+        heldNs = Requests.nowNs();
+      }
+      long shownNs = look(query);
+      long now = Requests.nowNs();
+      if (shownNs > 0) {
+        ages.add(new At(now, (now - shownNs) / 1e9));
+      }
+      if (now - copiedNs > 1_500_000_000L) {
+        Map<String, Long> after = network.fabric.copiedByRule(EDGE);
+        copied.add(new At(now, 1e9 * more(before, after) / (now - copiedNs)));
+        before = after;
+        copiedNs = now;
+      }
+    }
+  }
+
+  /** What rules counted since; one that is new from nothing on. */
+  private static long more(Map<String, Long> before, Map<String, Long> after) {
+    return after.entrySet().stream()
+        .mapToLong(rule -> Math.max(0, rule.getValue() - before.getOrDefault(rule.getKey(), 0L)))
+        .sum();
+  }
+
+  /** The end of the latest window that there is; 0 if none. */
+  private long look(String query) throws Exception {
+    String after = "";
+    for (JsonNode page = page(query, after);
+        !page.path("rows").isEmpty();
+        page = page(query, after)) {
+      for (JsonNode row : page.path("rows")) {
+        double rate = row.at("/completeness/sampling_rate").asDouble();
+        rates.put(row.path("window_end_ns").asLong(), rate);
+      }
+      after = page.path("last_entry").asText();
+    }
+    return rates.isEmpty() ? 0 : rates.lastKey();
+  }
+
+  private JsonNode page(String query, String after) throws Exception {
+    return network.get("/queries/" + query + "/results?after=" + after);
+  }
+
+  /** Of windows in which flows were left out; the first and last are cut. */
+  private void judge(String query, Sent sent) throws Exception {
+    Map<Long, List<JsonNode>> windows = new TreeMap<>();
+    for (JsonNode row : network.server().rows(query)) {
+      long from = row.path("window_start_ns").asLong();
+      boolean estimated = !row.path("low").equals(row.path("high"));
+      if (estimated && sent.covers(from, from + WINDOW_NS)) {
+        windows.computeIfAbsent(from, none -> new ArrayList<>()).add(row);
+      }
+    }
+    List<Long> outside =
+        windows.keySet().stream().filter(w -> !holds(w, windows.get(w), sent)).toList();
+    print(query, windows.size(), outside.size(), sent);
+    for (long from : outside) {
+      System.out.printf(
+          "Overload: outside of its bounds: the window from second %.0f%n",
+          (from - sent.beganNs()) / 1e9);
+    }
+    assertThat(recoveredAfter(sent)).as("seconds until all flows are kept again").isNotNegative();
+    assertThat(windows).as("windows in which flows were left out").hasSizeGreaterThan(20);
+    assertThat(outside.size()).as("of %d windows", windows.size()).isLessThan(windows.size() / 10);
+  }
+
+  private static boolean holds(long from, List<JsonNode> rows, Sent sent) {
+    Map<Integer, Long> truth = sent.in(from, from + WINDOW_NS);
+    return rows.stream()
+        .allMatch(
+            row -> {
+              long flows = truth.getOrDefault(row.at("/key/dst_port").asInt(), 0L);
+              return flows >= row.path("low").asDouble() && flows <= row.path("high").asDouble();
+            });
+  }
+
+  /** When the first window ended that began after the fall and has all flows; -1: none did. */
+  private double recoveredAfter(Sent sent) {
+    return rates.entrySet().stream()
+        .filter(each -> each.getKey() - WINDOW_NS >= sent.fellNs() && each.getValue() >= ALL)
+        .mapToDouble(each -> (each.getKey() - sent.fellNs()) / 1e9)
+        .findFirst()
+        .orElse(-1);
+  }
+
+  private static double mean(List<At> points, long fromNs, long toNs) {
+    return points.stream()
+        .filter(at -> at.ns() >= fromNs && at.ns() <= toNs)
+        .mapToDouble(At::value)
+        .average()
+        .orElse(0);
+  }
+
+  private static double most(List<At> points, long fromNs, long toNs) {
+    return points.stream()
+        .filter(at -> at.ns() >= fromNs && at.ns() <= toNs)
+        .mapToDouble(At::value)
+        .max()
+        .orElse(0);
+  }
+
+  private void print(String query, int windows, int outside, Sent sent) throws Exception {
+    long settledNs = heldNs + SETTLED_S * 1_000_000_000L;
+    long endNs = sent.fellNs() + QUIET_S * 1_000_000_000L;
+    System.out.printf(
+        "Overload: from second %.0f to %.0f mean rate %.3f, copied %.0f of %d packets/s, latest result %.1f s old in the mean,"
+            + " %.1f at most; at most in all %.1f s; %d of %d windows within their bounds; all flows again %.1f s after the fall%n",
+        (settledNs - sent.beganNs()) / 1e9,
+        (sent.fellNs() - sent.beganNs()) / 1e9,
+        mean(rateCourse(), settledNs, sent.fellNs()),
+        mean(copied, settledNs, sent.fellNs()),
+        LOAD,
+        mean(ages, settledNs, sent.fellNs()),
+        most(ages, settledNs, endNs),
+        most(ages, sent.beganNs(), endNs),
+        windows - outside,
+        windows,
+        recoveredAfter(sent));
+    System.out.println("Overload: " + network.get("/queries/" + query).path("totals"));
+    String folder = System.getenv("OVERLOAD_OUT");
+    if (folder != null) {
+      Files.createDirectories(Path.of(folder));
+      Files.writeString(Path.of(folder, "overload.svg"), svg(sent));
+      Files.writeString(Path.of(folder, "overload.csv"), csv(sent));
+    }
+  }
+
+  private List<At> rateCourse() {
+    return rates.entrySet().stream().map(each -> new At(each.getKey(), each.getValue())).toList();
+  }
+
+  private String csv(Sent sent) {
+    StringBuilder csv = new StringBuilder("second,what,value\n");
+    Map.of("rate", rateCourse(), "copied_per_second", copied, "age_seconds", ages)
+        .forEach(
+            (what, course) ->
+                course.forEach(
+                    at ->
+                        csv.append(
+                            "%.1f,%s,%.4f%n"
+                                .formatted((at.ns() - sent.beganNs()) / 1e9, what, at.value()))));
+    return csv.toString();
+  }
+
+  private String svg(Sent sent) {
+    double low = 100 * SHARE / 2;
+    long endNs = sent.fellNs() + QUIET_S * 1_000_000_000L;
+    List<At> loads =
+        List.of(
+            new At(sent.beganNs(), 100),
+            new At(sent.fellNs(), 100),
+            new At(sent.fellNs(), low),
+            new At(endNs, low));
+    return new Plot(
+            "SAMPLE auto over switches, five times what the job takes", "seconds", "% and s")
+        .line("packets sent, % of the most", points(loads, 1, sent), true)
+        .line("copied by the switch, % of that", points(copied, 100.0 / LOAD, sent), true)
+        .line("flows kept, %", points(rateCourse(), 100, sent), false)
+        .line("age of the latest window, s", points(ages, 1, sent), false)
+        .svg();
+  }
+
+  private static List<Plot.Point> points(List<At> course, double unit, Sent sent) {
+    return course.stream()
+        .map(at -> new Plot.Point((at.ns() - sent.beganNs()) / 1e9, at.value() * unit, 0))
+        .toList();
+  }
+}

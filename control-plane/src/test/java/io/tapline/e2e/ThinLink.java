@@ -1,0 +1,97 @@
+package io.tapline.e2e;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Passes TCP connections on to a server, whose answers go through at so many bytes a second on each
+ * connection once it is {@link #hold held}: a bottleneck that flows.
+ */
+final class ThinLink implements AutoCloseable {
+  private static final int PIECE = 1_024;
+
+  private final ServerSocket listening;
+  private final Set<Socket> open = ConcurrentHashMap.newKeySet();
+  private volatile InetSocketAddress server;
+  private volatile double bytesPerSecond = Double.POSITIVE_INFINITY;
+
+  /** Listens at once; who comes before {@link #lead} is turned away. */
+  ThinLink(String address) throws IOException {
+    listening = new ServerSocket(0, 50, InetAddress.getByName(address));
+    start(this::accept, "link");
+  }
+
+  int port() {
+    return listening.getLocalPort();
+  }
+
+  /** Where it leads, host:port. */
+  void lead(String to) {
+    String[] parts = to.split(":");
+    server = new InetSocketAddress(parts[0], Integer.parseInt(parts[1]));
+  }
+
+  void hold(double newBytesPerSecond) {
+    bytesPerSecond = newBytesPerSecond;
+  }
+
+  private static void start(Runnable work, String name) {
+    Thread thread = new Thread(work, name);
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private void accept() {
+    while (!listening.isClosed()) {
+      try {
+        Socket client = listening.accept();
+        open.add(client);
+        Socket out = new Socket();
+        open.add(out);
+        out.connect(server);
+        start(() -> pass(client, out, false), "link-up");
+        start(() -> pass(out, client, true), "link-down");
+      } catch (IOException | RuntimeException e) {
+        // Its client comes again.
+      }
+    }
+  }
+
+  /** Until either end closes; then both are. */
+  private void pass(Socket from, Socket to, boolean held) {
+    byte[] piece = new byte[PIECE];
+    try (from;
+        to) {
+      InputStream in = from.getInputStream();
+      OutputStream out = to.getOutputStream();
+      for (int bytes = in.read(piece); bytes >= 0; bytes = in.read(piece)) {
+        if (held) {
+          Thread.sleep((long) (1e3 * bytes / bytesPerSecond));
+        }
+        out.write(piece, 0, bytes);
+      }
+    } catch (IOException closed) {
+      // As the other end wished.
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      open.remove(from);
+      open.remove(to);
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    listening.close();
+    for (Socket each : open) {
+      each.close();
+    }
+  }
+}
