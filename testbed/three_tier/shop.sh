@@ -7,9 +7,9 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 testbed=tl
-seconds=40
-rate=20
-sales_here=230000
+seconds=50
+rate=12
+sales_here=350000
 output=
 
 # Each in another part of the fat tree: host h-POD-EDGE-NUMBER is 10.POD.EDGE.NUMBER+2.

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.DoubleSummaryStatistics;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -79,6 +80,7 @@ class ShopSoak {
           .isEqualTo(mirrored);
     }
     requireSignatures(rows, rows(bytes));
+    requireAsLogged(rows);
     drawFigures(times, bytes);
   }
 
@@ -130,9 +132,7 @@ class ShopSoak {
     String script = Cli.root().resolve("testbed/three_tier/shop.sh").toString();
     String[] options = {"--testbed", network.fabric.name, "--output", logs.toString()};
     shop =
-        Cli.startCommand(
-            Map.of(),
-            Stream.concat(Stream.of(script, "--rate", "20"), Stream.of(options)).toList());
+        Cli.startCommand(Map.of(), Stream.concat(Stream.of(script), Stream.of(options)).toList());
     Fabric.await(
         "the shop is open: " + shop.stderr(),
         () -> {
@@ -207,9 +207,28 @@ class ShopSoak {
     System.out.printf(
         "Shop: app1 to app2: response time %.2f, bytes of the database %.2f, of the cache %.2f%n",
         response, database, cache);
-    assertThat(response).isGreaterThan(1.5);
+    assertThat(response).isBetween(2.0, 8.0);
     assertThat(database).isBetween(2.0, 6.0);
     assertThat(cache).isBetween(0.1, 0.5);
+  }
+
+  /** What the proxy logged of its servers' answers has neither handshake nor FIN, and whole ms. */
+  private void requireAsLogged(Map<String, JsonNode> times) throws IOException {
+    Map<String, DoubleSummaryStatistics> logged = new TreeMap<>();
+    for (JsonNode line : lines("nginx_access.jsonl")) {
+      String server = line.path("upstream").asText().split(":")[0];
+      logged
+          .computeIfAbsent(PROXY + " " + server, none -> new DoubleSummaryStatistics())
+          .accept(1e3 * line.path("upstream_time_s").asDouble());
+    }
+    logged.forEach(
+        (tier, ms) -> {
+          double measured = times.get(tier).path("value").asDouble() / 1e6;
+          System.out.printf("Shop: %-19s %,7.2f ms in the proxy's log%n", tier, ms.getAverage());
+          assertThat(measured)
+              .as("ms of %s, where the proxy logged %.2f", tier, ms.getAverage())
+              .isBetween(0.8 * ms.getAverage() - 2, 1.2 * ms.getAverage() + 5);
+        });
   }
 
   private static double ratio(Map<String, JsonNode> rows, String more, String less) {

@@ -1,6 +1,7 @@
 package io.tapline.control.cli;
 
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
@@ -36,7 +37,10 @@ final class ShopDrawing {
             <rect width="100%" height="100%" fill="white"/>
             <text x="380" y="20" text-anchor="middle">Mean connection time, ms (Figure 9)</text>
             """);
-    meansMs.forEach((tier, mean) -> line(svg, tier.split(","), mean));
+    Map<String, Double> drawn = new LinkedHashMap<>(meansMs);
+    drawn.keySet().removeIf(tier -> !PLACES.keySet().containsAll(List.of(tier.split(","))));
+    drawn.keySet().forEach(tier -> line(svg, tier.split(",")));
+    drawn.forEach((tier, mean) -> number(svg, tier.split(","), mean));
     PLACES.forEach(
         (name, at) ->
             svg.append(
@@ -47,24 +51,26 @@ final class ShopDrawing {
     return svg.append("</svg>\n").toString();
   }
 
-  /** Numbers stand nearer to the caller: lines that cross do so in the middle. */
-  private static void line(StringBuilder svg, String[] ends, double mean) {
+  private static void line(StringBuilder svg, String[] ends) {
     int[] from = PLACES.get(ends[0]);
     int[] to = PLACES.get(ends[1]);
-    if (from == null || to == null) {
-      return;
-    }
     svg.append(
-        format(
-            "<path d=\"M%d %d L%d %d\" stroke=\"black\"/>\n"
-                + "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\" stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\">%.2f</text>\n",
-            from[0],
-            from[1],
-            to[0],
-            to[1],
-            from[0] + 0.4 * (to[0] - from[0]),
-            from[1] + 0.4 * (to[1] - from[1]) + 4,
-            mean));
+        format("<path d=\"M%d %d L%d %d\" stroke=\"black\"/>\n", from[0], from[1], to[0], to[1]));
+  }
+
+  /** Nearer to the caller, since lines that cross do so in the middle; white around it first. */
+  private static void number(StringBuilder svg, String[] ends, double mean) {
+    int[] from = PLACES.get(ends[0]);
+    int[] to = PLACES.get(ends[1]);
+    for (String around : List.of(" stroke=\"white\" stroke-width=\"6\"", "")) {
+      svg.append(
+          format(
+              "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\"%s>%.2f</text>\n",
+              from[0] + 0.4 * (to[0] - from[0]),
+              from[1] + 0.4 * (to[1] - from[1]) + 4,
+              around,
+              mean));
+    }
   }
 
   private static String format(String pattern, Object... values) {
