@@ -60,7 +60,8 @@ v1::AgentHello Agent::Hello() const {
   hello.set_agent(config_.name);
   hello.set_incarnation(incarnation_);
   hello.set_version(TAPLINE_VERSION);
-  hello.set_interface(config_.interface);
+  // Of a device, not how to reach it.
+  hello.set_interface(config_.vdev.empty() ? config_.interface : config_.vdev.substr(0, config_.vdev.find(',')));
   hello.set_capacity_mbps(config_.capacity_mbps);
   hello.set_multilog(config_.multilog);
   hello.set_term(assignments_.term());

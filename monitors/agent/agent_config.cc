@@ -26,6 +26,8 @@ ConfigTable TableOf(AgentConfig* config) {
                 "the token that control planes want, as the file's first line");
   table.AddText(&config->interface, "interface", "IF", "network interface that mirrored packets come to");
   table.AddText(&config->monitor, "monitor", "FILE", "tapline-monitor; default: beside this program");
+  table.AddText(&config->vdev, "vdev", "DEV",
+                "instead of an interface: DPDK virtual device that they come to, for example net_memif0,role=client");
   table.AddList(&config->plugin, "plugin", "FILE", "plug-ins that the monitor loads", true);
   table.AddNumber(&config->lanes, 1, 32, "lanes", "the monitor's polling threads");
   table.AddChoice(&config->hugepages, {"auto", "never"}, "hugepages", "auto|never",
@@ -51,7 +53,8 @@ ConfigTable TableOf(AgentConfig* config) {
 
 Status Validate(const AgentConfig& config) {
   if (config.name.empty()) return Status::Usage("--name is needed: this host, as the inventory calls it");
-  if (config.interface.empty()) return Status::Usage("--interface is needed: where mirrored packets come to");
+  if (config.interface.empty() == config.vdev.empty())
+    return Status::Usage("one of --interface and --vdev is needed: where mirrored packets come to");
   if (config.control_plane.empty()) return Status::Usage("--control-plane is needed: HOST:PORT");
   if (!config.token_file.empty() && config.control_plane_ca.empty())
     return Status::Usage("--token-file needs --control-plane-ca: a token must not be read on its way");
@@ -63,18 +66,30 @@ Status Validate(const AgentConfig& config) {
 
 std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers,
                                         const std::string& hash_key) {
-  std::vector<std::string> command = {config.monitor,      "--control",
-                                      "--supervise",       "always",
-                                      "--status",          "json",
-                                      "--output",          "kafka",
-                                      "--brokers",         brokers,
-                                      "--interface",       config.interface,
-                                      "--monitor-id",      config.name,
-                                      "--hash-key",        hash_key,
-                                      "--lanes",           std::to_string(config.lanes),
-                                      "--hugepages",       config.hugepages,
-                                      "--memory-mib",      std::to_string(config.memory_mib),
-                                      "--max-connections", std::to_string(config.max_connections)};
+  std::vector<std::string> command = {config.monitor,
+                                      "--control",
+                                      "--supervise",
+                                      "always",
+                                      "--status",
+                                      "json",
+                                      "--output",
+                                      "kafka",
+                                      "--brokers",
+                                      brokers,
+                                      config.vdev.empty() ? "--interface" : "--vdev",
+                                      config.vdev.empty() ? config.interface : config.vdev,
+                                      "--monitor-id",
+                                      config.name,
+                                      "--hash-key",
+                                      hash_key,
+                                      "--lanes",
+                                      std::to_string(config.lanes),
+                                      "--hugepages",
+                                      config.hugepages,
+                                      "--memory-mib",
+                                      std::to_string(config.memory_mib),
+                                      "--max-connections",
+                                      std::to_string(config.max_connections)};
   if (!config.broker_ca.empty()) command.insert(command.end(), {"--broker-ca", config.broker_ca});
   if (!config.broker_key.empty()) {
     command.insert(command.end(),

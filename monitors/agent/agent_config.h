@@ -17,6 +17,7 @@ struct AgentConfig {
   std::string token_file;
   std::string monitor;
   std::string interface;
+  std::string vdev;
   std::vector<std::string> plugin;
   uint32_t lanes = 1;
   std::string hugepages = "auto";

@@ -37,7 +37,7 @@ Status Print(const std::string& text) {
 
 std::string Help() {
   AgentConfig defaults;
-  return "Usage: tapline-agent --name HOST --interface IF --control-plane HOST:PORT\n"
+  return "Usage: tapline-agent --name HOST (--interface IF | --vdev DEV) --control-plane HOST:PORT\n"
          "\nRuns this host's monitor for the control plane's queries, and holds the host's lease.\n" +
          HelpOf(TableOf(&defaults), kActions) +
          "\nSIGTERM and SIGINT end all queries here in order; a second one ends at once.\n"

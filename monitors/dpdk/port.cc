@@ -30,6 +30,8 @@ std::array<uint8_t, kRssKeyBytes> rss_key = SymmetricKey();
 
 bool IsAfPacket(const std::string& vdev) { return vdev.starts_with("net_af_packet"); }
 
+bool IsMemif(const std::string& vdev) { return vdev.starts_with("net_memif"); }
+
 std::string Because() {
   std::string log = LastEalLog();
   return log.empty() ? "" : "; DPDK says: " + log;
@@ -82,6 +84,9 @@ Status Port::Open() {
     if (rte_eth_rx_queue_setup(port_, queue, descriptors, SOCKET_ID_ANY, nullptr, pool_) != 0) {
       return Failed("can't set up receive queue " + std::to_string(queue));
     }
+    if (IsMemif(options_.vdev) && rte_eth_tx_queue_setup(port_, queue, send_descriptors, SOCKET_ID_ANY, nullptr) != 0) {
+      return Failed("can't set up send queue " + std::to_string(queue));
+    }
   }
   if (rte_eth_dev_start(port_) != 0) return Failed("can't be started");
   started_ = true;
@@ -106,7 +111,9 @@ Status Port::Configure() {
       conf.rx_adv_conf.rss_conf = {rss_key.data(), static_cast<uint8_t>(key_bytes), types};
     }
   }
-  for (uint16_t send_queues : {uint16_t{0}, options_.queues}) {
+  // DPDK's memif without a queue to send takes its own empty buffers for packets that came, without end.
+  const uint16_t fewest = IsMemif(options_.vdev) ? options_.queues : uint16_t{0};
+  for (uint16_t send_queues : {fewest, options_.queues}) {
     if (rte_eth_dev_configure(port_, options_.queues, send_queues, &conf) == 0) return {};
   }
   return Failed("can't be configured");

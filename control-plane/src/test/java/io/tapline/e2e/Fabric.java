@@ -239,6 +239,12 @@ final class Fabric implements AutoCloseable {
     run(command).expectSuccess();
   }
 
+  /** A switch's ports, with their states. */
+  String ports(String bridge) {
+    String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
+    return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "show", target)).expectSuccess().stdout();
+  }
+
   /** Bridges with a mirror rule of ours, and the packets that each has copied. */
   Map<String, Long> mirroring() throws IOException {
     Map<String, Long> all = new TreeMap<>();

@@ -1,6 +1,7 @@
 package io.tapline.e2e;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.control.testbed.FatTreePlan;
@@ -12,6 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -51,6 +54,23 @@ class TestbedTest {
       while time.monotonic() < end:
           connection.sendall(bytes(16384))
       """;
+
+  private static final int DATAGRAMS = 1000;
+
+  /** Raw frames: without an address of its own resolved, nothing else is sent. */
+  private static final String SEND_DATAGRAMS =
+      """
+      import socket, time
+      to = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+      to.bind(("eth0", 0))
+      for i in range(%d):
+          to.send(bytes.fromhex("020000010000020000000000" "0800") + bytes(50))
+          time.sleep(0.0005)
+      """
+          .formatted(DATAGRAMS);
+
+  private static final Pattern JOINED = Pattern.compile("e00m0\\)[^(]*state: +LIVE");
+  private static final Pattern RECEIVED = Pattern.compile("\"packets(?:_received)?\":(\\d+)");
 
   private Fabric fabric;
 
@@ -159,6 +179,53 @@ class TestbedTest {
       }
     }
     return all;
+  }
+
+  /** Two monitors after each other read what the switch copies, by shared memory. */
+  @Test
+  void copiesComeThroughSharedMemory() throws Exception {
+    assumeTrue(
+        Files.exists(Path.of("/usr/lib/openvswitch-switch-dpdk")),
+        "SKIPPED: openvswitch-switch-dpdk is missing");
+    fabric.testbed("up", "--k", "2", "--no-controller", "--mirror-port", "memif").expectSuccess();
+    fabric.openFlow("add-flow", "e00", "in_port=1,actions=output:3");
+    for (int monitor = 0; monitor < 2; monitor++) {
+      assertThat(mirroredByMemif()).isEqualTo(DATAGRAMS);
+    }
+    fabric.testbed("down").expectSuccess();
+    assertThat(fabric.ours()).isEmpty();
+  }
+
+  /** How many packets a monitor received of those that its host sent. */
+  private long mirroredByMemif() throws Exception {
+    String socket = fabric.folder().resolve("mirror-h-0-0-0.sock").toString();
+    try (Cli.Running monitor =
+        fabric.start(
+            "h-0-0-0",
+            Cli.root().resolve("build/bin/tapline-monitor").toString(),
+            "--vdev=net_memif0,role=client,id=0,socket-abstract=no,socket=" + socket,
+            "--parser=tcp_pkt_size",
+            "--output=null",
+            "--hugepages=never",
+            "--memory-mib=64",
+            "--status=json")) {
+      Fabric.await("it is ready", () -> monitor.stderr().contains("\"ready\""));
+      Fabric.await("they are joined", () -> JOINED.matcher(fabric.ports("e00")).find());
+      Fabric.run(fabric.in("h-0-0-0", "python3", "-c", SEND_DATAGRAMS)).expectSuccess();
+      Fabric.await("all have come", () -> received(monitor) >= DATAGRAMS);
+      monitor.process().destroy();
+      monitor.await(60).expectSuccess();
+      return received(monitor);
+    }
+  }
+
+  private static long received(Cli.Running monitor) {
+    Matcher count = RECEIVED.matcher(monitor.stderr());
+    long last = 0;
+    while (count.find()) {
+      last = Long.parseLong(count.group(1));
+    }
+    return last;
   }
 
   @Test

@@ -48,9 +48,9 @@ final class TestbedCommand implements Runnable {
     return new Testbed(name, Installation.current().home());
   }
 
-  private static FatTreePlan plan(String name, int k, int linkMbit) {
+  private static FatTreePlan plan(String name, int k, int linkMbit, boolean memif) {
     try {
-      return new FatTreePlan(name, k, linkMbit);
+      return new FatTreePlan(name, k, linkMbit, memif);
     } catch (IllegalArgumentException e) {
       throw new UsageException(e.getMessage());
     }
@@ -93,9 +93,18 @@ final class TestbedCommand implements Runnable {
               defaultValue = "0",
               description = "Rate of the links between switches; 0 as fast as they go.")
           int linkMbit,
+      @Option(
+              names = "--mirror-port",
+              paramLabel = "KIND",
+              defaultValue = "veth",
+              converter = MirrorPort.Converter.class,
+              description =
+                  "What copies come to a host by: veth, its interface mirror0, or memif, shared"
+                      + " memory of DPDK. Default: ${DEFAULT-VALUE}.")
+          MirrorPort mirrorPort,
       @Mixin TestbedAgentOptions agents) {
     Testbed testbed = testbed(name);
-    FatTreePlan plan = plan(name, k, linkMbit);
+    FatTreePlan plan = plan(name, k, linkMbit, mirrorPort == MirrorPort.MEMIF);
     Agents within = agents.in(plan);
     boolean controller = !none && within.hosts().isEmpty();
     try {
@@ -131,7 +140,7 @@ final class TestbedCommand implements Runnable {
               defaultValue = "tl",
               description = "Before all its names. Default: ${DEFAULT-VALUE}.")
           String name) {
-    plan(name, 2, 0);
+    plan(name, 2, 0, false);
     try {
       console.line(testbed(name).down() ? "down" : "there is none");
     } catch (TestbedException e) {
@@ -149,7 +158,7 @@ final class TestbedCommand implements Runnable {
               description = "Before all its names. Default: ${DEFAULT-VALUE}.")
           String name,
       @Option(names = "--json", description = "Print JSON.") boolean json) {
-    plan(name, 2, 0);
+    plan(name, 2, 0, false);
     Testbed testbed = testbed(name);
     try {
       Optional<TestbedState> state = testbed.state();
@@ -175,7 +184,8 @@ final class TestbedCommand implements Runnable {
   }
 
   private void print(TestbedState state, Testbed testbed, JsonNode controller) {
-    console.line("up: " + description(plan(state.name(), state.k(), state.linkMbit())));
+    console.line(
+        "up: " + description(plan(state.name(), state.k(), state.linkMbit(), state.memif())));
     if (!controller.isMissingNode()) {
       console.line(
           "controller: %d switches, %d links, %d hosts%s"

@@ -3,12 +3,16 @@ package io.tapline.control.testbed;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /** The commands of a testbed's programs; nothing runs here. */
 final class Daemons {
   static final String CONTROLLER = "controller";
   static final String SWITCHES = "ovs-vswitchd";
   static final String DATABASE = "ovsdb-server";
+
+  /** Debian's openvswitch-switch-dpdk, beside which the one without is what is found by name. */
+  static final String WITH_DPDK = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk";
 
   /** Native programs of Tapline that hosts run. */
   static final List<String> IN_HOSTS =
@@ -28,27 +32,48 @@ final class Daemons {
     this.folder = folder;
   }
 
+  /** Where Open vSwitch and DPDK have the files that they make of their own accord. */
+  static Map<String, String> environment(Path folder) {
+    return Map.of("OVS_RUNDIR", folder.toString(), "RUNTIME_DIRECTORY", folder.toString());
+  }
+
   /** All of a testbed, in the order in which they start. */
   List<Daemon> of(TestbedState state) {
-    List<Daemon> all = new ArrayList<>(List.of(database(), switches()));
+    List<Daemon> all = new ArrayList<>(List.of(database(), switches(state.memif())));
     if (state.ownController()) {
       all.add(controller(state.openFlowPort()));
     }
     for (FatTreePlan.Node host : state.plan().hosts()) {
       if (state.agents().hosts().contains(host.id())) {
         all.add(node(host, state.agents().nodeMemoryMib()));
-        all.add(agent(host, state.agents().controlPlanes()));
+        all.add(agent(host, state));
       }
     }
     return all;
   }
 
   Daemon database() {
-    return openVswitch(DATABASE, databaseFile().toString(), "--remote=punix:" + databaseSocket());
+    return openVswitch(
+        DATABASE, DATABASE, databaseFile().toString(), "--remote=punix:" + databaseSocket());
   }
 
-  Daemon switches() {
-    return openVswitch(SWITCHES, "unix:" + databaseSocket());
+  /**
+   * The switches.
+   *
+   * @param withDpdk whether they have ports of DPDK
+   */
+  Daemon switches(boolean withDpdk) {
+    String program = withDpdk ? WITH_DPDK : SWITCHES;
+    Daemon made = openVswitch(SWITCHES, program, "unix:" + databaseSocket());
+    return withDpdk ? afterRemoving(Bridges.mirrorSockets(folder), made) : made;
+  }
+
+  /** DPDK takes a socket file that one who was killed left behind for one in use. */
+  private static Daemon afterRemoving(String files, Daemon daemon) {
+    List<String> command =
+        new ArrayList<>(List.of("sh", "-c", "rm -f %s; exec \"$@\"".formatted(files), "sh"));
+    command.addAll(daemon.command());
+    return new Daemon(daemon.name(), command, daemon.pidFile());
   }
 
   Path databaseFile() {
@@ -59,14 +84,14 @@ final class Daemons {
     return folder.resolve("db.sock");
   }
 
-  private Daemon openVswitch(String program, String... arguments) {
+  private Daemon openVswitch(String name, String program, String... arguments) {
     List<String> command = new ArrayList<>(List.of(program));
     command.addAll(List.of(arguments));
-    command.add("--pidfile=" + folder.resolve(program + ".pid"));
-    command.add("--unixctl=" + folder.resolve(program + ".ctl"));
-    command.add("--log-file=" + folder.resolve(program + ".log"));
+    command.add("--pidfile=" + folder.resolve(name + ".pid"));
+    command.add("--unixctl=" + folder.resolve(name + ".ctl"));
+    command.add("--log-file=" + folder.resolve(name + ".log"));
     command.addAll(List.of("--detach", "--no-chdir", "-vconsole:off"));
-    return new Daemon(program, command, program + ".pid");
+    return new Daemon(name, command, name + ".pid");
   }
 
   private Daemon controller(int openFlowPort) {
@@ -101,14 +126,17 @@ final class Daemons {
     return folder.resolve("node-" + host + ".sock");
   }
 
-  private Daemon agent(FatTreePlan.Node host, List<String> controlPlanes) {
+  private Daemon agent(FatTreePlan.Node host, TestbedState state) {
+    String memif = "net_memif0,role=client,id=0,socket-abstract=no,socket=";
     return inHost(
         "agent-" + host.id(),
         host,
         "tapline-agent",
         "--name=" + host.id(),
-        "--interface=mirror0",
-        "--control-plane=" + String.join(",", controlPlanes),
+        state.memif()
+            ? "--vdev=" + memif + Bridges.mirrorSocket(folder, host)
+            : "--interface=mirror0",
+        "--control-plane=" + String.join(",", state.agents().controlPlanes()),
         "--multilog=unix:" + nodeSocket(host.id()),
         "--memory-mib=64",
         "--max-connections=65536",

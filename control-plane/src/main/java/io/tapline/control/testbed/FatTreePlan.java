@@ -1,9 +1,7 @@
 package io.tapline.control.testbed;
 
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
@@ -21,8 +19,10 @@ import java.util.stream.Collectors;
  *
  * @param name before everything that it makes
  * @param linkMbit of each link between switches; 0 as fast as they go
+ * @param memif whether mirror ports are shared memory (DPDK's memif) rather than network devices:
+ *     then hosts have no mirror0
  */
-public record FatTreePlan(String name, int k, int linkMbit) {
+public record FatTreePlan(String name, int k, int linkMbit, boolean memif) {
   private static final int LARGEST_K = 8;
   private static final int EDGE = 0x1_0000;
   private static final int AGGREGATION = 0x2_0000;
@@ -48,6 +48,11 @@ public record FatTreePlan(String name, int k, int linkMbit) {
 
   /** A cable between two switches: its ends. */
   public record Cable(String a, String b) {}
+
+  /** With network devices for mirror ports. */
+  public FatTreePlan(String name, int k, int linkMbit) {
+    this(name, k, linkMbit, false);
+  }
 
   public FatTreePlan {
     if (k < 2 || k > LARGEST_K || k % 2 != 0) {
@@ -160,9 +165,10 @@ public record FatTreePlan(String name, int k, int linkMbit) {
   public List<String> devices() {
     List<String> devices = new ArrayList<>();
     switches().forEach(each -> devices.add(each.bridge()));
-    hosts()
-        .forEach(
-            host -> devices.addAll(List.of(host.switchPort(), host.mirrorPort(), host.control())));
+    for (Node host : hosts()) {
+      devices.addAll(List.of(host.switchPort(), host.control()));
+      devices.addAll(memif ? List.of() : List.of(host.mirrorPort()));
+    }
     cables().forEach(cable -> devices.addAll(List.of(cable.a(), cable.b())));
     return devices;
   }
@@ -178,7 +184,7 @@ public record FatTreePlan(String name, int k, int linkMbit) {
       lines.append("netns add %s\n".formatted(host.namespace()));
       String space = host.namespace();
       lines.append(cable(host.switchPort(), "eth0 address " + host.mac(), space));
-      lines.append(cable(host.mirrorPort(), "mirror0", space));
+      lines.append(memif ? "" : cable(host.mirrorPort(), "mirror0", space));
       lines.append(cable(host.control(), "control0", space));
       lines.append(
           "addr add %s peer %s dev %s\n"
@@ -210,61 +216,23 @@ public record FatTreePlan(String name, int k, int linkMbit) {
    */
   String hostCommands(Node host) {
     return """
-        sysctl -qw net.ipv6.conf.all.disable_ipv6=1 2>/dev/null || true
-        ethtool -K eth0 tx off >/dev/null
-        ip link set mirror0 arp off
-        ip addr add %s/8 dev eth0
-        ip addr add %s peer %s dev control0
-        for device in lo eth0 mirror0 control0; do ip link set $device up; done
-        """
-        .formatted(host.address(), host.controlAddress(), controlAddress());
-  }
-
-  /** Ports with a rate: Open vSwitch takes away every queue discipline that is not its own. */
-  private Set<String> limited() {
-    Set<String> ports = new HashSet<>();
-    if (linkMbit > 0) {
-      cables().forEach(cable -> ports.addAll(List.of(cable.a(), cable.b())));
-    }
-    return ports;
+    sysctl -qw net.ipv6.conf.all.disable_ipv6=1 2>/dev/null || true
+    ethtool -K eth0 tx off >/dev/null
+    %s
+    ip addr add %s/8 dev eth0
+    ip addr add %s peer %s dev control0
+    for device in lo eth0 control0; do ip link set $device up; done
+    """
+        .formatted(
+            memif ? "" : "ip link set mirror0 arp off up",
+            host.address(),
+            host.controlAddress(),
+            controlAddress());
   }
 
   /** Packets that wait for a link of that rate: 20 ms of full ones. */
   private int queue() {
     return Math.max(10, linkMbit * 20_000 / (1500 * 8));
-  }
-
-  /** What ovs-vsctl does, in one transaction: bridges that only do what a controller says. */
-  List<String> bridgeCommands(int openFlowPort) {
-    List<String> words = new ArrayList<>();
-    int number = 0;
-    Set<String> limited = limited();
-    if (!limited.isEmpty()) {
-      words.addAll(List.of("--", "--id=@rate", "create", "qos", "type=linux-htb"));
-      words.add("other-config:max-rate=" + linkMbit * 1_000_000L);
-    }
-    for (Switch each : switches()) {
-      String bridge = each.bridge();
-      String controller = "@c" + number++;
-      words.addAll(List.of("--", "--id=" + controller, "create", "controller", "max_backoff=1000"));
-      words.add("connection_mode=out-of-band");
-      words.add("target=\"tcp:127.0.0.1:%d\"".formatted(openFlowPort));
-      words.addAll(List.of("--", "add-br", bridge, "--", "set", "bridge", bridge));
-      words.add("controller=" + controller);
-      words.addAll(List.of("datapath_type=netdev", "fail_mode=secure"));
-      words.add("protocols=OpenFlow13,OpenFlow14");
-      words.add("other-config:datapath-id=%016x".formatted(each.datapath()));
-      words.add("other-config:disable-in-band=true");
-      for (int port = 0; port < each.ports().size(); port++) {
-        String device = each.ports().get(port);
-        words.addAll(List.of("--", "add-port", bridge, device));
-        words.addAll(List.of("--", "set", "interface", device, "ofport_request=" + (port + 1)));
-        if (limited.contains(device)) {
-          words.addAll(List.of("--", "set", "port", device, "qos=@rate"));
-        }
-      }
-    }
-    return words;
   }
 
   /** The network for Tapline, with everybody's names and numbers. */

@@ -33,7 +33,7 @@ final class Supervisor {
               .redirectErrorStream(true)
               .redirectOutput(
                   ProcessBuilder.Redirect.appendTo(folder.resolve(NAME + ".log").toFile()));
-      builder.environment().put("OVS_RUNDIR", folder.toString());
+      builder.environment().putAll(Daemons.environment(folder));
       builder.environment().merge("PATH", "/usr/sbin:/sbin", (path, more) -> path + ":" + more);
       builder.start();
     } catch (IOException e) {

@@ -10,8 +10,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * A fat tree on this host: bridges of an Open vSwitch of its own in the userspace datapath, a
@@ -54,7 +54,7 @@ public final class Testbed {
     this.folder = FOLDER.resolve(name);
     this.daemons = new Daemons(home, folder);
     this.supervisor = new Supervisor(home, folder);
-    this.programs = new Programs(Map.of("OVS_RUNDIR", folder.toString()));
+    this.programs = new Programs(Daemons.environment(folder));
     this.processes = new OwnProcesses(folder);
     this.removal = new Removal(folder, programs, processes);
   }
@@ -86,6 +86,11 @@ public final class Testbed {
       throws TestbedException {
     require();
     requirePrograms(agents);
+    if (plan.memif() && !Files.isExecutable(Path.of(Daemons.WITH_DPDK))) {
+      throw new TestbedException(
+          "mirror ports of memif need Open vSwitch with DPDK (no %s): apt-get install openvswitch-switch-dpdk"
+              .formatted(Daemons.WITH_DPDK));
+    }
     try (FileLock lock = lock()) {
       Optional<TestbedState> there = TestbedState.read(folder);
       if (there.isPresent() && !there.get().complete()) {
@@ -96,6 +101,7 @@ public final class Testbed {
               name,
               plan.k(),
               plan.linkMbit(),
+              plan.memif(),
               openFlowPort,
               ownController,
               agents,
@@ -197,20 +203,32 @@ public final class Testbed {
     programs.run("ovsdb-tool", "create", daemons.databaseFile().toString(), SCHEMA);
     programs.run("", daemons.database().command());
     programs.run("ovs-vsctl", database, "--no-wait", "init");
-    programs.run("", daemons.switches().command());
-    List<String> bridges = new ArrayList<>(List.of("ovs-vsctl", database, "--timeout=60"));
-    bridges.addAll(plan.bridgeCommands(openFlowPort));
-    programs.run("", bridges);
+    Bridges bridges = new Bridges(plan, folder);
+    if (plan.memif()) {
+      programs.run("", words(List.of("ovs-vsctl", database, "--no-wait"), bridges.beforehand()));
+    }
+    programs.run("", daemons.switches(plan.memif()).command());
+    programs.run(
+        "", words(List.of("ovs-vsctl", database, "--timeout=60"), bridges.commands(openFlowPort)));
     requireSwitches(plan);
   }
 
+  private static List<String> words(List<String> first, List<String> more) {
+    return Stream.concat(first.stream(), more.stream()).toList();
+  }
+
   /** Of what it can't make, ovs-vsctl says nothing that counts. */
-  private static void requireSwitches(FatTreePlan plan) throws TestbedException {
+  private void requireSwitches(FatTreePlan plan) throws TestbedException {
     for (FatTreePlan.Switch each : plan.switches()) {
       if (!isDevice(each.bridge())) {
         throw new TestbedException(
             "Open vSwitch made no bridge %s; of its userspace datapaths (device %s) a host has one at a time: is there another testbed?"
                 .formatted(each.bridge(), DATAPATH));
+      }
+    }
+    for (FatTreePlan.Node host : plan.hosts()) {
+      if (plan.memif() && !Files.exists(Bridges.mirrorSocket(folder, host))) {
+        throw new TestbedException("Open vSwitch made no memif port for " + host.id());
       }
     }
   }

@@ -13,6 +13,7 @@ import java.util.Optional;
  * What a testbed has made, written before it makes it: whatever becomes of {@code up}, {@code down}
  * knows what is its own.
  *
+ * @param memif whether mirror ports are DPDK's
  * @param devices beyond those of its plan
  * @param complete whether all of it came about
  * @param ownController whether it runs one
@@ -23,6 +24,7 @@ public record TestbedState(
     String name,
     int k,
     int linkMbit,
+    boolean memif,
     int openFlowPort,
     boolean ownController,
     Agents agents,
@@ -33,7 +35,7 @@ public record TestbedState(
   private static final String FILE = "testbed.json";
 
   FatTreePlan plan() {
-    return new FatTreePlan(name, k, linkMbit);
+    return new FatTreePlan(name, k, linkMbit, memif);
   }
 
   /** Where hosts reach a control plane on this host. */
@@ -51,7 +53,7 @@ public record TestbedState(
 
   TestbedState completed() {
     return new TestbedState(
-        name, k, linkMbit, openFlowPort, ownController, agents, true, devices, kernel);
+        name, k, linkMbit, memif, openFlowPort, ownController, agents, true, devices, kernel);
   }
 
   void write(Path folder) throws TestbedException {

@@ -7,6 +7,7 @@ import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
 import io.tapline.sdn.controller.NetworkMap;
 import io.tapline.sdn.mirror.MirrorPort;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -53,6 +54,21 @@ class FatTreePlanTest {
     assertThat(map.monitorPorts().get("edge-2-1"))
         .containsEntry("h-2-1-0", MirrorPort.direct(5))
         .containsEntry("h-2-1-1", MirrorPort.direct(6));
+  }
+
+  @Test
+  void mirrorPortsOfSharedMemoryAreNoDevices() {
+    FatTreePlan plan = new FatTreePlan("tl", 4, 0, true);
+    FatTreePlan.Node host = plan.hosts().get(5);
+    assertThat(plan.devices())
+        .hasSize(new FatTreePlan("tl", 4, 0).devices().size() - 16)
+        .doesNotContain(host.mirrorPort());
+    assertThat(plan.ipCommands() + plan.hostCommands(host)).doesNotContain("mirror0");
+    assertThat(plan.inventory()).isEqualTo(new FatTreePlan("tl", 4, 0).inventory());
+    String socket = Bridges.mirrorSocket(Path.of("/x"), host).toString();
+    assertThat(new Bridges(plan, Path.of("/x")).commands(6653))
+        .filteredOn(word -> word.contains("socket=" + socket + "\""))
+        .hasSize(1);
   }
 
   @Test

@@ -1,0 +1,119 @@
+package io.tapline.control.testbed;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** A fat tree's switches as the words that have Open vSwitch make them; nothing runs here. */
+final class Bridges {
+  /**
+   * DPDK without hugepages, of which a host may have none; without devices of the host's. Of its
+   * two ways to have memory, Open vSwitch would ask for the one that goes with hugepages only.
+   */
+  private static final String DPDK =
+      "--no-huge --legacy-mem --no-pci --no-telemetry -m %d --file-prefix=%s";
+
+  /** Its pool of 262,144 packet buffers, which all ports share, and a little. */
+  private static final int DPDK_MIB = 1024;
+
+  private final FatTreePlan plan;
+  private final Path folder;
+
+  /**
+   * A plan's switches.
+   *
+   * @param folder of the testbed
+   */
+  Bridges(FatTreePlan plan, Path folder) {
+    this.plan = plan;
+    this.folder = folder;
+  }
+
+  /** What ovs-vsctl is told before the switches start; empty if nothing. */
+  List<String> beforehand() {
+    return plan.memif()
+        ? List.of(
+            "set",
+            "Open_vSwitch",
+            ".",
+            "other_config:dpdk-init=true",
+            "other_config:dpdk-extra=\""
+                + DPDK.formatted(DPDK_MIB, "tapline-" + plan.name())
+                + "\"",
+            "other_config:pmd-maxsleep=1000")
+        : List.of();
+  }
+
+  /** All of them, as a shell names them. */
+  static String mirrorSockets(Path folder) {
+    return folder + "/mirror-*.sock";
+  }
+
+  /** Where the switch gives a host's copies to whoever reads them, with memif. */
+  static Path mirrorSocket(Path folder, FatTreePlan.Node host) {
+    return folder.resolve("mirror-" + host.id() + ".sock");
+  }
+
+  /** Ports with a rate: Open vSwitch takes away every queue discipline that is not its own. */
+  private Set<String> limited() {
+    Set<String> ports = new HashSet<>();
+    if (plan.linkMbit() > 0) {
+      plan.cables().forEach(cable -> ports.addAll(List.of(cable.a(), cable.b())));
+    }
+    return ports;
+  }
+
+  /** Ports that are no network devices, with what they are. */
+  private Map<String, List<String>> virtual() {
+    Map<String, List<String>> ports = new HashMap<>();
+    if (plan.memif()) {
+      for (FatTreePlan.Node host : plan.hosts()) {
+        String device =
+            "net_memif_%s,role=server,id=0,socket-abstract=no,socket=%s"
+                .formatted(host.id().replace('-', '_'), mirrorSocket(folder, host));
+        ports.put(
+            host.mirrorPort(), List.of("type=dpdk", "options:dpdk-devargs=\"" + device + "\""));
+      }
+    }
+    return ports;
+  }
+
+  /** What ovs-vsctl does, in one transaction: bridges that only do what a controller says. */
+  List<String> commands(int openFlowPort) {
+    List<String> words = new ArrayList<>();
+    int number = 0;
+    Set<String> limited = limited();
+    Map<String, List<String>> virtual = virtual();
+    if (!limited.isEmpty()) {
+      words.addAll(List.of("--", "--id=@rate", "create", "qos", "type=linux-htb"));
+      words.add("other-config:max-rate=" + plan.linkMbit() * 1_000_000L);
+    }
+    for (FatTreePlan.Switch each : plan.switches()) {
+      String bridge = each.bridge();
+      String controller = "@c" + number++;
+      words.addAll(List.of("--", "--id=" + controller, "create", "controller", "max_backoff=1000"));
+      words.add("connection_mode=out-of-band");
+      words.add("target=\"tcp:127.0.0.1:%d\"".formatted(openFlowPort));
+      words.addAll(List.of("--", "add-br", bridge, "--", "set", "bridge", bridge));
+      words.add("controller=" + controller);
+      words.addAll(List.of("datapath_type=netdev", "fail_mode=secure"));
+      words.add("protocols=OpenFlow13,OpenFlow14");
+      words.add("other-config:datapath-id=%016x".formatted(each.datapath()));
+      words.add("other-config:disable-in-band=true");
+      for (int port = 0; port < each.ports().size(); port++) {
+        String device = each.ports().get(port);
+        words.addAll(List.of("--", "add-port", bridge, device));
+        words.addAll(List.of("--", "set", "interface", device, "ofport_request=" + (port + 1)));
+        words.addAll(virtual.getOrDefault(device, List.of()));
+        if (limited.contains(device)) {
+          words.addAll(List.of("--", "set", "port", device, "qos=@rate"));
+        }
+      }
+    }
+    return words;
+  }
+}
