@@ -9,6 +9,7 @@ Log (standard output): one JSON line per page and per background refresh, with t
 ports, which tie the line to connections in a capture. Times: start_s in seconds since the epoch, durations in ms.
 """
 import argparse
+import concurrent.futures
 import html
 import http.server
 import json
@@ -125,11 +126,13 @@ class Site:
 
   def preload(self):
     """Fills the cache with every product, with ages spread so that they do not all grow old at once."""
-    for product in range(1, PRODUCTS + 1):
-      path = f"/product/{product}"
-      calls = Calls(self._options)
-      age_s = self._rng.uniform(0, self._options.fresh_seconds)
-      calls.cache_set(self._key(path), calls.page_from_database(*query_for(path)), time.time() - age_s)
+    ages_s = [self._rng.uniform(0, self._options.fresh_seconds) for _ in range(PRODUCTS)]
+    with concurrent.futures.ThreadPoolExecutor(4) as several:
+      list(several.map(self._preload, range(1, PRODUCTS + 1), ages_s))
+
+  def _preload(self, product, age_s):
+    path, calls = f"/product/{product}", Calls(self._options)
+    calls.cache_set(self._key(path), calls.page_from_database(*query_for(path)), time.time() - age_s)
 
   def page(self, path, calls):
     """Returns (page or None, how the cache did: "hit", "stale", "miss" or "none" where it was not asked)."""

@@ -23,7 +23,7 @@ start_app() {
   on "$name" "${as_nobody[@]}" /usr/bin/python3 -B app_server.py "$name" \
     --listen "${address[$name]}:8080" --db "${address[db]}" --cache "${address[cache]}" "$@" \
     >"$name.jsonl" 2>"$name.err" &
-  until_true 60 listens "$name" 8080 || fail "the application server $name did not come up:" "$name.err"
+  until_true 110 listens "$name" 8080 || fail "the application server $name did not come up:" "$name.err"
 }
 
 start_proxy() {
