@@ -10,6 +10,7 @@ import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedKafka;
 import io.tapline.control.testing.Await;
 import io.tapline.control.testing.FreePort;
+import io.tapline.control.testing.NoFlink;
 import io.tapline.flink.Endpoints;
 import io.tapline.schema.proto.Plan;
 import java.nio.file.Files;
@@ -68,7 +69,7 @@ class MonitorsTest {
         new Backend(
             endpoints,
             "",
-            null,
+            new NoFlink(),
             ROOT.resolve("build/bin/tapline-monitor"),
             List.of(),
             folder,

@@ -8,6 +8,7 @@ import io.tapline.control.query.Backend;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.Source;
 import io.tapline.control.query.TopicPolicy;
+import io.tapline.control.testing.NoFlink;
 import io.tapline.control.testing.TestRedis;
 import io.tapline.flink.Endpoints;
 import java.io.IOException;
@@ -58,7 +59,7 @@ final class StoredQueries implements AutoCloseable {
         new Backend(
             endpoints,
             "",
-            null,
+            new NoFlink(),
             Path.of("no-monitor"),
             List.of(),
             folder,

@@ -1,0 +1,39 @@
+package io.tapline.control.testing;
+
+import io.tapline.control.query.JobCluster;
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.JobOptions;
+import io.tapline.schema.proto.Plan;
+import java.io.IOException;
+import java.util.concurrent.CompletableFuture;
+import org.apache.flink.api.common.JobID;
+
+/** A Flink cluster that does not answer. */
+public final class NoFlink implements JobCluster {
+  @Override
+  public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)
+      throws IOException {
+    throw new IOException("there is no Flink here");
+  }
+
+  @Override
+  public CompletableFuture<JobEnd> end(JobID id) {
+    throw new IllegalStateException("no job " + id + " was submitted");
+  }
+
+  @Override
+  public void cancel(JobID id) {}
+
+  @Override
+  public boolean isRunning() {
+    return false;
+  }
+
+  @Override
+  public String checkpoints() {
+    return "";
+  }
+
+  @Override
+  public void close() {}
+}
