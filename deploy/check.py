@@ -25,6 +25,9 @@ LEADS = "curl -sk -o /dev/null -w '%{{http_code}}' --max-time 5 -H @- https://{}
 # What comes within a moment, in hexadecimal, of a server to which something is said in the clear.
 # It may have ended the connection before all was said.
 SAY = """trap '' PIPE; exec 3<>/dev/tcp/{} || exit; printf '{}' >&3 2>/dev/null; {{ timeout 2 head -c 64 <&3 2>/dev/null || true; }} | od -An -v -tx1"""
+# What TLS says to who shows no certificate, and who it says it is.
+SHAKE = "timeout 20 openssl s_client -ign_eof -connect {} -servername {} </dev/null 2>&1 || true"
+FLINK_INTERNAL = ("jobmanager-1:6123", "jobmanager-1:6124", "taskmanager-1:6121", "taskmanager-1:6122")
 HTTP2 = r"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 QUERY = "PARSE http_get FROM * TO web-1:80 LIMIT 10m SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"
 
@@ -132,13 +135,24 @@ def check_doors(front):
 
 
 def check_plain(front):
-    """Who speaks no TLS gets nothing at any port that others reach, but an alert of TLS, which has seven bytes."""
+    """Who speaks no TLS gets nothing at any port that others reach, but an alert of TLS, which has seven bytes, or word to come over TLS."""
     leader = front.leader()
     for port, said in {f"{leader}/8480": r"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", f"{leader}/8481": HTTP2, "web-1/7400": HTTP2,
                        f"{leader}/6653": r"\x04\x00\x00\x08\x00\x00\x00\x01", "redis/6379": r"PING\r\n",
-                       "kafka-1/9092": r"\x00\x00\x00\x0a\x00\x12\x00\x00\x00\x00\x00\x01\x00\x00"}.items():
-        answer = compose("exec", "-T", "front", "bash", "-c", SAY.format(port, said)).split()
-        require(not answer or (len(answer) == 7 and answer[0] == "15"), f"{port} answers in the clear: {' '.join(answer)}")
+                       "kafka-1/9092": r"\x00\x00\x00\x0a\x00\x12\x00\x00\x00\x00\x00\x01\x00\x00", "zookeeper-1/2281": "srvr",
+                       "jobmanager-1/8081": r"GET /overview HTTP/1.1\r\nHost: localhost\r\n\r\n"}.items():
+        answer = bytes.fromhex("".join(compose("exec", "-T", "front", "bash", "-c", SAY.format(port, said)).split()))
+        alert = len(answer) == 7 and answer[0] == 0x15
+        elsewhere = answer.startswith(b"HTTP/1.1 30") and b"location: https://" in answer
+        require(not answer or alert or elsewhere, f"{port} answers in the clear: {answer}")
+
+
+def check_flink():
+    """Flink's managers speak TLS among themselves, by a key of their own and with nobody else."""
+    for port in FLINK_INTERNAL:
+        said = compose("exec", "-T", "front", "bash", "-c", SHAKE.format(port, port.split(":")[0]))
+        require("CN = flink-internal" in said, f"{port} shows no certificate of Flink's own: {said}")
+        require("alert bad certificate" in said or "alert certificate required" in said, f"{port} takes who has none: {said}")
 
 
 def check_team(front, query):
@@ -202,6 +216,7 @@ def main():
     front = Front()
     check_doors(front)
     check_plain(front)
+    check_flink()
     requests, seconds = check_query(front)
     check_drilldown(front)
     print(f"{requests} requests between containers, each mirrored and counted once, by a control plane and, {seconds:.1f} s after that was "

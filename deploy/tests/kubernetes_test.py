@@ -50,6 +50,12 @@ def pod(document):
     return document["spec"]["template"]["spec"]
 
 
+def secrets_of(document, container):
+    """Which Secret is where, as the compose file writes it."""
+    secret = {volume["name"]: volume["secret"]["secretName"] for volume in pod(document).get("volumes", []) if "secret" in volume}
+    return {f"{secret[mount['name']]}:{mount['mountPath']}" for mount in container.get("volumeMounts", []) if mount["name"] in secret}
+
+
 def compare(name, container, service, versions):
     """A container beside the compose file's service that runs the same."""
     image = service["image"].replace("${TAPLINE_VERSION}", versions["TAPLINE_VERSION"])
@@ -82,13 +88,20 @@ def main():
     versions = dict(re.findall(r"(\w+)=(\S+)", (ROOT / "deploy/versions.env").read_text()))
     beside = {"zookeeper": "zookeeper-1", "kafka": "kafka-1", "jobmanager": "jobmanager-1", "taskmanager": "taskmanager-1", "redis": "redis",
               "control": "control-1", "front": "front", "agent": "monitor-1", "multilog": "web-1-multilog"}
-    seen = set()
+    seen, made = set(), set()
     for file, document in everything:
         if document["kind"] in ("Deployment", "StatefulSet", "DaemonSet"):
             for container in pod(document)["containers"]:
-                compare(container["name"], container, services[beside[container["name"]]], versions)
+                service = services[beside[container["name"]]]
+                compare(container["name"], container, service, versions)
+                given = secrets_of(document, container)
+                wanted = {volume.removesuffix(":ro") for volume in service.get("volumes", []) if volume.startswith("secrets-")}
+                require(given == wanted, f"{container['name']}: secrets {given}, not {wanted}")
+                made.update(secret.split(":")[0].removeprefix("secrets-") for secret in given)
                 seen.add(container["name"])
     require(seen == set(beside), f"these are missing: {set(beside) - seen}")
+    folders = re.search(r'mkdir "\$SECRETS"/\{(.*)\}', (ROOT / "deploy/kubernetes/secrets").read_text())[1].split(",")
+    require(made <= set(folders), f"deploy/kubernetes/secrets does not make {made - set(folders)}")
     labels = {document["metadata"].get("labels", {}).get("app") for _, document in everything}
     for file, document in everything:
         selector = document["spec"].get("podSelector", {}).get("matchLabels") if document["kind"] == "NetworkPolicy" else None

@@ -2,9 +2,11 @@ package io.tapline.control.cli;
 
 import io.tapline.control.PipelineException;
 import io.tapline.control.coordination.Leadership;
+import io.tapline.flink.TlsFiles;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import picocli.CommandLine.Option;
 
 /** Whether a control plane is one of several, of which one leads. */
@@ -34,6 +36,15 @@ final class CoordinationOptions {
           "Where the others send requests while this one leads. Default: where it listens.")
   private String url = "";
 
+  private TlsFiles tls = TlsFiles.NONE;
+
+  void speakTls(Optional<TlsFiles> withZooKeeper) {
+    if (withZooKeeper.isPresent() && zookeeper.isEmpty()) {
+      throw new UsageException("--tls zookeeper goes with --zookeeper");
+    }
+    tls = withZooKeeper.orElse(TlsFiles.NONE);
+  }
+
   boolean isWanted() {
     return !zookeeper.isEmpty();
   }
@@ -62,7 +73,7 @@ final class CoordinationOptions {
   Leadership connect() throws PipelineException {
     return isWanted()
         ? Leadership.connect(
-            zookeeper, Duration.ofNanos(Moment.duration("--zookeeper-session", session)))
+            zookeeper, Duration.ofNanos(Moment.duration("--zookeeper-session", session)), tls)
         : null;
   }
 

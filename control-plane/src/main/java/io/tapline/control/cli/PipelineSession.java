@@ -86,6 +86,7 @@ final class PipelineSession implements AutoCloseable {
             services.redis(),
             services.redisTls(),
             services.flink(),
+            services.flinkTls(),
             services.checkpoints(),
             services.topics(),
             mostQueries);

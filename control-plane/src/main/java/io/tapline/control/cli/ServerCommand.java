@@ -127,7 +127,11 @@ final class ServerCommand implements Callable<Integer> {
     tls.check();
     listening.check(tls);
     capacity.check();
-    services.speakTls(tls.of(TlsOptions.Service.KAFKA), tls.of(TlsOptions.Service.REDIS));
+    services.speakTls(
+        tls.of(TlsOptions.Service.KAFKA),
+        tls.of(TlsOptions.Service.REDIS),
+        tls.of(TlsOptions.Service.FLINK));
+    coordination.speakTls(tls.of(TlsOptions.Service.ZOOKEEPER));
     if (packets != null) {
       packets.check();
     }

@@ -43,7 +43,7 @@ final class ServiceOptions {
       names = "--flink",
       paramLabel = "URL",
       description =
-          "Use this Flink session cluster, http://HOST:PORT, instead of an embedded one. Repeat for several: each query's job runs in the one nearest to its monitors in the inventory's network.")
+          "Use this Flink session cluster, http://HOST:PORT (https with --tls flink), instead of an embedded one. Repeat for several: each query's job runs in the one nearest to its monitors in the inventory's network.")
   private List<String> flink = List.of();
 
   @Option(
@@ -77,6 +77,7 @@ final class ServiceOptions {
   private String address = "";
   private TlsFiles kafkaTls = TlsFiles.NONE;
   private TlsFiles redisTls = TlsFiles.NONE;
+  private TlsFiles flinkTls = TlsFiles.NONE;
 
   TopicPolicy topics() {
     if (topicMb < 4) {
@@ -99,8 +100,9 @@ final class ServiceOptions {
     return brokers;
   }
 
-  /** With a broker, or a Redis, of somebody else's. */
-  void speakTls(Optional<TlsFiles> withKafka, Optional<TlsFiles> withRedis) {
+  /** With a broker, a Redis or a Flink of somebody else's. */
+  void speakTls(
+      Optional<TlsFiles> withKafka, Optional<TlsFiles> withRedis, Optional<TlsFiles> withFlink) {
     if (withKafka.isPresent() && brokers.isEmpty()) {
       throw new UsageException("--tls kafka goes with --brokers: our own speaks no TLS");
     }
@@ -109,6 +111,12 @@ final class ServiceOptions {
       throw new UsageException("--tls redis goes with --redis: our own is on loopback only");
     }
     redisTls = withRedis.orElse(TlsFiles.NONE);
+    boolean overTls =
+        !flink.isEmpty() && flink.stream().allMatch(address -> address.startsWith("https://"));
+    if (withFlink.isPresent() && !overTls) {
+      throw new UsageException("--tls flink goes with --flink https://HOST:PORT");
+    }
+    flinkTls = withFlink.orElse(TlsFiles.NONE);
   }
 
   TlsFiles kafkaTls() {
@@ -117,6 +125,10 @@ final class ServiceOptions {
 
   TlsFiles redisTls() {
     return redisTls;
+  }
+
+  TlsFiles flinkTls() {
+    return flinkTls;
   }
 
   String redis() {

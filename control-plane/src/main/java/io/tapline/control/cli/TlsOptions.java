@@ -21,7 +21,11 @@ final class TlsOptions {
     /** The brokers of --brokers, also for jobs and monitors. */
     KAFKA,
     /** The Redis of --redis, also for jobs. */
-    REDIS;
+    REDIS,
+    /** The ZooKeeper of --zookeeper. */
+    ZOOKEEPER,
+    /** The job managers' REST interface of --flink. */
+    FLINK;
 
     @Override
     public String toString() {

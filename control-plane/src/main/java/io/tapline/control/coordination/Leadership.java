@@ -2,6 +2,7 @@ package io.tapline.control.coordination;
 
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
+import io.tapline.flink.TlsFiles;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -42,12 +43,14 @@ public final class Leadership implements AutoCloseable {
   private static final int RETRIES = 5;
 
   private final CuratorFramework client;
+  private final ZooKeeperTls tls;
   private final CompletableFuture<Void> led = new CompletableFuture<>();
   private final CompletableFuture<Void> lost = new CompletableFuture<>();
   private LeaderLatch latch;
 
-  private Leadership(CuratorFramework client) {
+  private Leadership(CuratorFramework client, ZooKeeperTls tls) {
     this.client = client;
+    this.tls = tls;
   }
 
   /**
@@ -55,17 +58,30 @@ public final class Leadership implements AutoCloseable {
    *
    * @param servers {@code host:port,…}
    * @param session without a sign of life for so long one has lost the lead
+   * @param tls how they are spoken to, if not in the clear
    */
-  public static Leadership connect(String servers, Duration session) throws PipelineException {
-    return connect(servers, session, CONNECT);
+  public static Leadership connect(String servers, Duration session, TlsFiles tls)
+      throws PipelineException {
+    return connect(servers, session, tls, CONNECT);
   }
 
-  static Leadership connect(String servers, Duration session, Duration patience)
+  static Leadership connect(String servers, Duration session, TlsFiles tls, Duration patience)
+      throws PipelineException {
+    try {
+      return connect(servers, session, new ZooKeeperTls(tls), patience);
+    } catch (IOException e) {
+      throw new PipelineException(Kind.RESOURCES, "ZooKeeper over TLS: " + e.getMessage(), e);
+    }
+  }
+
+  private static Leadership connect(
+      String servers, Duration session, ZooKeeperTls tls, Duration patience)
       throws PipelineException {
     CuratorFramework client =
         CuratorFrameworkFactory.builder()
             .connectString(servers)
             .namespace(ROOT)
+            .zkClientConfig(tls.settings())
             .sessionTimeoutMs((int) session.toMillis())
             .connectionTimeoutMs(CONNECTION_MS)
             .retryPolicy(new ExponentialBackoffRetry(RETRY_MS, RETRIES))
@@ -75,16 +91,20 @@ public final class Leadership implements AutoCloseable {
     client.start();
     try {
       if (client.blockUntilConnected((int) patience.toMillis(), TimeUnit.MILLISECONDS)) {
-        return new Leadership(client);
+        return new Leadership(client, tls);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
     client.close();
+    tls.close();
     throw new PipelineException(
         Kind.RESOURCES,
-        "no ZooKeeper answers at %s: check that it runs and that the addresses are right"
-            .formatted(servers));
+        "no ZooKeeper answers at %s%s: check that it runs and that the addresses%s are right"
+            .formatted(
+                servers,
+                tls.isWanted() ? " over TLS" : "",
+                tls.isWanted() ? ", authorities and certificates at both ends" : ""));
   }
 
   /**
@@ -103,6 +123,8 @@ public final class Leadership implements AutoCloseable {
 
           @Override
           public void notLeader() {
+            // Whoever waits for that may end at once.
+            tls.close();
             lost.complete(null);
           }
         });
@@ -188,5 +210,6 @@ public final class Leadership implements AutoCloseable {
       LOG.debug("its place goes with the session: {}", e.getMessage());
     }
     client.close();
+    tls.close();
   }
 }

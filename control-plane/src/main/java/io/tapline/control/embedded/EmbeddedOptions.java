@@ -27,6 +27,7 @@ import java.util.Optional;
  * @param redisTls how that is spoken to
  * @param flink session clusters to use instead of an embedded one, {@code http://host:port}; none
  *     for the embedded one
+ * @param flinkTls how their job managers are spoken to
  * @param checkpoints where those keep checkpoints, a URI; empty for its job manager's memory
  * @param topics how long they are there
  * @param mostQueries that run at once
@@ -43,6 +44,7 @@ public record EmbeddedOptions(
     String redis,
     TlsFiles redisTls,
     List<String> flink,
+    TlsFiles flinkTls,
     String checkpoints,
     TopicPolicy topics,
     int mostQueries) {
@@ -62,6 +64,7 @@ public record EmbeddedOptions(
         "",
         TlsFiles.NONE,
         List.of(),
+        TlsFiles.NONE,
         "",
         TopicPolicy.defaults(),
         FEW_QUERIES);

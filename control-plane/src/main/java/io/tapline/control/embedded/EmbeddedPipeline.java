@@ -103,7 +103,9 @@ public final class EmbeddedPipeline implements AutoCloseable {
     List<FlinkSession> sessions = new ArrayList<>();
     try {
       for (String address : options.flink()) {
-        sessions.add(FlinkSession.connect(address, FlinkSession.ownJar(), options.checkpoints()));
+        sessions.add(
+            FlinkSession.connect(
+                address, options.flinkTls(), FlinkSession.ownJar(), options.checkpoints()));
       }
     } catch (IOException e) {
       sessions.forEach(FlinkSession::close);

@@ -3,6 +3,7 @@ package io.tapline.control.flink;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.flink.TlsFiles;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.URI;
@@ -25,11 +26,20 @@ final class FlinkRest {
   private static final int NO_LEADER = 503;
   private static final String BOUNDARY = "tapline-job-jar";
 
-  private final HttpClient http = HttpClient.newBuilder().connectTimeout(PATIENCE).build();
+  private final HttpClient http;
   private final URI base;
 
+  /** In the clear, or with whom the system believes. */
   FlinkRest(URI base) {
     this.base = base;
+    this.http = HttpClient.newBuilder().connectTimeout(PATIENCE).build();
+  }
+
+  /** Over TLS, as who these files say, if they say anything. */
+  FlinkRest(URI base, TlsFiles tls) throws IOException {
+    HttpClient.Builder client = HttpClient.newBuilder().connectTimeout(PATIENCE);
+    this.base = base;
+    this.http = (tls.isNone() ? client : client.sslContext(tls.context())).build();
   }
 
   /** An answer; what is no JSON, as while the job manager starts, is an empty object. */

@@ -6,6 +6,7 @@ import io.tapline.control.query.JobCluster;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
 import io.tapline.flink.QueryJob;
+import io.tapline.flink.TlsFiles;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
 import java.net.URI;
@@ -65,9 +66,9 @@ public final class FlinkSession implements JobCluster {
   private volatile String jarId;
 
   /** REQUIRES: {@link #watchJobs} follows. */
-  FlinkSession(URI address, Path jar, String checkpoints) {
+  FlinkSession(URI address, FlinkRest rest, Path jar, String checkpoints) {
     this.address = address;
-    this.rest = new FlinkRest(address);
+    this.rest = rest;
     this.jar = jar;
     this.checkpoints = checkpoints;
   }
@@ -90,13 +91,15 @@ public final class FlinkSession implements JobCluster {
    * Uploads the job's jar.
    *
    * @param address of the job manager, {@code http://host:8081}
+   * @param tls how it is spoken to, if not in the clear
    * @param jar the job's
    * @param checkpoints URI of a folder that the cluster's hosts share; empty for the job manager's
    *     memory
    */
-  public static FlinkSession connect(String address, Path jar, String checkpoints)
+  public static FlinkSession connect(String address, TlsFiles tls, Path jar, String checkpoints)
       throws IOException {
-    FlinkSession session = new FlinkSession(URI.create(address), jar, checkpoints);
+    URI uri = URI.create(address);
+    FlinkSession session = new FlinkSession(uri, new FlinkRest(uri, tls), jar, checkpoints);
     try {
       session.jarId = session.rest.upload(jar);
     } catch (IOException e) {

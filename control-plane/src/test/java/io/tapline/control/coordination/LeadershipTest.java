@@ -10,6 +10,7 @@ import io.tapline.control.query.QueryState;
 import io.tapline.control.query.QueryStep;
 import io.tapline.control.testing.FreePort;
 import io.tapline.control.testing.TestZooKeeper;
+import io.tapline.flink.TlsFiles;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
@@ -43,7 +44,7 @@ class LeadershipTest {
   }
 
   private Leadership connect() throws PipelineException {
-    return Leadership.connect(server.address(), SESSION);
+    return Leadership.connect(server.address(), SESSION, TlsFiles.NONE);
   }
 
   private static void await(CompletableFuture<Void> event) throws Exception {
@@ -123,7 +124,8 @@ class LeadershipTest {
   @Test
   void nobodyThereIsSaid() throws Exception {
     String gone = "127.0.0.1:" + FreePort.any();
-    assertThatThrownBy(() -> Leadership.connect(gone, SESSION, Duration.ofSeconds(1)))
+    assertThatThrownBy(
+            () -> Leadership.connect(gone, SESSION, TlsFiles.NONE, Duration.ofSeconds(1)))
         .isInstanceOf(PipelineException.class)
         .hasMessageContaining("no ZooKeeper answers at " + gone);
   }

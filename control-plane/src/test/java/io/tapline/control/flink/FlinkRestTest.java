@@ -3,6 +3,7 @@ package io.tapline.control.flink;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.tapline.flink.TlsFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,7 +16,7 @@ class FlinkRestTest {
   @Test
   void aClusterThatIsNotThereIsNamed() throws Exception {
     Path jar = Files.createFile(folder.resolve("job.jar"));
-    assertThatThrownBy(() -> FlinkSession.connect("http://127.0.0.1:1", jar, ""))
+    assertThatThrownBy(() -> FlinkSession.connect("http://127.0.0.1:1", TlsFiles.NONE, jar, ""))
         .isInstanceOf(IOException.class)
         .hasMessageContaining("Flink at http://127.0.0.1:1 can't be used");
   }

@@ -62,7 +62,8 @@ class FlinkSessionTest {
       Await.until(
           "the first job has its slot", PATIENCE, () -> state(address, first).contains("RUNNING"));
       JobID second = submit(cluster);
-      try (FlinkSession session = new FlinkSession(address, Path.of("no.jar"), "")) {
+      try (FlinkSession session =
+          new FlinkSession(address, new FlinkRest(address), Path.of("no.jar"), "")) {
         session.watchJobs();
         assertThat(session.resume(first)).isTrue();
         assertThat(session.resume(second)).isTrue();
@@ -95,7 +96,8 @@ class FlinkSessionTest {
           "nobody leads",
           PATIENCE,
           () -> new FlinkRest(address).get("/jobs/" + job.toHexString()).status() == 503);
-      try (FlinkSession session = new FlinkSession(address, Path.of("no.jar"), "")) {
+      try (FlinkSession session =
+          new FlinkSession(address, new FlinkRest(address), Path.of("no.jar"), "")) {
         CompletableFuture<Boolean> known = new CompletableFuture<>();
         new Thread(() -> complete(known, () -> session.resume(job))).start();
         assertThatThrownBy(() -> known.get(2, TimeUnit.SECONDS))

@@ -69,7 +69,7 @@ class MonitorsTest {
         new Backend(
             endpoints,
             "",
-            new NoFlink(),
+            NoFlink.alone(),
             ROOT.resolve("build/bin/tapline-monitor"),
             List.of(),
             folder,

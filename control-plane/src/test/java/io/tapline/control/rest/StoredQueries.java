@@ -59,7 +59,7 @@ final class StoredQueries implements AutoCloseable {
         new Backend(
             endpoints,
             "",
-            new NoFlink(),
+            NoFlink.alone(),
             Path.of("no-monitor"),
             List.of(),
             folder,

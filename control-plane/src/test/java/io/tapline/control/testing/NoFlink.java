@@ -1,15 +1,22 @@
 package io.tapline.control.testing;
 
 import io.tapline.control.query.JobCluster;
+import io.tapline.control.query.JobClusters;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.apache.flink.api.common.JobID;
 
 /** A Flink cluster that does not answer. */
 public final class NoFlink implements JobCluster {
+  /** And there is no other. */
+  public static JobClusters alone() {
+    return new JobClusters(List.of(new NoFlink()));
+  }
+
   @Override
   public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)
       throws IOException {
@@ -27,6 +34,11 @@ public final class NoFlink implements JobCluster {
   @Override
   public boolean isRunning() {
     return false;
+  }
+
+  @Override
+  public String address() {
+    return "";
   }
 
   @Override

@@ -1,0 +1,79 @@
+package io.tapline.control.coordination;
+
+import io.tapline.flink.TlsFiles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import org.apache.zookeeper.client.ZKClientConfig;
+import org.apache.zookeeper.common.ClientX509Util;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A client's part in TLS with ZooKeeper. Its library takes certificate and key from one file, and
+ * reads that for each session anew: the file is made here, for this user alone, and there until
+ * {@link #close}. Thread-safe.
+ */
+final class ZooKeeperTls implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(ZooKeeperTls.class);
+  private static final String PEM = "PEM";
+
+  private final TlsFiles files;
+  private final Path identity;
+
+  /**
+   * Makes the file.
+   *
+   * @param files none for a connection in the clear
+   */
+  ZooKeeperTls(TlsFiles files) throws IOException {
+    this.files = files;
+    this.identity = files.isNone() ? null : identity(files);
+  }
+
+  private static Path identity(TlsFiles files) throws IOException {
+    // Says what is wrong with them; ZooKeeper's library would only not connect.
+    files.context();
+    Path file =
+        Files.createTempFile(
+            "tapline-zookeeper-",
+            ".pem",
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+    file.toFile().deleteOnExit();
+    String certificate = Files.readString(Path.of(files.certificate()));
+    Files.writeString(file, certificate + "\n" + Files.readString(Path.of(files.key())));
+    return file;
+  }
+
+  boolean isWanted() {
+    return identity != null;
+  }
+
+  /** For a client of ZooKeeper. */
+  ZKClientConfig settings() {
+    ZKClientConfig settings = new ZKClientConfig();
+    if (isWanted()) {
+      try (ClientX509Util names = new ClientX509Util()) {
+        settings.setProperty(ZKClientConfig.SECURE_CLIENT, "true");
+        settings.setProperty(ZKClientConfig.ZOOKEEPER_CLIENT_CNXN_SOCKET, "ClientCnxnSocketNetty");
+        settings.setProperty(names.getSslKeystoreTypeProperty(), PEM);
+        settings.setProperty(names.getSslKeystoreLocationProperty(), identity.toString());
+        settings.setProperty(names.getSslTruststoreTypeProperty(), PEM);
+        settings.setProperty(names.getSslTruststoreLocationProperty(), files.authorities());
+      }
+    }
+    return settings;
+  }
+
+  @Override
+  public void close() {
+    if (identity != null) {
+      try {
+        Files.deleteIfExists(identity);
+      } catch (IOException e) {
+        LOG.warn("{} stays: {}", identity, e.toString());
+      }
+    }
+  }
+}

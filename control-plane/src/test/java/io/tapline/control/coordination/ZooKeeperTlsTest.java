@@ -1,0 +1,139 @@
+package io.tapline.control.coordination;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.tapline.control.PipelineException;
+import io.tapline.control.testing.Certificates;
+import io.tapline.control.testing.FreePort;
+import io.tapline.flink.TlsFiles;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A real ZooKeeper server that speaks TLS alone, with those who have a certificate. */
+class ZooKeeperTlsTest {
+  private static final Duration SESSION = Duration.ofSeconds(30);
+  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final Duration IN_VAIN = Duration.ofSeconds(1);
+
+  @TempDir static Path folder;
+  private static int port;
+  private static Process server;
+
+  @BeforeAll
+  static void start() throws Exception {
+    Certificates authority = Certificates.authority(folder, "authority");
+    authority.sign("zookeeper", "DNS:localhost,IP:127.0.0.1");
+    authority.sign("own", "DNS:own");
+    Certificates.authority(folder, "other").sign("stranger", "DNS:own");
+    Path both = folder.resolve("zookeeper-with-key.pem");
+    Files.writeString(both, content("zookeeper.pem") + content("zookeeper.key"));
+    port = FreePort.any();
+    Path config = folder.resolve("zoo.cfg");
+    Files.writeString(
+        config,
+        """
+        dataDir=%s
+        secureClientPort=%d
+        serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory
+        ssl.keyStore.location=%s
+        ssl.trustStore.location=%s
+        admin.enableServer=false
+        """
+            .formatted(folder.resolve("data"), port, both, file("authority.pem")));
+    server =
+        new ProcessBuilder(
+                List.of(
+                    "setpriv",
+                    "--pdeathsig",
+                    "KILL",
+                    System.getProperty("java.home") + File.separator + "bin/java",
+                    "-Xmx64m",
+                    "-XX:TieredStopAtLevel=1",
+                    "-XX:-UsePerfData",
+                    "-cp",
+                    System.getProperty(
+                        "surefire.test.class.path", System.getProperty("java.class.path")),
+                    "org.apache.zookeeper.server.ZooKeeperServerMain",
+                    config.toString()))
+            .redirectErrorStream(true)
+            .redirectOutput(folder.resolve("log").toFile())
+            .start();
+    // Which shows, too, that it answers those whom it should.
+    try {
+      connect("localhost", tls("own"), PATIENCE).close();
+    } catch (PipelineException e) {
+      throw new AssertionError("the server says: " + content("log"), e);
+    }
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    server.destroyForcibly().waitFor();
+  }
+
+  private static String content(String name) throws IOException {
+    return Files.readString(folder.resolve(name));
+  }
+
+  private static String file(String name) {
+    return folder.resolve(name).toString();
+  }
+
+  private static TlsFiles tls(String name) {
+    return new TlsFiles(file("authority.pem"), file(name + ".pem"), file(name + ".key"));
+  }
+
+  private static Leadership connect(String host, TlsFiles tls, Duration patience)
+      throws PipelineException {
+    return Leadership.connect(host + ":" + port, SESSION, tls, patience);
+  }
+
+  @Test
+  void whoHasACertificateOfTheAuthorityLeads() throws Exception {
+    try (Leadership own = connect("localhost", tls("own"), PATIENCE)) {
+      own.campaign("https://own");
+      own.led().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      assertThat(own.claim().queries()).isEmpty();
+    }
+  }
+
+  @Test
+  void whoHasNoneOrSpeaksInTheClearIsNotAnswered() {
+    for (TlsFiles stranger : List.of(tls("stranger"), TlsFiles.NONE)) {
+      assertThatThrownBy(() -> connect("localhost", stranger, IN_VAIN))
+          .isInstanceOf(PipelineException.class)
+          .hasMessageContaining("no ZooKeeper answers at localhost:" + port);
+    }
+  }
+
+  @Test
+  void aServerWhoseCertificateIsOfAnotherHostIsNotBelieved() {
+    assertThatThrownBy(() -> connect("127.0.0.2", tls("own"), IN_VAIN))
+        .hasMessageContaining("over TLS: check that it runs")
+        .hasMessageContaining("certificates at both ends");
+  }
+
+  @Test
+  void filesThatAreMissingAreNamedAndTheKeyIsLeftNowhere() throws Exception {
+    assertThatThrownBy(
+            () -> connect("localhost", new TlsFiles("/missing.pem", "/no", "/no"), IN_VAIN))
+        .isInstanceOf(PipelineException.class)
+        .hasMessageContaining("/no: can't be read");
+    ZooKeeperTls own = new ZooKeeperTls(tls("own"));
+    Path identity = Path.of(own.settings().getProperty("zookeeper.ssl.keyStore.location"));
+    assertThat(Files.readString(identity)).contains("PRIVATE KEY");
+    assertThat(Files.getPosixFilePermissions(identity)).hasSize(2);
+    own.close();
+    assertThat(identity).doesNotExist();
+  }
+}

@@ -1,0 +1,110 @@
+package io.tapline.control.flink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.tapline.control.testing.Certificates;
+import io.tapline.flink.TlsFiles;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.security.cert.CertificateFactory;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.SecurityOptions;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A real job manager whose REST interface speaks TLS, with those who have a certificate. */
+class FlinkTlsTest {
+  private static final int PATIENCE_S = 90;
+  private static final String PASSWORD = "secret";
+
+  @TempDir Path folder;
+
+  private String file(String name) {
+    return folder.resolve(name).toString();
+  }
+
+  private TlsFiles tls(String name) {
+    return new TlsFiles(file("authority.pem"), file(name + ".pem"), file(name + ".key"));
+  }
+
+  /** As the cluster's start script makes them. */
+  private Configuration settings() throws Exception {
+    Process export =
+        new ProcessBuilder(
+                List.of(
+                    "openssl",
+                    "pkcs12",
+                    "-export",
+                    "-in",
+                    file("flink.pem"),
+                    "-inkey",
+                    file("flink.key"),
+                    "-passout",
+                    "pass:" + PASSWORD,
+                    "-out",
+                    file("flink.p12")))
+            .inheritIO()
+            .start();
+    assertThat(export.waitFor()).isZero();
+    KeyStore trusted = KeyStore.getInstance("PKCS12");
+    trusted.load(null, null);
+    try (InputStream pem = Files.newInputStream(folder.resolve("authority.pem"));
+        OutputStream out = Files.newOutputStream(folder.resolve("authority.p12"))) {
+      trusted.setCertificateEntry(
+          "authority", CertificateFactory.getInstance("X.509").generateCertificate(pem));
+      trusted.store(out, PASSWORD.toCharArray());
+    }
+    Configuration settings = new Configuration();
+    settings.set(SecurityOptions.SSL_REST_ENABLED, true);
+    settings.set(SecurityOptions.SSL_REST_AUTHENTICATION_ENABLED, true);
+    settings.set(SecurityOptions.SSL_PROTOCOL, "TLSv1.3");
+    settings.set(SecurityOptions.SSL_ALGORITHMS, "TLS_AES_256_GCM_SHA384");
+    settings.set(SecurityOptions.SSL_REST_KEYSTORE, file("flink.p12"));
+    settings.set(SecurityOptions.SSL_REST_KEYSTORE_PASSWORD, PASSWORD);
+    settings.set(SecurityOptions.SSL_REST_KEY_PASSWORD, PASSWORD);
+    settings.set(SecurityOptions.SSL_REST_TRUSTSTORE, file("authority.p12"));
+    settings.set(SecurityOptions.SSL_REST_TRUSTSTORE_PASSWORD, PASSWORD);
+    return settings;
+  }
+
+  @Test
+  void onlyThoseWithACertificateOfTheAuthorityAreAnswered() throws Exception {
+    Certificates authority = Certificates.authority(folder, "authority");
+    authority.sign("flink", "DNS:localhost,IP:127.0.0.1");
+    authority.sign("own", "DNS:own");
+    Certificates.authority(folder, "other").sign("stranger", "DNS:own");
+    MiniClusterConfiguration one =
+        new MiniClusterConfiguration.Builder()
+            .setConfiguration(settings())
+            .withRandomPorts()
+            .build();
+    try (MiniCluster cluster = new MiniCluster(one)) {
+      cluster.start();
+      int port = cluster.getRestAddress().get(PATIENCE_S, TimeUnit.SECONDS).getPort();
+      URI address = URI.create("https://localhost:" + port);
+      assertThat(new FlinkRest(address, tls("own")).get("/overview").ok()).isTrue();
+      for (TlsFiles stranger :
+          List.of(tls("stranger"), TlsFiles.trusting(folder.resolve("authority.pem")))) {
+        assertThatThrownBy(() -> new FlinkRest(address, stranger).get("/overview"))
+            .isInstanceOf(IOException.class);
+      }
+      URI plain = URI.create("http://localhost:" + port);
+      FlinkRest.Answer sentAway = new FlinkRest(plain).get("/overview");
+      assertThat(sentAway.status()).as("only told to come over TLS").isBetween(300, 399);
+      assertThat(sentAway.body()).isEmpty();
+      URI another = URI.create("https://127.0.0.2:" + port);
+      assertThatThrownBy(() -> new FlinkRest(another, tls("own")).get("/overview"))
+          .isInstanceOf(IOException.class);
+    }
+  }
+}
