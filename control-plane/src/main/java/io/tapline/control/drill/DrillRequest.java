@@ -19,6 +19,11 @@ public record DrillRequest(
    */
   public static final long MOST_ROWS = 100_000;
 
+  /** A node that is named twice is asked once: it would wait for itself. */
+  public DrillRequest {
+    nodes = nodes.stream().distinct().toList();
+  }
+
   /** Without a stored filter. */
   public DrillRequest(String filter, long fromNs, long toNs, long limit, List<String> nodes) {
     this(filter, fromNs, toNs, limit, nodes, "");

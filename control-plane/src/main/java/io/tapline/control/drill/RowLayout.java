@@ -3,7 +3,7 @@ package io.tapline.control.drill;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.net.InetAddress;
+import java.net.Inet6Address;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -157,7 +157,8 @@ final class RowLayout {
 
   private static String v6(byte[] address) {
     try {
-      return InetAddress.getByAddress(address).getHostAddress();
+      // Java's own reading would make an IPv4 address of ::ffff:10.0.0.1, which is another's.
+      return Inet6Address.getByAddress(null, address, -1).getHostAddress();
     } catch (UnknownHostException e) {
       throw new IllegalArgumentException(e);
     }

@@ -41,6 +41,13 @@ class RowLayoutTest {
   }
 
   @Test
+  void anIpv6AddressStaysOneWhateverItMaps() {
+    byte[] mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, 10, 0, 2, 5};
+    assertThat(new RowLayout("src_ip6 ipv6 16 1").json(ByteBuffer.wrap(mapped), 0).toString())
+        .isEqualTo("{\"src_ip6\":\"0:0:0:0:0:ffff:a00:205\"}");
+  }
+
+  @Test
   void whatARowLacksIsLeftOut() {
     assertThat(new RowLayout(SCHEMA).json(row(0), 0).toString())
         .isEqualTo("{\"time_ns\":5,\"flow\":\"0000000000000abc\"}");
