@@ -2,6 +2,7 @@ package io.tapline.control.cli;
 
 import io.tapline.control.coordination.Leadership;
 import io.tapline.control.coordination.ZooKeeperStateStore;
+import io.tapline.control.drill.WatchService;
 import io.tapline.control.query.QueryRecord;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.Source;
@@ -28,16 +29,19 @@ final class Lead implements Leader, LeaseListener, AutoCloseable {
 
   private final Leadership leadership;
   private final Supplier<Controller> controllers;
+  private final WatchService watches;
   private volatile ZooKeeperStateStore store;
   private volatile boolean leads;
   private Controller controller;
 
   /**
    * @param controllers starts the network's controller; gives null if there is none
+   * @param watches of the hosts, which are this one's from then on
    */
-  Lead(Leadership leadership, Supplier<Controller> controllers) {
+  Lead(Leadership leadership, Supplier<Controller> controllers, WatchService watches) {
     this.leadership = leadership;
     this.controllers = controllers;
+    this.watches = watches;
   }
 
   @Override
@@ -64,6 +68,7 @@ final class Lead implements Leader, LeaseListener, AutoCloseable {
 
   private synchronized void begin(QueryService queries, AgentRegistry registry) throws IOException {
     store = leadership.claim();
+    watches.lead();
     registry.lead(store.term());
     List<QueryRecord> left = store.queries();
     queries.restorePlaces(left);

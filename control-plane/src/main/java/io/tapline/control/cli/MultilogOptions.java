@@ -38,13 +38,16 @@ final class MultilogOptions {
   /**
    * Connects.
    *
+   * @param leads false for one of several control planes: it looks after watches once it leads
    * @throws UsageException if the options don't fit each other, or a file can't be read
    */
-  DrillService drill(Inventory inventory) {
+  DrillService drill(Inventory inventory, boolean leads) {
     NodeAccess access = access();
     try {
-      return new DrillService(
-          nodes.stream().map(NodeAddress::parse).toList(), inventory::addresses, access);
+      List<NodeAddress> known = nodes.stream().map(NodeAddress::parse).toList();
+      return leads
+          ? new DrillService(known, inventory::addresses, access)
+          : DrillService.following(known, inventory::addresses, access);
     } catch (IllegalArgumentException e) {
       throw new UsageException("--multilog: " + e.getMessage());
     }

@@ -156,7 +156,7 @@ final class ServerCommand implements Callable<Integer> {
     RestOptions options = restOptions();
     CountDownLatch stop = new CountDownLatch(1);
     try (Controller controller = controller(network);
-        DrillService drill = multilog.drill(inventory);
+        DrillService drill = multilog.drill(inventory, true);
         PipelineSession session = session(inventory, network);
         AgentRegistry registry = registry(agents, session, heard(session, drill));
         RestServer server =
@@ -194,9 +194,9 @@ final class ServerCommand implements Callable<Integer> {
     CompletableFuture<String> fault = new CompletableFuture<>();
     fault.thenRun(stop::countDown);
     try (Leadership leadership = coordination.connect();
-        DrillService drill = multilog.drill(inventory);
+        DrillService drill = multilog.drill(inventory, false);
         PipelineSession session = session(inventory, network);
-        Lead lead = new Lead(leadership, () -> controller(network));
+        Lead lead = new Lead(leadership, () -> controller(network), drill.watches());
         AgentRegistry registry =
             registry(agents, session, LeaseListener.both(heard(session, drill), lead));
         RestServer server =

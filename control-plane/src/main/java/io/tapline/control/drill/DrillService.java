@@ -60,9 +60,20 @@ public final class DrillService implements AutoCloseable {
    */
   public DrillService(
       List<NodeAddress> addresses, Function<String, List<String>> addressesOf, NodeAccess access) {
-    nodes = new NodeTable(addresses, access);
+    this(new NodeTable(addresses, access), addressesOf);
+    watches.lead();
+  }
+
+  private DrillService(NodeTable nodes, Function<String, List<String>> addressesOf) {
+    this.nodes = nodes;
     watches = new WatchService(nodes);
     reach = new Reach(addressesOf);
+  }
+
+  /** As above, for one that leaves the nodes' watches to another until it {@code lead()}s. */
+  public static DrillService following(
+      List<NodeAddress> addresses, Function<String, List<String>> addressesOf, NodeAccess access) {
+    return new DrillService(new NodeTable(addresses, access), addressesOf);
   }
 
   /**

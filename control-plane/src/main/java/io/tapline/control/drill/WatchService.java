@@ -12,6 +12,7 @@ import io.tapline.schema.rpc.NodeAlert;
 import io.tapline.schema.rpc.NodeDescription;
 import io.tapline.schema.rpc.NodeEvent;
 import io.tapline.schema.rpc.RemoveRequest;
+import java.security.SecureRandom;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -39,6 +40,7 @@ public final class WatchService implements AutoCloseable {
   static final int MOST_ALERTS = 1_000;
 
   private static final int MOST_WATCHES = 100;
+  private static final long MOST_NUMBER = 999_999_999_999L;
   private static final int HEARTBEAT_MS = 1_000;
   private static final long RECONNECT_MS = 500;
   private static final Pattern OURS = Pattern.compile("watch_\\d+(_filter|_seq)?");
@@ -59,12 +61,21 @@ public final class WatchService implements AutoCloseable {
   private final Set<NodeClient> attached = ConcurrentHashMap.newKeySet();
   private final Map<String, WatchSpec> watches = new LinkedHashMap<>();
   private final Deque<Alert> alerts = new ArrayDeque<>();
-  private long nextWatch = 1;
+  private final SecureRandom numbers = new SecureRandom();
   private long nextAlert = 1;
+  private volatile boolean leads;
 
-  /** Connects to the nodes that there are and stays connected; others are to be attached. */
+  /** REQUIRES: {@link #lead} is called before anything is watched for. */
   WatchService(NodeTable nodes) {
     this.nodes = nodes;
+  }
+
+  /**
+   * Connects to the nodes that there are, and stays connected; others are to be attached. From now
+   * on they have the watches of this service, and no others: it is nobody's else to add any.
+   */
+  public void lead() {
+    leads = true;
     nodes.all().values().forEach(this::attach);
   }
 
@@ -109,7 +120,7 @@ public final class WatchService implements AutoCloseable {
         throw new DrillException(
             Kind.BUSY, MOST_WATCHES + " watches are as many as there can be: remove one");
       }
-      name = "watch_" + nextWatch++;
+      name = newName();
       watches.put(name, spec);
     }
     try {
@@ -123,6 +134,18 @@ public final class WatchService implements AutoCloseable {
       remove(name);
       throw e;
     }
+  }
+
+  /**
+   * As nobody's was before: a node may still have the watches of the control plane that led before,
+   * whose alerts are not for those who ask this one.
+   */
+  private String newName() {
+    String name;
+    do {
+      name = "watch_" + (1 + numbers.nextLong(MOST_NUMBER));
+    } while (watches.containsKey(name));
+    return name;
   }
 
   private List<NodeClient> on(WatchSpec spec) {
@@ -313,6 +336,9 @@ public final class WatchService implements AutoCloseable {
 
   /** A node that was not there before, by which the others' shares become smaller. */
   void join(NodeClient newcomer) {
+    if (!leads) {
+      return;
+    }
     attach(newcomer);
     later(
         () ->

@@ -99,6 +99,26 @@ class WatchServiceTest {
   }
 
   @Test
+  void whoFollowsLeavesWatchesAloneAndWhoLeadsNextTellsNobodyOfThem() throws Exception {
+    String first = drill.watches().add(watch("dst_port == 80", "COUNT > 5", "src_ip"));
+    try (DrillService next =
+        DrillService.following(List.of(node.address()), name -> List.of(), NodeAccess.LOCAL)) {
+      await(() -> next.states().get(0).description() != null);
+      assertThat(next.watches().hears("h1")).as("it follows").isFalse();
+      assertThat(defined()).containsExactly(first);
+      // As it does while it is told of nodes, and before it has looked at what they watch for.
+      next.watches().lead();
+      String second = next.watches().add(watch("dst_port == 9", "COUNT > 5", "src_ip"));
+      await(() -> defined().equals(List.of(second)) && next.watches().hears("h1"));
+      String third = next.watches().add(watch("dst_port == 80", "COUNT > 5"));
+      feed();
+      await(() -> !next.watches().alertsAfter(0).isEmpty());
+      assertThat(next.watches().alertsAfter(0))
+          .allSatisfy(alert -> assertThat(alert.watch()).isEqualTo(third));
+    }
+  }
+
+  @Test
   void whatIsRemovedIsGoneFromTheNode() throws Exception {
     String first = drill.watches().add(watch("", ""));
     String second = drill.watches().add(watch("protocol == TCP", "COUNT > 1"));
