@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <ctime>
+#include <utility>
 
 #include "monitors/base/clock.h"
 
@@ -13,6 +14,8 @@ namespace {
 
 // Reading a port's losses costs system calls.
 constexpr int64_t kReadLossesEveryNs = 100'000'000;
+// More packets than any queue holds have been taken by then.
+constexpr int kMostPollsBehind = 4096;
 constexpr int64_t kSecondNs = 1'000'000'000;
 
 void Sleep(int64_t duration_ns) {
@@ -72,8 +75,9 @@ Status Lane::Run() {
       page_->burst_left = got.packets;
       page_->polled += got.packets;
     }
+    caught_up_ = got.packets < burst.size();
     Process({burst.data(), got.packets});
-    if (got.packets < burst.size()) empty_at_ns_ = source_->IdleTimeNs().value_or(0);
+    if (caught_up_) empty_at_ns_ = source_->IdleTimeNs().value_or(0);
     Tick();
     if (got.packets == 0 && !ended) Idle();
     // A file that is read as fast as possible always has a next burst.
@@ -251,6 +255,8 @@ void Lane::CountLostFragments() {
 void Lane::CloseSecond(int64_t time_ns) {
   int64_t second_ns = time_ns / kSecondNs * kSecondNs;
   bool first = next_second_ns_ == INT64_MIN;
+  // What was lost in whole seconds of which nothing was heard is told of with them.
+  if (!first && caught_up_ && second_ns > next_second_ns_) CountLosses();
   next_second_ns_ = second_ns + kSecondNs;
   if (first) return;
   RunParsers();
@@ -368,11 +374,19 @@ void Lane::PublishProgress() {
 }
 
 void Lane::Tick() {
-  now_ns_ = MonotonicNs();
+  const int64_t before_ns = std::exchange(now_ns_, MonotonicNs());
   if (end_under_way_) ContinueEnd();
+  // What was lost came after all that waits in a full queue, so that is taken first: else the loss would be told of
+  // with packets of before. A poll from before the process stood still says nothing, so the next one decides.
+  if (now_ns_ - before_ns > kSecondNs) caught_up_ = false;
+  if (losses_due_ && (caught_up_ || ++polls_behind_ >= kMostPollsBehind)) {
+    losses_due_ = false;
+    polls_behind_ = 0;
+    CountLosses();
+  }
   if (now_ns_ - losses_read_at_ns_ >= kReadLossesEveryNs) {
     losses_read_at_ns_ = now_ns_;
-    CountLosses();
+    losses_due_ = true;
     PublishProgress();
     gate_.LookAtCredits();
     if (source_->live()) {

@@ -134,6 +134,9 @@ class Lane {
   int64_t now_ns_ = 0;                  // monotonic, as of the last Tick()
   int64_t losses_read_at_ns_ = 0;
   int64_t empty_at_ns_ = 0;  // wall clock: what came before has been polled
+  bool losses_due_ = false;
+  bool caught_up_ = false;
+  int polls_behind_ = 0;
   PacketSource::Losses losses_;
   // Decoded and wanted packets that the parsers have not seen yet.
   std::array<Packet, kBurstPackets> packets_;

@@ -191,6 +191,36 @@ TEST_F(LaneTest, EachSecondIsAccountedForBeforeTheNext) {
   ExpectBatchesAddUp();
 }
 
+// A monitor that stood still finds a full queue, perhaps with a hole in it; what did not fit in came after that, and
+// before what comes now.
+TEST_F(LaneTest, LossesAreToldBetweenThePacketsThatWaitedAndThoseOfNow) {
+  std::vector<ListSource::Timed> packets;
+  for (uint16_t i = 0; i < kBurstPackets; ++i) {
+    const int64_t time_ns = kStart + i * kSecond / 16 + (i > 3 ? 3 * kSecond : 0);
+    for (auto& packet : Connection(time_ns, static_cast<uint16_t>(40000 + i))) packets.push_back(packet);
+  }
+  const int64_t waited_ns = packets.back().time_ns;
+  const int64_t now_ns = kStart + 10 * kSecond;
+  for (auto& packet : Connection(now_ns, 50000)) packets.push_back(packet);
+  ListSource source(packets);
+  source.is_live = true;
+  source.idle_time_ns = now_ns + kSecond / 2;
+  source.losses.by_drop[IndexOf(Drop::kKernelMissed)] = 7;
+  source.stop = &stop_;
+  ASSERT_TRUE(Run(source).ok());
+  uint64_t missed = 0;
+  for (const auto& batch : batches_) {
+    for (const auto& drop : batch.accounting().dropped()) {
+      if (drop.reason() != "kernel_missed") continue;
+      EXPECT_GT(batch.watermark_ns(), waited_ns);
+      EXPECT_LE(batch.watermark_ns(), now_ns);
+      missed += drop.count();
+    }
+  }
+  EXPECT_EQ(missed, 7u);
+  ExpectBatchesAddUp();
+}
+
 TEST_F(LaneTest, ATimeAtTheEndOfAllTimesIsNoTrouble) {
   auto packets = Connection(kStart, 40000);
   packets.push_back({kLatestTimeNs, TcpFrame({})});

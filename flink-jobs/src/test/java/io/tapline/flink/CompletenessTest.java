@@ -79,6 +79,25 @@ class CompletenessTest {
     }
   }
 
+  /** With its next batch it tells what it lost in all of them; the parts add up to it. */
+  @Test
+  void aMonitorThatStoodStillLostSomethingInEachOfTheSeconds() throws Exception {
+    try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
+      MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
+      feed(pipeline, monitor.batch(10 * SECOND, List.of(get(9 * SECOND, "/a"))));
+      feed(pipeline, monitor.batch(12 * SECOND + SECOND / 2, List.of()));
+      TupleBatch late = monitor.batch(15 * SECOND + SECOND / 2, List.of());
+      feed(pipeline, losing(late, "kernel_missed", 42));
+      pipeline.restart(2);
+      feed(pipeline, monitor.batch(17 * SECOND, List.of(get(16 * SECOND, "/a"))));
+      feed(pipeline, monitor.end(18 * SECOND));
+      assertThat(pipeline.windows(0).stream().map(window -> window.get("end").asLong() / SECOND))
+          .containsExactly(10L, 13L, 14L, 15L, 16L, 17L);
+      assertThat(each(pipeline, c -> c.get("dropped").path("kernel_missed").asLong()))
+          .containsExactly(0L, 10L, 11L, 10L, 11L, 0L);
+    }
+  }
+
   /** Windows that follow each other without a gap lose nothing between them and nothing twice. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3})
@@ -121,7 +140,11 @@ class CompletenessTest {
   }
 
   private static TupleBatch losing(TupleBatch batch, int packets) {
-    Dropped loss = Dropped.newBuilder().setReason("queue_full").setCount(packets).build();
+    return losing(batch, "queue_full", packets);
+  }
+
+  private static TupleBatch losing(TupleBatch batch, String reason, int packets) {
+    Dropped loss = Dropped.newBuilder().setReason(reason).setCount(packets).build();
     return batch.toBuilder()
         .setAccounting(batch.getAccounting().toBuilder().addDropped(loss))
         .build();

@@ -5,6 +5,7 @@ import io.tapline.flink.QuerySpec;
 import io.tapline.flink.results.Accounts;
 import io.tapline.flink.results.Ledger;
 import io.tapline.schema.BatchReaderException;
+import io.tapline.schema.proto.Accounting;
 import io.tapline.schema.proto.TupleBatch;
 import java.util.HashMap;
 import java.util.Map;
@@ -31,6 +32,9 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   private static final long SECOND_NS = 1_000_000_000L;
 
   private static final long MOST_GAP_SECONDS = 3_600;
+
+  /** Heartbeats come several times a second. */
+  private static final long LONG_BETWEEN_BATCHES_NS = 2 * SECOND_NS;
 
   private final QuerySpec query;
 
@@ -89,7 +93,8 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
       default -> {
         Accounts accounts = ledger.at(partition.lanes.reportedNs());
         accounts.drop("missing_batch", partition.lanes.takeMissing());
-        accounts.add(batch.getAccounting());
+        accounts.addSeen(batch.getAccounting());
+        addLost(partition.lanes, accounts, batch.getAccounting());
         tellOf(partition.lanes.takeGap());
         if (partition.lanes.steppedBack()) {
           accounts.addClockStep();
@@ -98,6 +103,29 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
         partition.advance(combiners, accounts);
       }
     }
+  }
+
+  /**
+   * A monitor that stood still tells with one batch what the kernel dropped in many seconds: nobody
+   * knows how much in which, so each has the same part.
+   */
+  private void addLost(PartitionLanes lanes, Accounts accounts, Accounting told) {
+    PartitionLanes.Gap time = lanes.told();
+    if (time == null || !stoodStill(time, told)) {
+      accounts.addLost(told, 0, 1);
+      return;
+    }
+    long first = time.fromNs() / SECOND_NS;
+    long parts = Math.min(time.toNs() / SECOND_NS - first, MOST_GAP_SECONDS) + 1;
+    for (long part = 0; part < parts; part++) {
+      ledger.at(Math.max(time.fromNs(), (first + part) * SECOND_NS)).addLost(told, part, parts);
+    }
+  }
+
+  private static boolean stoodStill(PartitionLanes.Gap time, Accounting told) {
+    return time.toNs() - time.fromNs() > LONG_BETWEEN_BATCHES_NS
+        && told.getDroppedList().stream()
+            .anyMatch(loss -> loss.getReason().equals("kernel_missed"));
   }
 
   /** Of packets that nobody saw only the time is known: each second of it counts. */

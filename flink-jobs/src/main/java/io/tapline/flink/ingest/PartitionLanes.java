@@ -73,10 +73,10 @@ public final class PartitionLanes {
   }
 
   /**
-   * Packet time between two epochs of a monitor.
+   * Packet time between two epochs of a monitor, or two batches of a lane.
    *
    * @param fromNs up to which the earlier one had come
-   * @param toNs from which the later one tells
+   * @param toNs from which the later one tells, or up to which
    */
   record Gap(long fromNs, long toNs) {}
 
@@ -85,6 +85,7 @@ public final class PartitionLanes {
   private long missing;
   private Gap gap;
   private long reportedNs = Ledger.UNDATED;
+  private long beforeNs = Long.MIN_VALUE;
   private long laneNs = Long.MIN_VALUE;
   private boolean steppedBack;
 
@@ -181,6 +182,7 @@ public final class PartitionLanes {
   }
 
   private void note(long beforeNs, long afterNs) {
+    this.beforeNs = beforeNs;
     laneNs = Math.max(beforeNs, afterNs);
     steppedBack = beforeNs > 0 && afterNs < beforeNs - STEP_BACK_NS;
     if (laneNs > 0) {
@@ -220,6 +222,11 @@ public final class PartitionLanes {
     long taken = missing;
     missing = 0;
     return taken;
+  }
+
+  /** Between its lane's last watermark and its own; null if its lane had none. */
+  Gap told() {
+    return beforeNs > 0 ? new Gap(beforeNs, laneNs) : null;
   }
 
   /** What nobody saw before the last accepted batch, once; null if there is nothing to tell. */

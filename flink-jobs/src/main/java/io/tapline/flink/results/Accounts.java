@@ -72,13 +72,29 @@ public final class Accounts {
 
   /** Adds what a monitor reports with a batch. */
   public void add(Accounting monitor) {
+    addSeen(monitor);
+    addLost(monitor, 0, 1);
+  }
+
+  /** The same, but for what it lost. */
+  public void addSeen(Accounting monitor) {
     packetsIn += monitor.getPacketsIn();
     packetsOut += monitor.getPacketsOut();
     bytesIn += monitor.getBytesIn();
     tuplesIn += monitor.getTuplesIn();
+  }
+
+  /** One of so many equal parts of what it lost; all of them together are the whole. */
+  public void addLost(Accounting monitor, long part, long parts) {
     for (Dropped loss : monitor.getDroppedList()) {
-      drop(reason(loss), loss.getCount());
+      drop(
+          reason(loss),
+          share(loss.getCount(), part + 1, parts) - share(loss.getCount(), part, parts));
     }
+  }
+
+  private static long share(long count, long part, long parts) {
+    return count / parts * part + count % parts * part / parts;
   }
 
   /**

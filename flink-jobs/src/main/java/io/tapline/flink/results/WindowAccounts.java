@@ -25,7 +25,8 @@ final class WindowAccounts {
   /**
    * Losses of which nobody knows how many tuples they were: a window without any may have had some.
    */
-  private static final Set<String> UNSEEN = Set.of("missing_batch", "monitor_replaced");
+  private static final Set<String> UNSEEN =
+      Set.of("missing_batch", "monitor_replaced", "kernel_missed");
 
   private final ProcessorSpec spec;
   private final int processors;
