@@ -36,6 +36,7 @@ class Judgement:
     def __init__(self, clients, episodes):
         self.clients, self.episodes = clients, episodes
         self.answered = {url: each for client in clients for url, each in client.answered.items()}
+        self.read = []
         self.totals = {"requests": len(self.answered), "windows": 0, "whole": 0, "told": 0, "untold": 0, "more": 0}
 
     def sent(self, url):
@@ -49,6 +50,7 @@ class Judgement:
     def add(self, query, until):
         """The windows of a query, and all requests from the first that it counted to `until`, if it lived as long."""
         windows = query.windows()
+        self.read += windows
         if not windows:
             return
         for mistake in too_much(windows, self.answered, self.sent):
@@ -113,7 +115,7 @@ def judge(clients, queries, until, episodes):
     judgement = Judgement(clients, episodes)
     for query in queries:
         judgement.add(query, until)
-    return judgement.totals
+    return judgement
 
 
 def faults_of(options, size):
@@ -126,7 +128,7 @@ def options_of():
     parser.add_argument("--only", help="containers, separated by commas; NAME+NAME for two at once; default: all, and pairs of a kind")
     parser.add_argument("--kinds", help="what happens to them", default=",".join(KINDS))
     parser.add_argument("--minutes", type=float, default=180, help="no fault begins later")
-    parser.add_argument("--results", type=Path, default=Path("build/chaos"), help="folder for chaos.md and chaos.json")
+    parser.add_argument("--results", type=Path, default=Path("build/chaos"), help="folder for chaos.md, chaos.json and read.json, what was judged")
     return parser.parse_args()
 
 
@@ -138,8 +140,9 @@ def main():
     clients, queries, until, episodes = run(options, containers, faults_of(options, size))
     if queries is None:
         sys.exit(f"error: the query does not end within {PATIENCE_S} s")
-    totals = judge(clients, queries, until, episodes)
-    print(report.write(options.results, size, episodes, totals))
+    judgement = judge(clients, queries, until, episodes)
+    print(report.write(options.results, size, episodes, judgement.totals))
+    report.keep_input(options.results, judgement.answered, judgement.read)
     broken = [each for each in episodes if each.wrong]
     for each in broken:
         print(f"BROKEN by {each}: {report.wrong_words(each)}")

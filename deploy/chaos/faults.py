@@ -13,6 +13,8 @@ KINDS = ("kill", "pause", "cut")
 # A supervisor starts again what has died; the others come back by themselves.
 LASTS_S = {"kill": 5, "pause": 10, "cut": 10}
 HEALTHY_S = 120
+# On a busy host runc gives up before all processes stand still ("unable to freeze"), and lets them run again.
+FREEZE_S = 60
 
 # What has a cable of its own, or stands for all of its kind. A host's programs are in its namespace, and are cut off with it.
 SMALL = ["zookeeper-1", "kafka-1", "jobmanager-1", "taskmanager-1", "redis", "control-1", "control-2", "front", "switch", "monitor-1",
@@ -32,6 +34,17 @@ def docker(*words, check=True):
     if check and done.returncode != 0:
         raise RuntimeError(f"docker {' '.join(words)}: {done.stderr.strip()}")
     return done.stdout
+
+
+def freeze(container):
+    deadline = time.monotonic() + FREEZE_S
+    while True:
+        try:
+            return docker("pause", container)
+        except RuntimeError as error:
+            if "unable to freeze" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
 
 
 def default_list(size):
@@ -127,6 +140,7 @@ class Fault:
         self.lodgers = [lodger for each in self.ids for lodger in containers.lodgers(each)] if kind == "kill" else []
         self.cable = Cable(containers, self.ids) if kind == "cut" else None
         self.there = False
+        self.frozen = []
 
     def __str__(self):
         return f"{self.target} {self.kind}"
@@ -135,6 +149,10 @@ class Fault:
         self.there = True
         if self.kind == "cut":
             self.cable.pull()
+        elif self.kind == "pause":
+            for each in self.ids:
+                freeze(each)
+                self.frozen.append(each)
         else:
             docker(self.kind, *self.ids, *self.lodgers)
 
@@ -146,7 +164,8 @@ class Fault:
         if self.kind == "cut":
             self.cable.plug()
         elif self.kind == "pause":
-            docker("unpause", *self.ids)
+            for each in self.frozen:
+                docker("unpause", each)
         else:
             docker("start", *self.ids)
             if self.lodgers:

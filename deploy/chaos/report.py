@@ -57,3 +57,8 @@ def write(folder, size, episodes, totals):
              "faults": [vars(each) for each in episodes]}
     (folder / "chaos.json").write_text(json.dumps(whole, indent=1) + "\n")
     return text
+
+
+def keep_input(folder, answered, windows):
+    """read.json: what was judged, for who wants to know why."""
+    (folder / "read.json").write_text(json.dumps({"answered": list(answered.values()), "windows": windows}) + "\n")

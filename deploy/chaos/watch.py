@@ -118,7 +118,12 @@ class Watch:
         failed = [query.error or "ended" for query in self.ended]
         asked = ", ".join(f"{client.web} answered {len(client.answered)}" for client in self.clients)
         now = f"the query is {self.query.state()}" if self.query else "no query is taken"
-        return f"{now}; earlier ones: {failed}; {asked}"
+        return f"{now}; earlier ones: {failed}; {asked}; {self.seen_of_it()}"
+
+    def seen_of_it(self):
+        """What the server knows of the query, and of its hosts."""
+        of_query = ask(self.front, "GET", f"/api/v1/queries/{self.query.id}") if self.query else None
+        return f"query: {of_query}; nodes: {ask(self.front, 'GET', '/api/v1/nodes')}"
 
     def begin(self):
         query = Query(self.front, self.text)
