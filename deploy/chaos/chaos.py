@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills, freezes and cuts off the containers of a cluster that is up, in turn and two at once, under known input.
 
-One query counts requests by URL, second by second, through all of it; clients ask each web server for one page after the other, each
+One query counts requests by URL, and whether all of it was seen, second by second, through all of it; clients ask each web server for one page after the other, each
 with a number of its own. After each fault it tells how long results stayed away; in the end every window is held against what the
 clients wrote down: nothing counted twice or in a wrong second, and what is missing told of by its window's completeness. Exit code 1
 if that is not so, if something does not come back, or if a query fails.
@@ -22,7 +22,7 @@ from truth import SECOND_NS, Client, losses, missing, too_much, within  # noqa: 
 from watch import Watch  # noqa: E402
 
 SETTLE_S = 8
-QUERY = "PARSE http_get FROM * TO {} LIMIT 3h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"
+QUERY = "PARSE http_get FROM * TO {} LIMIT 3h SAMPLE * PROCESS (group-count: group=(url, partial), w=1s, s=1s)"
 WEBS = {"web-1": "10.0.0.11", "web-2": "10.0.0.12"}
 
 

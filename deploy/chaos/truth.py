@@ -2,7 +2,8 @@
 
 The client numbers its requests, so each URL is asked for once, and writes down when each began and ended by the clock that
 monitors have, too. Nothing of Tapline's is asked what is right: a window must have counted a request that was answered once, in a
-window that the time from its begin to its end touches. What is missing must be told of by the completeness of such a window.
+window that the time from its begin to its end touches. What is missing must be told of by the completeness of such a window. So must be
+what comes later: a request whose answer was lost is counted, as partial, once the monitor waits for it no longer.
 """
 import collections
 import subprocess
@@ -30,7 +31,8 @@ ASK = """for ((i = {first}; ; i++)); do
 done"""
 
 Request = collections.namedtuple("Request", "url web began ended")
-Window = collections.namedtuple("Window", "start end counts completeness")
+# `partial` are the URLs of which only the request was seen, or only the answer.
+Window = collections.namedtuple("Window", "start end counts completeness partial", defaults=[()])
 Mistake = collections.namedtuple("Mistake", "time what url")
 
 
@@ -91,6 +93,11 @@ def touches(window, request):
     return window.start / SECOND_NS <= request.ended + TOLERANCE_S and request.began - TOLERANCE_S < window.end / SECOND_NS
 
 
+def gave_up(window, request):
+    """Whether it tells of a request of before whose answer never came to the monitor."""
+    return request.url in window.partial and window.start / SECOND_NS > request.ended
+
+
 def too_much(windows, answered, sent):
     """What was counted and should not have been."""
     mistakes = []
@@ -106,15 +113,15 @@ def too_much(windows, answered, sent):
                 mistakes.append(Mistake(begin, "counted, but never asked for", url))
             elif value != 1 or url in seen:
                 mistakes.append(Mistake(begin, f"counted {value + seen.get(url, 0):g} times", url))
-            elif url in answered and not touches(window, answered[url]):
+            elif url in answered and not touches(window, answered[url]) and not gave_up(window, answered[url]):
                 mistakes.append(Mistake(begin, "counted in a window in which it was not under way", url))
             seen[url] = seen.get(url, 0) + value
     return mistakes
 
 
 def missing(windows, answered):
-    """Requests that no window counted, in order; of each the losses told by the windows that it touches, empty if none tells."""
-    counted = {url for window in windows for url in window.counts}
+    """Requests that no window counted in time, in order; of each the losses told by the windows that it touches, empty if none tells."""
+    counted = {url for window in windows for url in window.counts if url in answered and touches(window, answered[url])}
     room = {window.start: sum(losses(window.completeness).values()) for window in windows}
     found = []
     for request in sorted((each for each in answered.values() if each.url not in counted), key=lambda each: each.began):

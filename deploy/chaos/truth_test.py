@@ -38,6 +38,16 @@ class TruthTest(unittest.TestCase):
         self.assertEqual(self.what([window(10, ["/open"])]), [])
         self.assertEqual(self.what([window(10, ["/open"]), window(11, ["/open"])]), [("/open", "counted 2 times")])
 
+    def test_whose_answer_was_lost_is_counted_late_and_told_of(self):
+        late = window(60, ["/a"])._replace(partial=["/a"])
+        self.assertEqual(self.what([late]), [])
+        self.assertEqual(self.what([window(60, ["/a"])]), [("/a", "counted in a window in which it was not under way")])
+        self.assertEqual(self.what([window(9, ["/a"])._replace(partial=["/a"])]), [("/a", "counted in a window in which it was not under way")])
+        self.assertEqual(self.what([window(10, ["/a"]), late]), [("/a", "counted 2 times")])
+        answered = requests(a=(10.1, 10.2))
+        self.assertEqual([told for _, told in missing([window(10, []), late], answered)], [{}])
+        self.assertEqual([told for _, told in missing([window(10, [], dropped={"kernel_missed": 5}), late], answered)], [{"kernel_missed": 5}])
+
     def test_half_a_transaction_and_the_shoppers_requests_have_no_number(self):
         self.assertEqual(self.what([window(10, {"": 3, "/shop/a": 7})]), [])
 
@@ -46,7 +56,7 @@ class TruthTest(unittest.TestCase):
         self.assertEqual([(request.url, told) for request, told in found], [("/c", {})])
         found = missing([window(10, ["/a"], dropped={"monitor_replaced": 1}), window(11, ["/b"])], self.ANSWERED)
         self.assertEqual(found[0][1], {})
-        found = missing([window(11, ["/a", "/b"]), window(12, [], dropped={"monitor_replaced": 1})], self.ANSWERED)
+        found = missing([window(10, ["/a"]), window(11, ["/b"]), window(12, [], dropped={"monitor_replaced": 1})], self.ANSWERED)
         self.assertEqual(found[0][1], {"monitor_replaced": 1})
         found = missing([window(12, [], silent=["monitor-1"])], requests(c=(12.5, 12.6)))
         self.assertEqual(found[0][1], {"silent": 1})

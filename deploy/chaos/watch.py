@@ -1,4 +1,5 @@
 """A query over known input, read while it runs as people read it, and in whole when it has ended."""
+import collections
 import http.client
 import json
 import threading
@@ -82,8 +83,11 @@ def window_of(line):
     if not text.startswith('data: {"processor"'):
         return None
     event = json.loads(text[len("data: "):])
-    counts = {row["key"]["url"]: row["value"] for row in event["rows"]}
-    return Window(event["window_start_ns"], event["window_end_ns"], counts, event["completeness"])
+    counts = collections.Counter()
+    for row in event["rows"]:
+        counts[row["key"]["url"]] += row["value"]
+    partial = [row["key"]["url"] for row in event["rows"] if row["key"]["partial"]]
+    return Window(event["window_start_ns"], event["window_end_ns"], counts, event["completeness"], partial)
 
 
 class Watch:
