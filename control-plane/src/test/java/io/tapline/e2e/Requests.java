@@ -7,6 +7,8 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.time.Instant;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
 
 /**
  * A client in a host of a {@link Fabric} that asks a web server for /NAME/0, /NAME/1, … one after
@@ -104,6 +106,27 @@ final class Requests implements AutoCloseable {
   private static Request parse(String line) {
     String[] words = line.split(" ");
     return new Request(words[0], Long.parseLong(words[1]), Long.parseLong(words[2]));
+  }
+
+  /** When those began whose URLs these are, in order. */
+  List<Long> beganNs(Set<String> urls) {
+    return done().stream()
+        .filter(each -> urls.contains(each.url()))
+        .map(Request::beganNs)
+        .sorted()
+        .toList();
+  }
+
+  /**
+   * The longest time from one of these to the next after a kill; what was seen shortly before may
+   * be lost with it.
+   */
+  static long longestGapNs(List<Long> times, long killedNs) {
+    return IntStream.range(1, times.size())
+        .filter(i -> times.get(i) > killedNs)
+        .mapToLong(i -> times.get(i) - times.get(i - 1))
+        .max()
+        .orElseThrow();
   }
 
   boolean isAlive() {

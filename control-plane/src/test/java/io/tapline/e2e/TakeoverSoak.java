@@ -12,7 +12,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
-import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -218,30 +217,16 @@ class TakeoverSoak {
     steady.close();
     System.out.printf(
         "Takeover: %s: %.2f s without a counted request%n",
-        what, longestGapNs(countedOf(steady), killedNs) / 1e9);
+        what, Requests.longestGapNs(countedOf(steady), killedNs) / 1e9);
   }
 
   /** When those began that are counted, in order. */
   private List<Long> countedOf(Requests steady) throws Exception {
-    Set<String> counted = network.counted(query).keySet();
-    return steady.done().stream()
-        .filter(each -> counted.contains(each.url()))
-        .map(Requests.Request::beganNs)
-        .sorted()
-        .toList();
+    return steady.beganNs(network.counted(query).keySet());
   }
 
   private static long last(List<Long> times) {
     return times.isEmpty() ? 0 : times.get(times.size() - 1);
-  }
-
-  /** What was seen shortly before a kill may be lost with it. */
-  private static long longestGapNs(List<Long> times, long killedNs) {
-    return IntStream.range(1, times.size())
-        .filter(i -> times.get(i) > killedNs)
-        .mapToLong(i -> times.get(i) - times.get(i - 1))
-        .max()
-        .orElseThrow();
   }
 
   /** Asked to stop, and nobody is left who was asked. */
