@@ -89,6 +89,28 @@ class MirroringTest {
     report(firstRequestMs(query, steady, counts.keySet()), firstWindowMs);
   }
 
+  @Test
+  void theNetworkIsToldAsTheInventoryHasItAndAsItsSwitchesDo() throws Exception {
+    Fabric.await("all is quiet", () -> network.get("/topology").path("settled").asBoolean());
+    JsonNode topology = network.get("/topology");
+    assertThat(topology.path("switches")).hasSize(20);
+    assertThat(topology.path("links")).as("each once").hasSize(32);
+    assertThat(topology.at("/network/kind").asText()).contains("fat tree");
+    Map<String, String> edges = new TreeMap<>();
+    for (JsonNode host : topology.at("/network/hosts")) {
+      edges.put(
+          host.at("/addresses/0").asText().replace("/32", ""), host.path("edge_switch").asText());
+    }
+    assertThat(edges).hasSize(16);
+    int seen = 0;
+    for (JsonNode host : topology.path("hosts")) {
+      String edge = edges.get(host.at("/addresses/0").asText());
+      assertThat(host.path("at").asText()).startsWith(edge + ":");
+      seen++;
+    }
+    assertThat(seen).as("hosts that have spoken").isPositive();
+  }
+
   /** How long after a window's end it was there, to a fifth of a second. */
   private long awaitFirstWindow(String query) throws Exception {
     Fabric.await("a window", () -> !rows(query).isEmpty());

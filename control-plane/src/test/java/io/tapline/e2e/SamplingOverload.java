@@ -30,9 +30,9 @@ import org.junit.jupiter.api.Test;
  */
 class SamplingOverload {
   private static final int OVERLOAD_S =
-      Integer.parseInt(System.getenv().getOrDefault("OVERLOAD_SECONDS", "90"));
+      Integer.parseInt(System.getenv().getOrDefault("OVERLOAD_SECONDS", "150"));
   private static final int QUIET_S =
-      Integer.parseInt(System.getenv().getOrDefault("OVERLOAD_QUIET_SECONDS", "40"));
+      Integer.parseInt(System.getenv().getOrDefault("OVERLOAD_QUIET_SECONDS", "50"));
   private static final int LOAD = 3_000;
   private static final int MOST_FLOWS = 262_144;
   private static final double SHARE = 0.2;

@@ -9,6 +9,7 @@ import io.tapline.placement.PlacementException;
 import io.tapline.schema.proto.Match;
 import io.tapline.sdn.mirror.MirrorState;
 import io.tapline.sdn.mirror.NetworkAdapter;
+import io.tapline.sdn.mirror.NetworkStatus;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
@@ -32,11 +33,13 @@ final class QueryPlacements {
 
   private static final long POLL_MS = 20;
 
+  private final Optional<Network> network;
   private NetworkState state;
   private NetworkAdapter adapter;
 
   /** Of this network; without one nothing is ever placed. */
   QueryPlacements(Optional<Network> network) {
+    this.network = network;
     state = network.map(NetworkState::empty).orElse(null);
   }
 
@@ -140,8 +143,8 @@ final class QueryPlacements {
   }
 
   /** From now on this network's switches mirror what queries want. */
-  synchronized void mirrorThrough(NetworkAdapter network) {
-    adapter = network;
+  synchronized void mirrorThrough(NetworkAdapter switches) {
+    adapter = switches;
     mirror();
   }
 
@@ -155,6 +158,19 @@ final class QueryPlacements {
     } catch (IOException | RuntimeException e) {
       LOG.error("the network can't be told what to mirror", e);
     }
+  }
+
+  Optional<Network> network() {
+    return network;
+  }
+
+  /** What is known of the switches; empty if they are nobody's here. */
+  Optional<NetworkStatus> switches() {
+    NetworkAdapter known;
+    synchronized (this) {
+      known = adapter;
+    }
+    return known == null ? Optional.empty() : known.seen();
   }
 
   /** Whether switches mirror what queries want: then its monitors are where the placement says. */

@@ -13,6 +13,7 @@ import io.tapline.control.accounting.MirrorAccounting;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.schema.proto.Stream;
 import io.tapline.sdn.mirror.NetworkAdapter;
+import io.tapline.sdn.mirror.NetworkStatus;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
@@ -285,6 +286,16 @@ public final class QueryService implements AutoCloseable {
             .map(LiveQuery::stream)
             .orElseGet(Stream::getDefaultInstance);
     return placements.find(id).map(plan -> StreamLayout.of(plan, stream));
+  }
+
+  /** The inventory's network, if it has one. */
+  public Optional<Network> network() {
+    return placements.network();
+  }
+
+  /** What is known of that network's switches; empty if they are not this one's. */
+  public Optional<NetworkStatus> switches() {
+    return placements.switches();
   }
 
   /** The plan that a query runs. */

@@ -48,6 +48,7 @@ public final class RestServer implements AutoCloseable {
     routes.addAll(new CatalogueRoutes(queries, Optional.ofNullable(source)).routes());
     routes.addAll(new DrillRoutes(drill).routes());
     routes.addAll(new NodeRoutes(drill, () -> agents(source), queries.accounting()).routes());
+    routes.addAll(new TopologyRoutes(queries).routes());
     routes.addAll(new WatchRoutes(drill).routes());
     routes.addAll(new DiagnosisRoutes(new DiagnosisService(drill)).routes());
     routes.addAll(new DashboardRoutes().routes());

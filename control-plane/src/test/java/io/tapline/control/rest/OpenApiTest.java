@@ -88,6 +88,7 @@ class OpenApiTest {
         "diagnose | - | {\"program\": \"horoscope\"} | 400",
         "diagnose | - | {\"program\": \"outcast\", \"to\": \"everywhere\"} | 400",
         "listNodes | - | - | 200",
+        "getTopology | - | - | 200",
         "addWatch | - | {\"when\": \"COUNT > 5\"} | 503",
         "addWatch | - | {\"every_ns\": 5} | 400",
         "listWatches | - | - | 200",

@@ -9,6 +9,7 @@ import io.tapline.sdn.mirror.MirrorCount;
 import io.tapline.sdn.mirror.MirrorReport;
 import io.tapline.sdn.mirror.MirrorState;
 import io.tapline.sdn.mirror.NetworkAdapter;
+import io.tapline.sdn.mirror.NetworkStatus;
 import io.tapline.sdn.openflow.OpenFlowServer;
 import io.tapline.sdn.topology.Lldp;
 import io.tapline.sdn.topology.SwitchPort;
@@ -17,6 +18,7 @@ import java.security.SecureRandom;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -115,7 +117,7 @@ public final class Controller implements NetworkAdapter {
     each.ask();
   }
 
-  public ControllerStatus status() {
+  public NetworkStatus status() {
     return server.ask(
         () ->
             StatusReport.of(
@@ -123,6 +125,11 @@ public final class Controller implements NetworkAdapter {
                 mirroring,
                 view.isSettled() && forwarder.isUpToDate() && view.isConfirmed(),
                 counters.all()));
+  }
+
+  @Override
+  public Optional<NetworkStatus> seen() {
+    return Optional.of(status());
   }
 
   /** The ports by which a packet from a switch goes to a host; empty if it does not. */

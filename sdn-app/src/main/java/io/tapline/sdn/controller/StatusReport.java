@@ -3,7 +3,9 @@ package io.tapline.sdn.controller;
 import io.tapline.sdn.flow.Cookie;
 import io.tapline.sdn.flow.Mac;
 import io.tapline.sdn.flow.ObservedFlow;
+import io.tapline.sdn.mirror.NetworkStatus;
 import io.tapline.sdn.topology.Host;
+import io.tapline.sdn.topology.SwitchPort;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -12,14 +14,15 @@ import java.util.Map;
 final class StatusReport {
   private StatusReport() {}
 
-  static ControllerStatus of(
+  static NetworkStatus of(
       NetworkView view, Mirroring mirroring, boolean settled, Map<String, Long> counters) {
-    return new ControllerStatus(
+    return new NetworkStatus(
         view.switches.values().stream()
             .filter(SwitchState::isConnected)
             .map(each -> switchStatus(each, mirroring.name(each.datapath)))
             .toList(),
         view.links.links().size() / 2,
+        cables(view, mirroring),
         view.hosts.hosts().stream()
             .sorted(Comparator.comparingLong(Host::mac))
             .map(host -> hostStatus(host, mirroring))
@@ -28,14 +31,28 @@ final class StatusReport {
         counters);
   }
 
-  private static ControllerStatus.SwitchStatus switchStatus(SwitchState state, String name) {
+  /** Each once, though both of its directions are known. */
+  private static List<NetworkStatus.LinkStatus> cables(NetworkView view, Mirroring mirroring) {
+    return view.links.links().stream()
+        .map(link -> List.of(port(link.from(), mirroring), port(link.to(), mirroring)))
+        .filter(ends -> ends.get(0).compareTo(ends.get(1)) < 0)
+        .map(ends -> new NetworkStatus.LinkStatus(ends.get(0), ends.get(1)))
+        .sorted(Comparator.comparing(NetworkStatus.LinkStatus::from))
+        .toList();
+  }
+
+  private static String port(SwitchPort at, Mirroring mirroring) {
+    return mirroring.name(at.datapath()) + ":" + at.port();
+  }
+
+  private static NetworkStatus.SwitchStatus switchStatus(SwitchState state, String name) {
     long mirrored =
         state.observed.values().stream()
             .filter(each -> Cookie.is(Cookie.Kind.MIRROR, each.flow().cookie()))
             .filter(each -> !each.flow().actions().isEmpty())
             .mapToLong(ObservedFlow::packets)
             .sum();
-    return new ControllerStatus.SwitchStatus(
+    return new NetworkStatus.SwitchStatus(
         name,
         "%016x".formatted(state.datapath),
         state.connection.remote(),
@@ -47,10 +64,10 @@ final class StatusReport {
         mirrored);
   }
 
-  private static ControllerStatus.HostStatus hostStatus(Host host, Mirroring mirroring) {
+  private static NetworkStatus.HostStatus hostStatus(Host host, Mirroring mirroring) {
     List<String> addresses = host.ips().stream().sorted().map(StatusReport::address).toList();
-    String at = mirroring.name(host.at().datapath()) + ":" + host.at().port();
-    return new ControllerStatus.HostStatus(Mac.text(host.mac()), addresses, at);
+    String at = port(host.at(), mirroring);
+    return new NetworkStatus.HostStatus(Mac.text(host.mac()), addresses, at);
   }
 
   private static String address(int ip) {

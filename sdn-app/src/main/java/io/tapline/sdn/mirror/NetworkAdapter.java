@@ -2,6 +2,7 @@ package io.tapline.sdn.mirror;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The way from Tapline to a network's switches. Tapline's own controller is one; whoever has
@@ -35,6 +36,11 @@ public interface NetworkAdapter extends AutoCloseable {
    */
   default boolean seesSwitches() {
     return false;
+  }
+
+  /** What it knows of switches, links and hosts; empty from an adapter that can't tell. */
+  default Optional<NetworkStatus> seen() {
+    return Optional.empty();
   }
 
   /** Has counters read at once; returns at once. */

@@ -1,17 +1,19 @@
-package io.tapline.sdn.controller;
+package io.tapline.sdn.mirror;
 
 import java.util.List;
 import java.util.Map;
 
 /**
- * What a controller knows.
+ * What a controller knows of its network.
  *
  * @param links between switches that work both ways
+ * @param cables which those are
  * @param settled whether all is as it should be: nothing is under way
  */
-public record ControllerStatus(
+public record NetworkStatus(
     List<SwitchStatus> switches,
     int links,
+    List<LinkStatus> cables,
     List<HostStatus> hosts,
     boolean settled,
     Map<String, Long> counters) {
@@ -27,6 +29,9 @@ public record ControllerStatus(
       long mirrorFlows,
       long forwardingFlows,
       long mirroredPackets) {}
+
+  /** A link, by its two ports, as SWITCH:PORT. */
+  public record LinkStatus(String from, String to) {}
 
   /** A host. */
   public record HostStatus(String mac, List<String> addresses, String at) {}
