@@ -25,6 +25,7 @@ LOOK_S = 0.2
 FIRST_PAUSE_S = 0.5
 MOST_PAUSE_S = 10.0
 HEALTHY_S = 30.0
+START_S = 60.0  # that a program which detaches may take to do so
 STATE, STARTED = 0, 19  # fields of /proc/PID/stat behind the name
 
 
@@ -64,7 +65,7 @@ class Daemon:
     def runs(self):
         if self.child:
             return self.child.poll() is None
-        return self.pid is not None and started(self.pid) == self.started
+        return self.started is not None and started(self.pid) == self.started
 
     def has_ended(self):
         """Plans the next start."""
@@ -79,7 +80,7 @@ class Daemon:
         with open(self.folder / f"{self.name}.log", "ab") as log:
             options = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, "start_new_session": True}
             if self.pid_file:
-                subprocess.run(self.command, check=True, **options)
+                subprocess.run(self.command, check=True, timeout=START_S, **options)
                 self._is(int(self.pid_file.read_text()))
             else:
                 self.child = subprocess.Popen(self.command, **options)
@@ -120,7 +121,7 @@ class Supervisor:
             return
         try:
             daemon.start()
-        except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
             daemon.has_ended()
             self.say(f"{daemon.name} can't be started: {error}")
         self.note()
@@ -135,6 +136,8 @@ class Supervisor:
             fresh.replace(self.report)
         except FileNotFoundError:
             self.ended = True
+        except OSError as error:  # a full disk: what runs is kept running all the same
+            self.say(f"what runs can't be noted: {error}")
 
     @staticmethod
     def say(what):

@@ -13,14 +13,6 @@ int64_t DeadlineOf(int64_t start_ns, int64_t duration_ns) {
   return endless ? QueryGate::kNever : start_ns + duration_ns;
 }
 
-// The port that is not TO's. Where a packet fits both ways round, the same one for both directions: switches copy it
-// whichever port they look at.
-uint16_t FarPort(const Packet& packet, ToSide to_side) {
-  if (to_side == ToSide::kDestination) return packet.src_port;
-  if (to_side == ToSide::kSource) return packet.dst_port;
-  return std::max(packet.src_port, packet.dst_port);
-}
-
 }  // namespace
 
 QueryGate::QueryGate(std::span<const QuerySpec> queries, QueryAccounts* accounts, PacketCredits* credits)
@@ -109,15 +101,17 @@ bool QueryGate::TakeCredit(uint32_t index, const Packet& packet) {
   return true;
 }
 
-bool QueryGate::Keeps(uint32_t index, const Packet& packet, ToSide to_side) const {
+bool QueryGate::Keeps(uint32_t index, const Packet& packet) const {
   const uint64_t threshold = queries_[index].sampling_threshold;
   if (!specs_[index].sampled_by_port) return sampled(packet.flow_hash, threshold);
-  return sampled(packet.flow_hash, FarPort(packet, to_side), threshold);
+  const uint16_t far_port =
+      specs_[index].match.FarPort({packet.src_ip, packet.src_port}, {packet.dst_ip, packet.dst_port});
+  return sampled(packet.flow_hash, far_port, threshold);
 }
 
-void QueryGate::AdmitTo(uint32_t index, Packet* packet, ToSide to_side) {
+void QueryGate::AdmitTo(uint32_t index, Packet* packet) {
   const uint64_t bit = uint64_t{1} << index;
-  const bool kept = Keeps(index, *packet, to_side);
+  const bool kept = Keeps(index, *packet);
   if (kept && (limited_ & bit) != 0 && !TakeCredit(index, *packet)) return;
   Accounting& account = (*accounts_)[index];
   ++account.packets_in;
@@ -157,7 +151,7 @@ bool QueryGate::Admit(Packet* packet) {
     ConnectionMatch::Answer answer = specs_[index].match.Ask(*packet);
     if (!answer.wanted) continue;
     wanted = true;
-    AdmitTo(index, packet, answer.to_side);
+    AdmitTo(index, packet);
     // A query that fits both ways round has no opinion.
     if (answer.to_side == ToSide::kUnknown) continue;
     disagree |= to_side != ToSide::kUnknown && to_side != answer.to_side;

@@ -104,8 +104,8 @@ class QueryGate {
     uint64_t refused_bytes;
   };
   bool TakeCredit(uint32_t index, const Packet& packet);
-  bool Keeps(uint32_t index, const Packet& packet, ToSide to_side) const;
-  void AdmitTo(uint32_t index, Packet* packet, ToSide to_side);
+  bool Keeps(uint32_t index, const Packet& packet) const;
+  void AdmitTo(uint32_t index, Packet* packet);
   void NoteConditions(uint32_t query, double rate);
   void ChooseDeadline();
 

@@ -95,11 +95,27 @@ ConnectionMatch::Answer ConnectionMatch::Ask(const Packet& packet) const {
 
 ConnectionMatch::Answer ConnectionMatch::AskOwn(const Packet& packet) const {
   if (!AnyIs(vlans_, packet.vlan[0]) || !AnyIs(tenants_, packet.network_id)) return {false, ToSide::kUnknown};
+  return AskEnds({packet.src_ip, packet.src_port}, {packet.dst_ip, packet.dst_port});
+}
+
+ConnectionMatch::Answer ConnectionMatch::AskEnds(const End& source, const End& destination) const {
   if (from_.empty() && to_.empty()) return {true, ToSide::kUnknown};
-  bool forward = AnyCovers(to_, packet.dst_ip, packet.dst_port) && AnyCovers(from_, packet.src_ip, packet.src_port);
-  bool backward = AnyCovers(to_, packet.src_ip, packet.src_port) && AnyCovers(from_, packet.dst_ip, packet.dst_port);
+  bool forward = AnyCovers(to_, destination.address, destination.port) && AnyCovers(from_, source.address, source.port);
+  bool backward =
+      AnyCovers(to_, source.address, source.port) && AnyCovers(from_, destination.address, destination.port);
   if (forward == backward) return {forward, ToSide::kUnknown};
   return {true, forward ? ToSide::kDestination : ToSide::kSource};
+}
+
+uint16_t ConnectionMatch::FarPort(const End& source, const End& destination) const {
+  switch (AskEnds(source, destination).to_side) {
+    case ToSide::kDestination:
+      return source.port;
+    case ToSide::kSource:
+      return destination.port;
+    default:
+      return std::max(source.port, destination.port);
+  }
 }
 
 }  // namespace tapline

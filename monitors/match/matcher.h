@@ -60,6 +60,14 @@ class ConnectionMatch {
     ToSide to_side;
   };
   Answer Ask(const Packet& packet) const;
+
+  // One end of a connection.
+  struct End {
+    const IpAddress& address;
+    uint16_t port;
+  };
+  // The port of the end that is not TO's. Where a connection fits both ways round, the same one for both directions.
+  uint16_t FarPort(const End& source, const End& destination) const;
   // Whether it wants every packet.
   bool wants_all() const {
     return from_.empty() && to_.empty() && vlans_.empty() && tenants_.empty() && except_.empty();
@@ -67,6 +75,8 @@ class ConnectionMatch {
 
  private:
   Answer AskOwn(const Packet& packet) const;
+  // Of addresses and ports alone.
+  Answer AskEnds(const End& source, const End& destination) const;
   static bool AnyCovers(const std::vector<AddressPattern>& patterns, const IpAddress& address, uint16_t port);
 
   std::vector<AddressPattern> from_;

@@ -15,10 +15,11 @@ constexpr int64_t kPatienceAtEndNs = 10'000'000'000;
 // Of packet time; before the first packet there is none.
 int64_t Second(int64_t time_ns) { return time_ns / 1'000'000'000; }
 
-// The client's port is the one that a query which is sampled by port does not name.
+// As the gate decides: who TO's side is says the query, whoever opened the connection.
 bool Keeps(const QuerySpec& spec, const TupleHeader& header, uint64_t threshold) {
-  return spec.sampled_by_port ? sampled(header.flow_hash, header.src_port, threshold)
-                              : sampled(header.flow_hash, threshold);
+  if (!spec.sampled_by_port) return sampled(header.flow_hash, threshold);
+  const uint16_t far_port = spec.match.FarPort({header.src_ip, header.src_port}, {header.dst_ip, header.dst_port});
+  return sampled(header.flow_hash, far_port, threshold);
 }
 
 template <typename Function>

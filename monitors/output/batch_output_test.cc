@@ -245,13 +245,17 @@ TEST_F(BatchOutputTest, AChangeOfTheSamplingRateClosesTheBatch) {
 
 TEST_F(BatchOutputTest, ByPortTuplesOfFlowsThatSwitchesLeaveOutGoNoFurther) {
   queries_[0].sampled_by_port = true;
+  queries_[0].match = ConnectionMatch({}, {*AddressPattern::Parse("", 80)});
   Open();
   output_->SetSamplingRate(0, 0.25, 0);
   for (uint16_t port = 1000; port < 1800; ++port) {
     TupleHeader header;
     header.time_ns = port;
     header.flow_hash = port;
-    header.src_port = port;
+    // Of some the server's side has opened the connection.
+    const bool opened_by_server = port / 8 % 2 == 1;
+    header.src_port = opened_by_server ? 80 : port;
+    header.dst_port = opened_by_server ? port : 80;
     header.queries = 1;
     const Value values[] = {Value::u64(1)};
     output_->emit(1, header, values);

@@ -48,10 +48,13 @@ final class Narrowing {
   /**
    * @param narrow tells switches how many zeros; false: they can't be told
    * @param mirrored whether they do what they were told last
+   * @param inherited whether an earlier control plane may have told them anything: that they copy
+   *     all, as they were told now, they have to say first
    */
-  Narrowing(IntPredicate narrow, BooleanSupplier mirrored) {
+  Narrowing(IntPredicate narrow, BooleanSupplier mirrored, boolean inherited) {
     this.narrow = narrow;
     this.mirrored = mirrored;
+    this.zeros = inherited ? MirrorPlanner.MOST_ZEROS : 0;
   }
 
   /**

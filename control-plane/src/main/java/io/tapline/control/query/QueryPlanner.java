@@ -105,7 +105,13 @@ public final class QueryPlanner {
     QueryPlacements.Outcome outcome =
         placements.add(local.getQuery(), local.getMatch(), mirrored.map(RemoteMonitors::up));
     Optional<NetworkPlan> place = outcome.plan().filter(found -> mirrored.isPresent());
-    Plan plan = withStream(planned(local, source.hosts(), place));
+    Plan plan;
+    try {
+      plan = withStream(planned(local, source.hosts(), place));
+    } catch (RuntimeException e) {
+      placements.remove(local.getQuery());
+      throw e;
+    }
     List<Plan> parts =
         source.hosts().isEmpty()
             ? List.of()

@@ -43,6 +43,10 @@ public final class QueryService implements AutoCloseable {
   private final Runs runs;
   private final Map<String, LiveQuery> running = new ConcurrentHashMap<>();
   private volatile StateStore state = new MemoryStateStore();
+
+  /** Queries that an earlier control plane left and that have lost their places, and why. */
+  private final Map<String, String> displaced = new ConcurrentHashMap<>();
+
   private boolean closed;
   private boolean detached;
 
@@ -136,11 +140,12 @@ public final class QueryService implements AutoCloseable {
             placements.add(record.id(), record.plan().getMatch(), Optional.of(record.hosts()));
         Set<String> hosts = outcome.plan().map(plan -> plan.parts().keySet()).orElse(Set.of());
         if (!hosts.equals(record.hosts())) {
-          LOG.error(
-              "{} was at {} and can't be there again: {}",
+          displaced.put(
               record.id(),
-              record.hosts(),
-              outcome.refusal());
+              "it was mirrored to %s, which can't be so again%s: submit it anew"
+                  .formatted(
+                      String.join(", ", record.hosts()),
+                      outcome.refusal().isEmpty() ? "" : " (" + outcome.refusal() + ")"));
         }
       }
     }
@@ -161,6 +166,7 @@ public final class QueryService implements AutoCloseable {
       if (record.stopping()) {
         live.run().stop();
       }
+      Optional.ofNullable(displaced.get(record.id())).ifPresent(live.run()::abort);
       boolean over = record.step() == QueryStep.ENDING;
       begin(live, over ? () -> finish(live, record.info()) : () -> run(live));
     }

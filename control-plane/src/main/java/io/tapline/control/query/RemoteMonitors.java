@@ -104,7 +104,7 @@ final class RemoteMonitors implements QueryMonitor {
     this.onReady = onReady;
     plans.forEach(plan -> parts.add(new RemotePart(plan, bounds.endsAtNs())));
     boolean byPort = plans.stream().anyMatch(plan -> plan.getSampling().getByPort());
-    narrowing = byPort ? new Narrowing(moves::narrow, moves::isMirrored) : null;
+    narrowing = byPort ? new Narrowing(moves::narrow, moves::isMirrored, inherited) : null;
     limit =
         bounds.packets() == 0
             ? null

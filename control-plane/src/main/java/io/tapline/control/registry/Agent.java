@@ -52,15 +52,25 @@ final class Agent {
    *
    * @param inherited an earlier control plane told it, and it was not heard of since
    * @param ending it was told to end, or will be when it comes
+   * @param rate that it was told last, or will be when it comes; 0: none
    */
   private record Assigned(
-      int epoch, String plan, AssignmentEvents events, boolean inherited, boolean ending) {
+      int epoch,
+      String plan,
+      AssignmentEvents events,
+      boolean inherited,
+      boolean ending,
+      double rate) {
     Assigned heard() {
-      return new Assigned(epoch, plan, events, false, ending);
+      return new Assigned(epoch, plan, events, false, ending, rate);
     }
 
     Assigned ended() {
-      return new Assigned(epoch, plan, events, inherited, true);
+      return new Assigned(epoch, plan, events, inherited, true, rate);
+    }
+
+    Assigned limited(double newRate) {
+      return new Assigned(epoch, plan, events, inherited, ending, newRate);
     }
   }
 
@@ -148,7 +158,7 @@ final class Agent {
    * @param inherited whether an earlier control plane assigned it
    */
   void assign(String query, int epoch, String plan, AssignmentEvents events, boolean inherited) {
-    Assigned assignment = new Assigned(epoch, plan, events, inherited, false);
+    Assigned assignment = new Assigned(epoch, plan, events, inherited, false, 0);
     assigned.put(query, assignment);
     sendAssign(query, assignment);
   }
@@ -161,6 +171,9 @@ final class Agent {
                     .setQuery(query)
                     .setEpoch(assignment.epoch())
                     .setPlan(assignment.plan())));
+    if (assignment.rate() > 0) {
+      sendLimit(query, assignment.rate());
+    }
     if (assignment.ending()) {
       sendEnd(query, false);
     }
@@ -188,9 +201,13 @@ final class Agent {
   }
 
   void limit(String query, double rate) {
-    if (assigned.containsKey(query)) {
-      send(command().setLimit(LimitCommand.newBuilder().setQuery(query).setRate(rate)));
+    if (assigned.computeIfPresent(query, (id, each) -> each.limited(rate)) != null) {
+      sendLimit(query, rate);
     }
+  }
+
+  private void sendLimit(String query, double rate) {
+    send(command().setLimit(LimitCommand.newBuilder().setQuery(query).setRate(rate)));
   }
 
   void credit(String query, long packets, long version) {

@@ -18,7 +18,7 @@ class NarrowingTest {
   private boolean willing = true;
   private double kept = 1;
   private long nowNs = SECOND_NS;
-  private final Narrowing narrowing = new Narrowing(this::narrow, this::mirrored);
+  private final Narrowing narrowing = new Narrowing(this::narrow, this::mirrored, false);
 
   private boolean narrow(int zeros) {
     if (willing) {
@@ -64,6 +64,16 @@ class NarrowingTest {
     assertThat(look(1)).isEqualTo(0.25);
     there = true;
     assertThat(look(1)).isEqualTo(1);
+  }
+
+  @Test
+  void whatAnEarlierControlPlaneToldSwitchesIsAssumedUntilTheyCopyAll() {
+    there = false;
+    Narrowing next = new Narrowing(this::narrow, this::mirrored, true);
+    assertThat(next.next(1, 1, nowNs)).isEqualTo(1.0 / 64);
+    assertThat(next.next(0.01, 1, nowNs)).isEqualTo(0.01);
+    there = true;
+    assertThat(next.next(1, 1, nowNs)).isEqualTo(1);
   }
 
   @Test

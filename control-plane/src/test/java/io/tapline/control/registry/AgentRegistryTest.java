@@ -260,8 +260,10 @@ class AgentRegistryTest {
   void whatIsAssignedBeforeTheAgentComesWaitsForIt() throws Exception {
     Heard heard = new Heard();
     registry.assign("late", "q", 1, "{}", heard);
+    registry.limit("late", "q", 0.5);
     Peer peer = peer("late", 1);
     assertThat(peer.next().getAssign().getQuery()).isEqualTo("q");
+    assertThat(peer.next().getLimit().getRate()).as("said while it was away").isEqualTo(0.5);
     assertThat(heard.words).isEmpty();
   }
 

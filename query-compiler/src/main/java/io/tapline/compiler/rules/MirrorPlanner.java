@@ -59,15 +59,24 @@ public final class MirrorPlanner {
     return !to && isNamed(match.getFromList()) ? Side.FROM : Side.TO;
   }
 
+  /** Linux gives clients ports from here on, others from higher up. */
+  private static final int FIRST_CLIENT_PORT = 32_768;
+
   /**
    * Whether switches can leave out a part of a match's connections by their far ports: TO names
-   * ports, FROM none, and packets are looked at as they are.
+   * ports, FROM none, and packets are looked at as they are. Ports that clients have, too, don't
+   * do: of a connection that fits both ways round nobody knows the far one.
    */
   public static boolean canBeNarrowed(Match match) {
     return match.getToCount() > 0
-        && match.getToList().stream().allMatch(address -> address.getPort() != 0)
+        && match.getToList().stream().allMatch(MirrorPlanner::namesServersPorts)
         && match.getFromList().stream().allMatch(address -> address.getPort() == 0)
         && match.getTenantsCount() == 0;
+  }
+
+  private static boolean namesServersPorts(Address address) {
+    return address.getPort() != 0
+        && Math.max(address.getPort(), address.getLastPort()) < FIRST_CLIENT_PORT;
   }
 
   private static boolean isNamed(List<Address> side) {

@@ -236,6 +236,20 @@ class RulesTest {
         : forward ? h.fromPort() : h.toPort();
   }
 
+  @Test
+  void onlyPortsThatNoClientHasTellTheFarOneApart() {
+    assertThat(canBeNarrowed(80, 0)).isTrue();
+    assertThat(canBeNarrowed(20_000, 20_199)).isTrue();
+    assertThat(canBeNarrowed(50_051, 0)).isFalse();
+    assertThat(canBeNarrowed(1024, 65_535)).isFalse();
+    assertThat(canBeNarrowed(0, 0)).isFalse();
+  }
+
+  private static boolean canBeNarrowed(int port, int lastPort) {
+    Address to = Address.newBuilder().setPort(port).setLastPort(lastPort).build();
+    return MirrorPlanner.canBeNarrowed(Match.newBuilder().addTo(to).build());
+  }
+
   /**
    * What a monitor keeps of a narrowed query comes to it, what has a far port without zeros either
    * way round is not copied, and another query gets what it got.

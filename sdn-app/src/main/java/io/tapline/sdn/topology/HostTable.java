@@ -100,7 +100,7 @@ public final class HostTable {
     }
     boolean refuted = claims.remove(ip, at);
     put(mac, ip, at, nowNs);
-    return Answer.of(refuted ? Verdict.SPOOFED : known ? Verdict.KNOWN : Verdict.LEARNED);
+    return Answer.of(!known ? Verdict.LEARNED : refuted ? Verdict.SPOOFED : Verdict.KNOWN);
   }
 
   private boolean hasRoom(Host host, SwitchPort at) {
