@@ -138,7 +138,7 @@ class AccessTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"/metrics", "/api/v1/nodes"})
+  @ValueSource(strings = {"/metrics", "/api/v1/nodes", "/api/v1/topology"})
   void whatIsOfAllTenantsIsTheAdminsAlone(String path) throws Exception {
     Rest.problem(get(WEB, path), 403, "forbidden");
     assertThat(get(ADMIN, path).statusCode()).isEqualTo(200);
