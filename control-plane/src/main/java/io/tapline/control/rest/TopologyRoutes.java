@@ -50,6 +50,8 @@ final class TopologyRoutes {
 
   private static void add(NetworkStatus status, ObjectNode json) {
     json.put("settled", status.settled());
+    ObjectNode counters = json.putObject("counters");
+    status.counters().forEach(counters::put);
     ArrayNode switches = json.putArray("switches");
     for (NetworkStatus.SwitchStatus each : status.switches()) {
       ObjectNode node = switches.addObject();

@@ -10,40 +10,64 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Writes what would be told to switches into files, for whoever installs flows by other means: for
- * each switch {@code SWITCH.flows}, the whole mirror table, and {@code SWITCH.change}, what {@code
- * ovs-ofctl --bundle add-flows BRIDGE SWITCH.change} makes of the table before. Thread-safe.
+ * each switch {@code SWITCH.flows}, the whole mirror table, and {@code SWITCH.000001.change},
+ * {@code SWITCH.000002.change}… the ways there from the table before each: whoever has given one to
+ * {@code ovs-ofctl --bundle add-flows BRIDGE} removes it. The first that a process writes begins
+ * with nothing, whatever was there. Thread-safe.
  */
 public final class FlowFiles implements NetworkAdapter {
+  private static final Pattern FILE =
+      Pattern.compile("(?<switch>.+)\\.(flows|(?<number>\\d{6,9})\\.change)");
+
   private final Path folder;
   private final Map<String, Map<String, MirrorPort>> ports;
   private final long epoch;
   private final Map<String, List<Flow>> written = new TreeMap<>();
   private final SortedMap<String, List<String>> missing = new TreeMap<>();
 
+  /** By switch that an earlier process or this one wrote for, the number of its last change. */
+  private final Map<String, Integer> changes = new TreeMap<>();
+
   /**
    * Files in a folder, which must be there.
    *
    * @param ports by switch and host
+   * @throws IOException if it can't be read
    */
-  public FlowFiles(Path folder, Map<String, Map<String, MirrorPort>> ports, long epoch) {
+  public FlowFiles(Path folder, Map<String, Map<String, MirrorPort>> ports, long epoch)
+      throws IOException {
     this.folder = folder;
     this.ports = ports;
     this.epoch = epoch;
+    try (Stream<Path> files = Files.list(folder)) {
+      files.map(file -> FILE.matcher(file.getFileName().toString())).forEach(this::found);
+    }
+  }
+
+  private void found(Matcher file) {
+    if (file.matches()) {
+      int number = file.group("number") == null ? 0 : Integer.parseInt(file.group("number"));
+      changes.merge(file.group("switch"), number, Math::max);
+    }
   }
 
   @Override
   public synchronized void mirror(MirrorState wanted) throws IOException {
     missing.clear();
-    TreeSet<String> switches = new TreeSet<>(written.keySet());
+    TreeSet<String> switches = new TreeSet<>(changes.keySet());
     switches.addAll(wanted.tables().keySet());
     for (String name : switches) {
       RuleTable table = wanted.tables().getOrDefault(name, RuleTable.empty());
@@ -67,16 +91,26 @@ public final class FlowFiles implements NetworkAdapter {
   }
 
   private void write(String name, List<Flow> flows) throws IOException {
-    List<Flow> before = written.getOrDefault(name, List.of());
-    List<String> changes =
-        FlowDifference.between(before, flows).messages().stream()
-            .filter(FlowMod.class::isInstance)
-            .map(message -> line((FlowMod) message))
-            .toList();
+    boolean known = written.containsKey(name);
+    List<String> lines = new ArrayList<>(known ? List.of() : List.of(deleteAll()));
+    FlowDifference.between(written.getOrDefault(name, List.of()), flows).messages().stream()
+        .filter(FlowMod.class::isInstance)
+        .map(message -> line((FlowMod) message))
+        .forEach(lines::add);
+    if (lines.isEmpty()) {
+      return;
+    }
+    int number = changes.merge(name, 1, Integer::sum);
+    replace("%s.%06d.change".formatted(name, number), lines);
     replace(name + ".flows", flows.stream().map(Flow::toString).toList());
-    replace(name + ".change", changes);
     Map<FlowKey, Flow> after = FlowDifference.byKey(flows);
     written.put(name, List.copyOf(after.values()));
+  }
+
+  /** Of mirror flows. */
+  private static String deleteAll() {
+    return "delete table=0,cookie=0x%x/0x%x"
+        .formatted(Cookie.of(Cookie.Kind.MIRROR, 0), Cookie.KIND_MASK);
   }
 
   private static String line(FlowMod mod) {

@@ -201,12 +201,13 @@ class MirrorFlowsTest {
           "table=0,priority=1030,cookie=0x7a91020000000000,udp,nw_src=10.0.0.0/8,tp_dst=0x50/0xfff0,"
               + "actions=output:3,goto_table:1";
       assertThat(folder.resolve("s1.flows")).hasContent(flow);
-      assertThat(folder.resolve("s1.change")).hasContent("add " + flow);
+      assertThat(folder.resolve("s1.000001.change"))
+          .hasContent("delete table=0,cookie=0x7a91020000000000/0xffffff0000000000\nadd " + flow);
       assertThat(files.report().complete()).isTrue();
       assertThat(files.report().rules()).containsEntry("s1", 1);
       files.mirror(MirrorState.NOTHING);
       assertThat(folder.resolve("s1.flows")).isEmptyFile();
-      assertThat(Files.readString(folder.resolve("s1.change")))
+      assertThat(Files.readString(folder.resolve("s1.000002.change")))
           .isEqualTo(
               "delete_strict table=0,priority=1030,"
                   + "cookie=0x7a91020000000000/0xffffff0000000000,udp,nw_src=10.0.0.0/8,tp_dst=0x50/0xfff0\n");
