@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * Hosts by what they say in ARP, believed with care: an address that is somebody's is another's
@@ -23,7 +24,7 @@ public final class HostTable {
   static final int MOST_AT_A_PORT = 64;
   static final int MOST_ADDRESSES = 16;
   static final int MOST_AT_A_SWITCH = 4096;
-  private static final int MOST_ASKED_FOR = 4;
+  private static final int MOST_ASKED_FOR = 16;
 
   /** How long the one who was there first has to answer. */
   public static final long ANSWER_NS = 1_000_000_000L;
@@ -135,20 +136,32 @@ public final class HostTable {
     return Answer.of(Verdict.LEARNED);
   }
 
-  /** A host answers for its own addresses, not for one that somebody says it has. */
-  private static List<Question> questions(List<Host> others, int claimed) {
+  /**
+   * A host answers for its own addresses, not for one that somebody says it has. Of one that only a
+   * switch's flows tell of, those are not known: the inventory's under its switch are tried.
+   */
+  private List<Question> questions(List<Host> others, int claimed) {
     List<Question> questions = new ArrayList<>();
     for (Host other : others) {
-      if (other.ips().isEmpty() || other.ips().contains(claimed)) {
+      Set<Integer> own = other.ips().isEmpty() ? addressesAt(other.at()) : other.ips();
+      if (own.isEmpty() || own.contains(claimed)) {
         questions.add(new Question(other, claimed));
-      } else {
-        other.ips().stream()
-            .sorted()
-            .limit(MOST_ASKED_FOR)
-            .forEach(ip -> questions.add(new Question(other, ip)));
       }
+      own.stream()
+          .filter(ip -> ip != claimed && !other.ips().contains(claimed))
+          .sorted()
+          .limit(MOST_ASKED_FOR)
+          .forEach(ip -> questions.add(new Question(other, ip)));
     }
     return questions;
+  }
+
+  /** Those of the inventory under a switch. */
+  private Set<Integer> addressesAt(SwitchPort at) {
+    return switchOfAddress.entrySet().stream()
+        .filter(each -> each.getValue() == at.datapath())
+        .map(Map.Entry::getKey)
+        .collect(Collectors.toSet());
   }
 
   private void put(long mac, int ip, SwitchPort at, long nowNs) {

@@ -20,7 +20,7 @@ class HostTableTest {
   private static final SwitchPort B1 = new SwitchPort(2, 1);
   private static final int IP = 0x0a000001;
 
-  private final HostTable hosts = new HostTable(Map.of());
+  private HostTable hosts = new HostTable(Map.of());
 
   /** Where hosts really are, and their addresses. */
   private final Map<Long, Host> honest = new HashMap<>();
@@ -68,6 +68,16 @@ class HostTableTest {
     insists(ALICE, IP + 50, B1);
     assertThat(place(ALICE)).isEqualTo(A1);
     assertThat(hosts.byIp(IP + 50)).isEmpty();
+  }
+
+  /** After a restart switches' flows tell of Ethernet addresses only. */
+  @Test
+  void norWhereTheOthersAddressIsNotKnownAnyMoreButToTheInventory() {
+    hosts = new HostTable(Map.of(IP, A1.datapath()));
+    hosts.recover(ALICE, A1);
+    there(ALICE, IP, A1);
+    insists(ALICE, IP + 50, B1);
+    assertThat(place(ALICE)).isEqualTo(A1);
   }
 
   @Test
