@@ -48,6 +48,10 @@ class SamplingOverload {
   private static final double ALL = 0.98;
 
   private static final long WINDOW_NS = 2_000_000_000L;
+
+  /** Before the load falls. */
+  private static final long WORKED_OFF_NS = 20_000_000_000L;
+
   private static final String SENDER = "h-3-1-1";
   private static final String MONITOR = "h-0-0-1";
   private static final String EDGE = "e00";
@@ -187,6 +191,9 @@ class SamplingOverload {
           "Overload: outside of its bounds: the window from second %.0f%n",
           (from - sent.beganNs()) / 1e9);
     }
+    assertThat(mean(ages, sent.fellNs() - WORKED_OFF_NS, sent.fellNs()))
+        .as("age of the latest window before the fall, beside the most: the lag is worked off")
+        .isLessThan(most(ages, sent.beganNs(), sent.fellNs()) / 2);
     assertThat(recoveredAfter(sent)).as("seconds until all flows are kept again").isNotNegative();
     assertThat(windows).as("windows in which flows were left out").hasSizeGreaterThan(20);
     assertThat(outside.size()).as("of %d windows", windows.size()).isLessThan(windows.size() / 10);
