@@ -336,15 +336,14 @@ final class MirroredNetwork implements AutoCloseable {
   }
 
   /**
-   * TCP connections that failed or ended with a reset, in all hosts without an agent: where there
-   * is one, a monitor that ends may reset its own connections to the broker. A reset that answers a
-   * segment which came twice, after its connection had ended, is nobody's connection.
+   * TCP connections that failed or ended with a reset, and resets sent, in all hosts without an
+   * agent: where there is one, a monitor that ends may reset its own connections to the broker.
    */
   long resets() {
     String script =
         "for n in $(ip netns list | cut -d' ' -f1 | grep ^$0-h- | grep -vxF \"$1\"); do"
             + " ip netns exec $n grep ^Tcp: /proc/net/snmp | tail -n 1; done"
-            + " | awk '{ sum += $8 + $9 } END { print sum }'";
+            + " | awk '{ sum += $8 + $9 + $15 } END { print sum }'";
     String others =
         watchers.stream().map(host -> fabric.name + "-" + host).collect(Collectors.joining("\n"));
     return Long.parseLong(

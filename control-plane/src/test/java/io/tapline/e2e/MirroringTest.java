@@ -95,6 +95,9 @@ class MirroringTest {
     JsonNode topology = network.get("/topology");
     assertThat(topology.path("switches")).hasSize(20);
     assertThat(topology.path("links")).as("each once").hasSize(32);
+    Fabric.await(
+        "ports tell what they have counted",
+        () -> network.get("/topology").at("/switches/0/port_counters/0/tx_packets").asLong() > 0);
     assertThat(topology.at("/network/kind").asText()).contains("fat tree");
     Map<String, String> edges = new TreeMap<>();
     for (JsonNode host : topology.at("/network/hosts")) {

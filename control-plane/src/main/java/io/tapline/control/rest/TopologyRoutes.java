@@ -48,6 +48,17 @@ final class TopologyRoutes {
     return json;
   }
 
+  private static ObjectNode counters(NetworkStatus.PortStatus port) {
+    return Json.object()
+        .put("port", port.port())
+        .put("rx_packets", port.rxPackets())
+        .put("tx_packets", port.txPackets())
+        .put("rx_bytes", port.rxBytes())
+        .put("tx_bytes", port.txBytes())
+        .put("rx_dropped", port.rxDropped())
+        .put("tx_dropped", port.txDropped());
+  }
+
   private static void add(NetworkStatus status, ObjectNode json) {
     json.put("settled", status.settled());
     ObjectNode counters = json.putObject("counters");
@@ -61,6 +72,8 @@ final class TopologyRoutes {
       node.put("mirror_flows", each.mirrorFlows());
       node.put("forwarding_flows", each.forwardingFlows());
       node.put("mirrored_packets", each.mirroredPackets());
+      ArrayNode ports = node.putArray("port_counters");
+      each.portCounters().forEach(port -> ports.add(counters(port)));
     }
     ArrayNode links = json.putArray("links");
     status

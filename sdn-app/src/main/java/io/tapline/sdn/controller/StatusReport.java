@@ -9,6 +9,7 @@ import io.tapline.sdn.topology.SwitchPort;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /** What a controller knows, for others. */
 final class StatusReport {
@@ -61,7 +62,26 @@ final class StatusReport {
         state.count(Cookie.Kind.BASE),
         state.count(Cookie.Kind.MIRROR),
         state.count(Cookie.Kind.FORWARD),
-        mirrored);
+        mirrored,
+        portCounters(state));
+  }
+
+  private static List<NetworkStatus.PortStatus> portCounters(SwitchState state) {
+    return state.ports.values().stream()
+        .map(port -> port.counters)
+        .filter(Objects::nonNull)
+        .sorted(Comparator.comparingInt(PortCounters::port))
+        .map(
+            each ->
+                new NetworkStatus.PortStatus(
+                    each.port(),
+                    each.rxPackets(),
+                    each.txPackets(),
+                    each.rxBytes(),
+                    each.txBytes(),
+                    each.rxDropped(),
+                    each.txDropped()))
+        .toList();
   }
 
   private static NetworkStatus.HostStatus hostStatus(Host host, Mirroring mirroring) {

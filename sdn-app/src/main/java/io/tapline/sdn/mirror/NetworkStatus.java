@@ -28,7 +28,18 @@ public record NetworkStatus(
       long baseFlows,
       long mirrorFlows,
       long forwardingFlows,
-      long mirroredPackets) {}
+      long mirroredPackets,
+      List<PortStatus> portCounters) {}
+
+  /** A port that has told what it has counted since it is there. */
+  public record PortStatus(
+      int port,
+      long rxPackets,
+      long txPackets,
+      long rxBytes,
+      long txBytes,
+      long rxDropped,
+      long txDropped) {}
 
   /** A link, by its two ports, as SWITCH:PORT. */
   public record LinkStatus(String from, String to) {}
