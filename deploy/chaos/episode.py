@@ -1,4 +1,5 @@
 """One fault from its begin until results are as before, and what came of it."""
+import subprocess
 import threading
 import time
 
@@ -33,14 +34,24 @@ class Episode:
         self.oldest_s = 0.0
         self.asked = self.named = 0
         self.told = {}
+        # Containers that ended by themselves, as those do that lost what they can't do without.
+        self.ended = []
         self.wrong = []
 
     def __str__(self):
         return f"{self.target} {self.kind}"
 
     def run(self, containers, watch):
+        """What goes wrong with the fault itself is a result, too: the others are still worth knowing."""
+        try:
+            self.happen(containers, watch)
+        except (RuntimeError, subprocess.SubprocessError) as error:
+            self.wrong.append(f"not as it was meant: {error}")
+
+    def happen(self, containers, watch):
         fault = Fault(containers, self.target, self.kind)
         ended_before = len(watch.ended)
+        began = containers.started_anew()
         try:
             fault.strike()
             self.struck = time.time()
@@ -51,6 +62,7 @@ class Episode:
             fault.mend()
         self.recover(fault, watch)
         self.oldest_s = watch.oldest_s
+        self.ended = [name for name, times in containers.started_anew().items() if times > began.get(name, 0)]
         self.wrong += [f"a query ended: {query.error}" for query in watch.ended[ended_before:]]
 
     def await_counted(self, watch, seconds):

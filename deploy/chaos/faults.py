@@ -5,6 +5,7 @@ the other end, where Docker's bridge has its end of the pair. `docker network di
 programs are told of at once, and give another address afterwards: no network fails like that. A filter within the container would
 need a program and a right there that it does not have. Needs nothing but Docker: a container in the host's network does it.
 """
+import concurrent.futures
 import json
 import subprocess
 import time
@@ -15,13 +16,15 @@ LASTS_S = {"kill": 5, "pause": 10, "cut": 10}
 HEALTHY_S = 120
 # On a busy host runc gives up before all processes stand still ("unable to freeze"), and lets them run again.
 FREEZE_S = 60
+# What has just died by itself can't be killed, and is being started anew.
+DOCKER_S = 30
 
 # What has a cable of its own, or stands for all of its kind. A host's programs are in its namespace, and are cut off with it.
 SMALL = ["zookeeper-1", "kafka-1", "jobmanager-1", "taskmanager-1", "redis", "control-1", "control-2", "front", "switch", "monitor-1",
-         "web-1", "web-1-pages", "web-1-multilog", "client-1", "operator"]
+         "web-1", "web-1-pages", "web-1-multilog", "client-1", "client-1-shopper", "operator"]
 FULL = ["zookeeper-1", "zookeeper-2", "zookeeper-3", "kafka-1", "kafka-2", "kafka-3", "jobmanager-1", "jobmanager-2", "taskmanager-1",
         "taskmanager-2", "redis", "control-1", "control-2", "front", "switch", "monitor-1", "monitor-2", "web-1", "web-2", "web-1-pages",
-        "web-2-pages", "web-1-multilog", "web-2-multilog", "client-1", "operator"]
+        "web-2-pages", "web-1-multilog", "web-2-multilog", "client-1", "client-1-shopper", "operator"]
 # Of three, two are the majority without which nothing is decided.
 SMALL_PAIRS = ["control-1+control-2"]
 FULL_PAIRS = ["zookeeper-1+zookeeper-2", "kafka-1+kafka-2", "jobmanager-1+jobmanager-2", "taskmanager-1+taskmanager-2",
@@ -36,15 +39,28 @@ def docker(*words, check=True):
     return done.stdout
 
 
-def freeze(container):
-    deadline = time.monotonic() + FREEZE_S
+def docker_again(patience_s, passing, *words):
+    """As `docker`, but what fails for reasons that pass is tried again."""
+    deadline = time.monotonic() + patience_s
     while True:
         try:
-            return docker("pause", container)
+            return docker(*words)
         except RuntimeError as error:
-            if "unable to freeze" not in str(error) or time.monotonic() > deadline:
+            if not any(reason in str(error) for reason in passing) or time.monotonic() > deadline:
                 raise
             time.sleep(0.5)
+
+
+def freeze(container):
+    return docker_again(FREEZE_S, ["unable to freeze", "is not running"], "pause", container)
+
+
+def kill(container):
+    return docker_again(DOCKER_S, ["is not running"], "kill", container)
+
+
+def start(container):
+    return docker_again(DOCKER_S, ["already exists"], "start", container)
 
 
 def default_list(size):
@@ -78,6 +94,10 @@ class Containers:
 
     def services(self):
         return {each["Config"]["Labels"]["com.docker.compose.service"] for each in self.known()}
+
+    def started_anew(self):
+        """Of each service, how often Docker has started it again because it had ended by itself."""
+        return {each["Config"]["Labels"]["com.docker.compose.service"]: each["RestartCount"] for each in self.known()}
 
     def lodgers(self, holder):
         """Those in the network namespace of another, which goes when that does."""
@@ -154,7 +174,9 @@ class Fault:
                 freeze(each)
                 self.frozen.append(each)
         else:
-            docker(self.kind, *self.ids, *self.lodgers)
+            # At once, as far as that goes.
+            with concurrent.futures.ThreadPoolExecutor() as at_once:
+                list(at_once.map(kill, self.ids + self.lodgers))
 
     def mend(self):
         """REQUIRES: nothing. Does nothing where all is well."""
@@ -167,10 +189,12 @@ class Fault:
             for each in self.frozen:
                 docker("unpause", each)
         else:
-            docker("start", *self.ids)
+            for each in self.ids:
+                start(each)
             if self.lodgers:
                 self.containers.await_healthy(self.ids)
-                docker("start", *self.lodgers)
+            for each in self.lodgers:
+                start(each)
 
     def recovered(self):
         return self.containers.await_healthy(self.ids + self.lodgers)

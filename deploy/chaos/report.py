@@ -29,6 +29,7 @@ def row(episode):
 def progress(episode):
     words = [f"counted again {seconds(episode.counted_after)}", f"oldest shown {seconds(episode.oldest_s)} after the fault",
              f"fresh {seconds(episode.fresh_after)}", f"headers {seconds(episode.drilled_after)}", f"healthy {seconds(episode.healthy_after)} after its end"]
+    words += [f"ended by themselves meanwhile: {', '.join(episode.ended)}"] if episode.ended else []
     return f"{episode}: " + ", ".join(words) + (f"; BROKEN: {wrong_words(episode)}" if episode.wrong else "")
 
 

@@ -12,6 +12,8 @@ namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
 constexpr int kMetadataTryMs = 1000;
+// Longer than the nine seconds after which brokers take another for dead.
+constexpr int kBrokerAnswersMs = 12'000;
 constexpr int kPauseUs = 100'000;
 constexpr int kWaitMs = 100;
 
@@ -104,6 +106,8 @@ class KafkaSink::Impl {
         {"queue.buffering.max.kbytes", std::to_string(options_.queue_mib * 1024)},
         {"message.timeout.ms", std::to_string(options_.delivery_timeout_ms)},
         {"topic.metadata.refresh.fast.interval.ms", "100"},
+        // A broker that is frozen or cut off does not say so, and until its requests time out nobody asks who leads instead.
+        {"socket.timeout.ms", std::to_string(kBrokerAnswersMs)},
     };
     if (!options_.ca.empty()) {
       settings.insert(settings.end(), {{"security.protocol", "ssl"},

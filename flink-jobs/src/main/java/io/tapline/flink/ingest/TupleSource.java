@@ -35,6 +35,12 @@ import org.apache.kafka.common.TopicPartition;
 public final class TupleSource
     implements Source<Record, KafkaPartitionSplit, KafkaSourceEnumState>,
         ResultTypeQueryable<Record> {
+  /**
+   * A broker that is frozen or cut off does not say so, and until its requests time out nobody asks
+   * who leads instead. Longer than the nine seconds after which brokers take another for dead.
+   */
+  private static final String BROKER_ANSWERS_MS = "12000";
+
   private final QuerySpec query;
   private final Endpoints endpoints;
   private final JobOptions options;
@@ -64,6 +70,7 @@ public final class TupleSource
   private static Properties properties(Endpoints endpoints) {
     Properties properties = new Properties();
     properties.putAll(KafkaClients.settings(endpoints));
+    properties.setProperty("request.timeout.ms", BROKER_ANSWERS_MS);
     return properties;
   }
 
