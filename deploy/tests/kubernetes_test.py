@@ -64,6 +64,9 @@ def compare(name, container, service, versions):
     require(own == [str(word) for word in service["command"]], f"{name}: {own}, not {service['command']}")
     limit = container["resources"]["limits"]["memory"]
     require(mib(limit) == mib(service["mem_limit"]), f"{name}: {limit}, not {service['mem_limit']}")
+    processors = re.sub(r"\$\{CPUS:-(\d+)\}", r"\1", str(service["cpus"]))
+    require(str(container["resources"]["limits"].get("cpu")) == processors, f"{name}: {container['resources']['limits']}, not {processors} processors")
+    require(container["securityContext"].get("readOnlyRootFilesystem") is True, f"{name}: may write where it is not to")
     rights = container["securityContext"]["capabilities"]
     require(rights["drop"] == ["ALL"] and rights.get("add", []) == service.get("cap_add", []), f"{name}: capabilities {rights}")
     require(container["securityContext"]["allowPrivilegeEscalation"] is False, f"{name}: may become more")
@@ -71,6 +74,11 @@ def compare(name, container, service, versions):
     wanted = [service["environment"].get(key) for key in ("JAVA_MEMORY", "TASK_HEAP")] if "environment" in service else [None, None]
     given = {variable["name"]: variable.get("value") for variable in container.get("env", [])}
     require([given.get("JAVA_MEMORY"), given.get("TASK_HEAP")] == wanted, f"{name}: memory of Java {given}, not {wanted}")
+    for key in ("TAPLINE_LOG", "TAPLINE_LOG_ALL"):
+        require(given.get(key) == service.get("environment", {}).get(key), f"{name}: {key}={given.get(key)}")
+    # More queries than slots would wait for ever.
+    for key, usual in {"SLOTS": "4", "TASK_MANAGERS": "2"}.items():
+        require(key not in service.get("environment", {}) or given.get(key) == usual, f"{name}: {key}={given.get(key)}, not {usual}")
 
 
 def main():
