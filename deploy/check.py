@@ -4,7 +4,7 @@
 Through the front (TLS, token): a query is submitted, its mirror rules come; a known number of requests is sent between
 containers; each is counted once. The control plane that leads is killed, and as many more are counted once by the same query; it
 ends, and its rules are gone; a host's MultiLog has the headers. A request without a token, or without TLS, gets nothing, and one
-with a team's token nothing beyond its subnets. Exit code 1 and a reason if not.
+with a team's token nothing beyond its subnets; a token that is added meanwhile is taken. Exit code 1 and a reason if not.
 """
 import json
 import ssl
@@ -166,6 +166,16 @@ def check_team(front, query):
     require(front.ask("GET", f"/api/v1/queries/{query}", token=front.web)[0] == 404, "a team sees the operator's query")
 
 
+def check_new_token(front):
+    """Who is given a token while the cluster runs is let in by the control planes as they are."""
+    done = subprocess.run([CLUSTER, "token", "--tenant", "late", "--role", "viewer", "--subnet", "10.0.0.21/32"], capture_output=True, text=True, timeout=PATIENCE_S)
+    require(done.returncode == 0, f"no token: {done.stderr}")
+    secret = done.stdout.split()[-1]
+    require(front.ask("GET", "/api/v1/queries", token=secret + "x")[0] == 401, "who guesses a token is answered")
+    status, _ = front.ask("GET", "/api/v1/queries", token=secret)
+    require(status == 200, f"a new token is not taken: {status}")
+
+
 def send_counted(front, query, before, name):
     """Sends requests, waits until each is counted once, and gives all that are wanted."""
     sent = {f"/{name}/{page}": times * ROUNDS for page, times in PER_ROUND.items()}
@@ -217,6 +227,7 @@ def main():
     check_doors(front)
     check_plain(front)
     check_flink()
+    check_new_token(front)
     requests, seconds = check_query(front)
     check_drilldown(front)
     print(f"{requests} requests between containers, each mirrored and counted once, by a control plane and, {seconds:.1f} s after that was "
