@@ -9,18 +9,19 @@ import java.util.Set;
  *
  * @param queries that run at once
  * @param eventStreams that are open at once
+ * @param watches that hosts keep at once
  * @param requestsPerSecond on average; a second's worth may come at once after a pause
  */
-public record Quota(int queries, int eventStreams, int requestsPerSecond) {
+public record Quota(int queries, int eventStreams, int watches, int requestsPerSecond) {
   /** Of admins, and where there are no tokens: what the server itself can do is the bound. */
   public static final Quota NONE =
-      new Quota(Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE);
+      new Quota(Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE);
 
   /** Of a tenant that the file says nothing else of. */
-  public static final Quota USUAL = new Quota(6, 64, 50);
+  public static final Quota USUAL = new Quota(6, 64, 20, 50);
 
   private static final Set<String> MEMBERS =
-      Set.of("queries", "event_streams", "requests_per_second");
+      Set.of("queries", "event_streams", "watches", "requests_per_second");
 
   /**
    * A tenant's entry in a file.
@@ -37,6 +38,7 @@ public record Quota(int queries, int eventStreams, int requestsPerSecond) {
     return new Quota(
         number(node, "queries", usual.queries(), 0),
         number(node, "event_streams", usual.eventStreams(), 0),
+        number(node, "watches", usual.watches(), 0),
         number(node, "requests_per_second", usual.requestsPerSecond(), 1));
   }
 

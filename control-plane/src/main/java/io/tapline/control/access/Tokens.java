@@ -12,18 +12,22 @@ import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * The tokens of a file.
  *
  * <pre>
  * tokens:
- *   - tenant: web
+ *   - name: dashboard
+ *     tenant: web
  *     role: analyst
  *     subnets: [10.0.2.0/24]
  *     sha256: 5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8
@@ -35,7 +39,9 @@ import java.util.Set;
 public final class Tokens {
   private static final YAMLMapper YAML = new YAMLMapper();
   private static final Set<String> MEMBERS =
-      Set.of("tenant", "role", "subnets", "sha256", "expires");
+      Set.of("name", "tenant", "role", "subnets", "sha256", "expires");
+
+  private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._@-]{1,64}");
 
   private final Map<String, Token> byHash;
 
@@ -57,17 +63,21 @@ public final class Tokens {
     }
     JsonNode list = root.path("tokens");
     JsonNode tenants = root.path("tenants");
-    if (!list.isArray() || root.size() != (tenants.isObject() ? 2 : 1)) {
+    if (!(list.isArray() || list.isNull()) || root.size() != (tenants.isObject() ? 2 : 1)) {
       throw new IllegalArgumentException(
           "it holds \"tokens:\", a list, and may hold \"tenants:\", and nothing else");
     }
     Map<String, JsonNode> quotas = quotas(tenants);
-    Map<String, Token> byHash = new HashMap<>();
+    Map<String, Token> byHash = new LinkedHashMap<>();
+    Set<String> names = new HashSet<>();
     for (int i = 0; i < list.size(); i++) {
       try {
         Token token = token(list.get(i), quotas);
         if (byHash.put(token.sha256(), token) != null) {
           throw new IllegalArgumentException("sha256: another token has the same");
+        }
+        if (!token.name().isEmpty() && !names.add(token.name())) {
+          throw new IllegalArgumentException("name: another token has the same");
         }
       } catch (IllegalArgumentException e) {
         throw new IllegalArgumentException("token " + (i + 1) + ": " + e.getMessage(), e);
@@ -112,8 +122,13 @@ public final class Tokens {
     if (!sha256.matches("[0-9a-f]{64}")) {
       throw new IllegalArgumentException("sha256: 64 hexadecimal digits");
     }
+    String name = node.path("name").asText();
+    if (node.has("name") && !NAME.matcher(name).matches()) {
+      throw new IllegalArgumentException("name: up to 64 letters, digits and . _ @ -");
+    }
     Quota usual = role == Role.ADMIN ? Quota.NONE : Quota.USUAL;
     return new Token(
+        name,
         role,
         new Rights(tenant, role == Role.ADMIN, scope),
         sha256,
@@ -153,6 +168,11 @@ public final class Tokens {
     } catch (DateTimeException e) {
       throw new IllegalArgumentException("expires: a day such as 2027-06-30", e);
     }
+  }
+
+  /** All of them, in the file's order, expired ones too. */
+  public List<Token> all() {
+    return List.copyOf(byHash.values());
   }
 
   /** The token of a secret, unless it has expired. */

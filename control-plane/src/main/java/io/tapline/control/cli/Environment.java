@@ -23,7 +23,8 @@ enum Environment {
   TAPLINE_LOG_AUDIT(
       "as `TAPLINE_LOG`",
       "`info`",
-      "`off` keeps who changed what, and who was refused, out of a server's standard error (only where there are tokens)"),
+      "`off` keeps who changed what, and who was refused, out of a server's standard error (only where there are tokens);"
+          + " `debug` adds who read what"),
   TAPLINE_WEBHOOK_SECRET(
       "text", "", "signs the webhooks of alerts; for the process that the stream job runs in"),
   TMPDIR("folder", "`/tmp`", "where pipelines keep their files while they run");

@@ -2,11 +2,13 @@ package io.tapline.control.cli;
 
 import io.tapline.control.access.TokenFile;
 import io.tapline.control.rest.RestOptions;
+import io.tapline.control.rest.TrustedProxies;
 import io.tapline.flink.TlsFiles;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import picocli.CommandLine.Option;
@@ -39,6 +41,15 @@ final class ListenOptions {
           "YAML file of tokens (tapline token): who gives none of them is refused. Read again when it changes.")
   private Path tokens;
 
+  @Option(
+      names = "--trusted-proxy",
+      paramLabel = "ADDRESS",
+      split = ",",
+      description =
+          "Proxy in front, as an address, a network (10.0.2.0/24) or a name: who asks through it is written to the"
+              + " audit log by its X-Forwarded-For.")
+  private List<String> proxies = new ArrayList<>();
+
   /** Usage errors, where there is nothing to start. */
   void check(TlsOptions tls) {
     if (port < 0 || port > HIGHEST_PORT) {
@@ -50,7 +61,16 @@ final class ListenOptions {
           "--address %s: other hosts reach it, so it takes --tokens FILE and --tls rest"
               .formatted(address));
     }
+    trusted();
     ListeningPort.requireFree(at(), port);
+  }
+
+  private TrustedProxies trusted() {
+    try {
+      return TrustedProxies.of(proxies);
+    } catch (IllegalArgumentException e) {
+      throw new UsageException("--trusted-proxy: " + e.getMessage());
+    }
   }
 
   private InetAddress at() {
@@ -68,7 +88,7 @@ final class ListenOptions {
    */
   RestOptions rest(TlsOptions tls, List<String> names) {
     Optional<TlsFiles> own = tls.of(TlsOptions.Service.REST);
-    RestOptions options = RestOptions.at(address, port).named(names);
+    RestOptions options = RestOptions.at(address, port).named(names).behind(trusted());
     options = own.isPresent() ? options.with(own.get()) : options;
     if (tokens == null) {
       return options;

@@ -17,6 +17,8 @@ public final class DrillException extends Exception {
     INVALID,
     /** There is no such node, filter or aggregate. */
     NOT_FOUND,
+    /** Who asks has as many as he may have. */
+    TOO_MANY,
     /** Ask again later. */
     BUSY,
     /** No node answers. */

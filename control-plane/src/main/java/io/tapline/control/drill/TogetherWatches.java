@@ -10,9 +10,12 @@ import io.tapline.schema.rpc.NodeNumber;
 import io.tapline.schema.rpc.QueryRequest;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -24,7 +27,7 @@ import java.util.concurrent.TimeUnit;
  * others may get there later. Thread-safe.
  */
 final class TogetherWatches {
-  /** Windows that are being looked at; more are counted and left out. */
+  /** Windows of a watch that are being looked at; more are counted and left out. */
   private static final int MOST_WINDOWS = 1_000;
 
   /** Groups whose last alert is remembered. */
@@ -49,7 +52,8 @@ final class TogetherWatches {
   }
 
   private final Finding finding;
-  private final Map<Window, Boolean> looking = new LinkedHashMap<>();
+  private final Map<String, Set<Window>> looking = new HashMap<>();
+  private final Map<String, Long> leftOut = new HashMap<>();
   private final Map<Group, Long> lastEndNs =
       new LinkedHashMap<>() {
         private static final long serialVersionUID = 1L;
@@ -59,8 +63,6 @@ final class TogetherWatches {
           return size() > MOST_GROUPS;
         }
       };
-
-  private long leftOut;
 
   TogetherWatches(Finding finding) {
     this.finding = finding;
@@ -76,12 +78,13 @@ final class TogetherWatches {
             report.getWindowEndNs());
     boolean first;
     synchronized (this) {
-      first = !looking.containsKey(window);
-      if (first && looking.size() == MOST_WINDOWS) {
-        leftOut++;
+      Set<Window> ofWatch = looking.computeIfAbsent(window.watch(), name -> new HashSet<>());
+      first = !ofWatch.contains(window);
+      if (first && ofWatch.size() == MOST_WINDOWS) {
+        leftOut.merge(window.watch(), 1L, Long::sum);
         return;
       }
-      looking.put(window, true);
+      ofWatch.add(window);
     }
     ask(spec, window, report, nodes);
     if (first) {
@@ -98,7 +101,16 @@ final class TogetherWatches {
   }
 
   private synchronized void forget(Window window) {
-    looking.remove(window);
+    Set<Window> ofWatch = looking.getOrDefault(window.watch(), new HashSet<>());
+    ofWatch.remove(window);
+    if (ofWatch.isEmpty()) {
+      looking.remove(window.watch());
+    }
+  }
+
+  /** A watch has ended. */
+  synchronized void forget(String watch) {
+    leftOut.remove(watch);
   }
 
   private ListenableFuture<?> ask(
@@ -172,12 +184,12 @@ final class TogetherWatches {
   }
 
   /** Reports that were not looked into, since there were too many at once. */
-  synchronized long leftOut() {
-    return leftOut;
+  synchronized long leftOut(String watch) {
+    return leftOut.getOrDefault(watch, 0L);
   }
 
   /** Windows that will be asked for once more. */
   synchronized int pending() {
-    return looking.size();
+    return looking.values().stream().mapToInt(Set::size).sum();
   }
 }

@@ -13,12 +13,12 @@ import io.tapline.schema.rpc.NodeDescription;
 import io.tapline.schema.rpc.NodeEvent;
 import io.tapline.schema.rpc.RemoveRequest;
 import java.security.SecureRandom;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
@@ -36,7 +36,10 @@ import java.util.regex.Pattern;
  * from an earlier server, and is removed.
  */
 public final class WatchService implements AutoCloseable {
-  /** How many alerts are kept; the oldest go. */
+  /** Who has a watch that nobody is said to have. */
+  public static final String NOBODY = "";
+
+  /** How many alerts of an owner are kept; the oldest go. */
   static final int MOST_ALERTS = 1_000;
 
   private static final int MOST_WATCHES = 100;
@@ -60,9 +63,9 @@ public final class WatchService implements AutoCloseable {
 
   private final Set<NodeClient> attached = ConcurrentHashMap.newKeySet();
   private final Map<String, WatchSpec> watches = new LinkedHashMap<>();
-  private final Deque<Alert> alerts = new ArrayDeque<>();
+  private final Map<String, String> owners = new HashMap<>();
+  private final AlertLog alerts = new AlertLog(MOST_ALERTS);
   private final SecureRandom numbers = new SecureRandom();
-  private long nextAlert = 1;
   private volatile boolean leads;
 
   /** REQUIRES: {@link #lead} is called before anything is watched for. */
@@ -83,6 +86,8 @@ public final class WatchService implements AutoCloseable {
    * An alert of a node.
    *
    * @param number grows by one with each
+   * @param owner of the watch
+   * @param ownNumber grows by one with each of the owner's
    * @param node its name; of an alert of several together all of their names
    * @param receivedNs when it came here, since the epoch
    * @param parts of an alert of several together, what each has; empty otherwise
@@ -90,6 +95,8 @@ public final class WatchService implements AutoCloseable {
    */
   public record Alert(
       long number,
+      String owner,
+      long ownNumber,
       String watch,
       String node,
       NodeAlert alert,
@@ -97,13 +104,20 @@ public final class WatchService implements AutoCloseable {
       Map<String, Long> parts,
       List<String> missing) {}
 
+  /** A watch of nobody in particular. */
+  public String add(WatchSpec spec) throws DrillException {
+    return add(spec, NOBODY, Integer.MAX_VALUE);
+  }
+
   /**
    * Puts a watch on the nodes that answer; on the others when they come back.
    *
+   * @param owner whose it is
+   * @param most watches that he may have
    * @return its name
    * @throws DrillException if a node does not take it, or there are too many
    */
-  public String add(WatchSpec spec) throws DrillException {
+  public String add(WatchSpec spec, String owner, int most) throws DrillException {
     spec.check();
     String name;
     synchronized (this) {
@@ -116,12 +130,17 @@ public final class WatchService implements AutoCloseable {
       if (nodes.all().isEmpty()) {
         throw DrillException.noNodes();
       }
+      if (owners.values().stream().filter(owner::equals).count() >= most) {
+        throw new DrillException(
+            Kind.TOO_MANY, "%d watches of %s are as many as there can be".formatted(most, owner));
+      }
       if (watches.size() == MOST_WATCHES) {
         throw new DrillException(
             Kind.BUSY, MOST_WATCHES + " watches are as many as there can be: remove one");
       }
       name = newName();
       watches.put(name, spec);
+      owners.put(name, owner);
     }
     try {
       for (NodeClient node : nodes.all().values()) {
@@ -185,6 +204,8 @@ public final class WatchService implements AutoCloseable {
       if (watches.remove(name) == null) {
         throw new DrillException(Kind.NOT_FOUND, "there is no watch " + name);
       }
+      owners.remove(name);
+      together.forget(name);
     }
     nodes
         .all()
@@ -205,9 +226,19 @@ public final class WatchService implements AutoCloseable {
     return new LinkedHashMap<>(watches);
   }
 
+  /** Whose a watch is; nothing if there is none of that name. */
+  public synchronized Optional<String> ownerOf(String name) {
+    return Optional.ofNullable(owners.get(name));
+  }
+
   /** Alerts behind that number, the oldest first. */
   public synchronized List<Alert> alertsAfter(long number) {
-    return alerts.stream().filter(alert -> alert.number() > number).toList();
+    return alerts.after(number);
+  }
+
+  /** An owner's alerts behind that number of his, the oldest first. */
+  public synchronized List<Alert> alertsAfter(String owner, long number) {
+    return alerts.after(owner, number);
   }
 
   /** Until it is lost. */
@@ -245,7 +276,7 @@ public final class WatchService implements AutoCloseable {
   }
 
   /** Whether alerts of the node come here. */
-  boolean hears(String name) {
+  public boolean hears(String name) {
     NodeClient node = nodes.all().get(name);
     return node != null && attached.contains(node);
   }
@@ -272,20 +303,16 @@ public final class WatchService implements AutoCloseable {
     return together.pending();
   }
 
-  /** Reports for such watches that were too many at once to be looked into. */
-  public long leftOut() {
-    return together.leftOut();
+  /** Reports for such a watch that were too many at once to be looked into. */
+  public long leftOut(String watch) {
+    return together.leftOut(watch);
   }
 
   private synchronized void keep(
       String node, NodeAlert alert, Map<String, Long> parts, List<String> missing) {
-    if (!watches.containsKey(alert.getTrigger())) {
-      return;
-    }
-    long now = System.currentTimeMillis() * 1_000_000;
-    alerts.addLast(new Alert(nextAlert++, alert.getTrigger(), node, alert, now, parts, missing));
-    if (alerts.size() > MOST_ALERTS) {
-      alerts.removeFirst();
+    String owner = owners.get(alert.getTrigger());
+    if (owner != null) {
+      alerts.add(owner, node, alert, parts, missing);
     }
   }
 

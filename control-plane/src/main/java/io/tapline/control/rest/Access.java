@@ -11,15 +11,12 @@ import io.tapline.control.drill.DrillService;
 import java.util.HashSet;
 import java.util.Optional;
 import java.util.Set;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Asks for tokens, and tells what their holders may do. Without a file of them, all may all. */
 final class Access {
-  private static final Logger AUDIT = LoggerFactory.getLogger("tapline.audit");
   private static final String HOLDER = "holder";
   private static final String SCHEME = "Bearer ";
-  private static final Token EVERYBODY = new Token(Role.ADMIN, Rights.ALL, "", null, Quota.NONE);
+  private static final Token EVERYBODY = new Token("", Role.ADMIN, Rights.ALL, "", null, Quota.NONE);
 
   private final Optional<TokenFile> tokens;
   private final RateLimits limits = new RateLimits();
@@ -33,11 +30,10 @@ final class Access {
     if (route.role().isEmpty()) {
       return;
     }
-    Token token = tokens.map(known -> known(ctx, known)).orElse(EVERYBODY);
+    Token token = tokens.map(known -> given(ctx, known)).orElse(EVERYBODY);
     ctx.attribute(HOLDER, token);
     requireAllowance(token);
     if (!token.role().mayActAs(route.role().get())) {
-      audit(ctx, token, "forbidden");
       throw Problem.of(
               403,
               "forbidden",
@@ -47,9 +43,6 @@ final class Access {
                   + ", and the token's is "
                   + token.role().label())
           .asException();
-    }
-    if (tokens.isPresent() && !route.methods().anyMatch("GET"::equals)) {
-      audit(ctx, token, "allowed");
     }
   }
 
@@ -69,7 +62,7 @@ final class Access {
     }
   }
 
-  private static Token known(Context ctx, TokenFile tokens) {
+  private static Token given(Context ctx, TokenFile tokens) {
     String header = ctx.header("Authorization");
     String secret =
         header == null || !header.regionMatches(true, 0, SCHEME, 0, SCHEME.length())
@@ -88,17 +81,6 @@ final class Access {
     return Problem.of(401, "no-token", "A token is needed", detail)
         .withHeader("WWW-Authenticate", "Bearer realm=\"tapline\"")
         .asException();
-  }
-
-  private static void audit(Context ctx, Token token, String outcome) {
-    AUDIT.info(
-        "{} {} {} by {} ({}) from {}",
-        outcome,
-        ctx.method(),
-        ctx.path(),
-        token.rights().tenant(),
-        token.role().label(),
-        ctx.ip());
   }
 
   /** What the one who asks may look at. */
@@ -150,8 +132,13 @@ final class Access {
     return new ScopedFilter(scope, fields);
   }
 
+  /** The token of who asked; null if he has shown none that is known. */
+  static Token known(Context ctx) {
+    return ctx.attribute(HOLDER);
+  }
+
   private static Token holder(Context ctx) {
-    Token token = ctx.attribute(HOLDER);
+    Token token = known(ctx);
     if (token == null) {
       throw new IllegalStateException("asked before the token was");
     }

@@ -123,6 +123,7 @@ final class DrillRoutes {
       case INVALID ->
           Problem.of(400, "drill-rejected", "The question makes no sense", e.getMessage());
       case NOT_FOUND -> Problem.notFound(e.getMessage());
+      case TOO_MANY -> Problems.tooMany("watches", e.getMessage() + ": remove one");
       case BUSY, UNAVAILABLE ->
           Problem.of(503, "nodes-unavailable", "The nodes don't answer", e.getMessage());
     };

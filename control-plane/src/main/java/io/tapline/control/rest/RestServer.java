@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.javalin.Javalin;
 import io.javalin.compression.CompressionStrategy;
 import io.javalin.config.JavalinConfig;
+import io.javalin.http.Context;
 import io.javalin.http.Handler;
 import io.javalin.http.HandlerType;
 import io.javalin.util.JavalinBindException;
@@ -33,6 +34,7 @@ public final class RestServer implements AutoCloseable {
   private final Guard guard;
   private final Follower follower;
   private final Access access;
+  private final Optional<Audit> audit;
   private final List<Route> routes = new ArrayList<>();
   private final Javalin javalin;
 
@@ -42,6 +44,7 @@ public final class RestServer implements AutoCloseable {
     SSLContext tls = tls(options);
     this.follower = new Follower(options.leader());
     this.access = new Access(options.tokens());
+    this.audit = options.tokens().map(tokens -> new Audit(options.proxies()));
     streams = new EventStreams(queries, options.mostStreams());
     metrics = new Metrics(queries, streams);
     routes.addAll(new QueryRoutes(queries, source, streams, metrics).routes());
@@ -136,11 +139,16 @@ public final class RestServer implements AutoCloseable {
     config.http.prefer405over404 = true;
     config.router.javaLangErrorHandler(Problems::error);
     JettySettings.apply(config.jetty);
-    config.requestLogger.http(metrics::request);
+    config.requestLogger.http(this::answered);
     config.routes.before(ctx -> metrics.begin());
     config.routes.before(guard::check);
     new Problems(routes).install(config.routes);
     routes.forEach(route -> add(config, route));
+  }
+
+  private void answered(Context ctx, float milliseconds) {
+    metrics.request(ctx, milliseconds);
+    audit.ifPresent(log -> log.answered(ctx));
   }
 
   private void add(JavalinConfig config, Route route) {
@@ -166,6 +174,7 @@ public final class RestServer implements AutoCloseable {
   public void close() {
     streams.close();
     javalin.stop();
+    audit.ifPresent(Audit::close);
     metrics.close();
   }
 }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
+import io.tapline.control.access.Role;
 import io.tapline.control.drill.DrillAggregate;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.drill.DrillService;
@@ -11,7 +12,6 @@ import io.tapline.control.drill.WatchService;
 import io.tapline.control.drill.WatchService.Alert;
 import io.tapline.control.drill.WatchSpec;
 import io.tapline.schema.rpc.NodeNumber;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -33,23 +33,8 @@ final class WatchRoutes {
           "nodes",
           "together");
 
-  /** Watches whose owners are known, the latest ones. */
-  private static final int MOST_OWNED = 10_000;
-
   private final DrillService drill;
   private final WatchService watches;
-
-  /** Who added which watch; those of others are not told of. */
-  private final Map<String, String> owners =
-      Collections.synchronizedMap(
-          new LinkedHashMap<>() {
-            private static final long serialVersionUID = 1L;
-
-            @Override
-            protected boolean removeEldestEntry(Map.Entry<String, String> eldest) {
-              return size() > MOST_OWNED;
-            }
-          });
 
   WatchRoutes(DrillService drill) {
     this.drill = drill;
@@ -57,7 +42,12 @@ final class WatchRoutes {
   }
 
   private boolean owns(Context ctx, String watch) {
-    return Access.owns(ctx, owners.getOrDefault(watch, "") + "-");
+    String tenant = Access.rights(ctx).tenant();
+    return watches.ownerOf(watch).filter(owner -> seesAll(ctx) || owner.equals(tenant)).isPresent();
+  }
+
+  private static boolean seesAll(Context ctx) {
+    return Access.known(ctx).role() == Role.ADMIN;
   }
 
   List<Route> routes() {
@@ -73,6 +63,7 @@ final class WatchRoutes {
         .problem(404, "There is no such node.")
         .problem(413, "The body is too long.")
         .problem(415, "The body is not JSON.")
+        .problem(429, "The tenant has as many watches as it may; Retry-After says when to ask again.")
         .problem(503, "The server knows no node, or there are too many watches.")
         .to(this::add);
   }
@@ -92,8 +83,8 @@ final class WatchRoutes {
               body.hasNonNull("severity") ? Members.text(body, "severity") : "warning",
               Members.texts(body, "nodes"),
               Members.flag(body, "together"));
-      String name = watches.add(spec);
-      owners.put(name, Access.rights(ctx).tenant());
+      String name =
+          watches.add(spec, Access.rights(ctx).tenant(), Access.quota(ctx).watches());
       Json.answer(ctx, 201, json(name, spec));
     } catch (DrillException e) {
       throw DrillRoutes.problem(e).asException();
@@ -108,15 +99,10 @@ final class WatchRoutes {
             ctx -> {
               ObjectNode json = Json.object();
               ArrayNode array = json.putArray("watches");
-              watches
-                  .list()
-                  .forEach(
-                      (name, spec) -> {
-                        if (owns(ctx, name)) {
-                          array.add(json(name, spec));
-                        }
-                      });
-              json.put("left_out", watches.leftOut());
+              Map<String, WatchSpec> own = new LinkedHashMap<>(watches.list());
+              own.keySet().removeIf(name -> !owns(ctx, name));
+              own.forEach((name, spec) -> array.add(json(name, spec)));
+              json.put("left_out", own.keySet().stream().mapToLong(watches::leftOut).sum());
               Json.answer(ctx, 200, json);
             });
   }
@@ -163,9 +149,14 @@ final class WatchRoutes {
     }
     ObjectNode json = Json.object();
     ArrayNode array = json.putArray("alerts");
-    watches.alertsAfter(after == null ? 0 : Long.parseLong(after)).stream()
-        .filter(alert -> owns(ctx, alert.watch()))
-        .forEach(alert -> array.add(json(alert)));
+    long number = after == null ? 0 : Long.parseLong(after);
+    if (seesAll(ctx)) {
+      watches.alertsAfter(number).forEach(alert -> array.add(json(alert, alert.number())));
+    } else {
+      watches
+          .alertsAfter(Access.rights(ctx).tenant(), number)
+          .forEach(alert -> array.add(json(alert, alert.ownNumber())));
+    }
     Json.answer(ctx, 200, json);
   }
 
@@ -184,9 +175,9 @@ final class WatchRoutes {
     return json;
   }
 
-  private ObjectNode json(Alert alert) {
+  private ObjectNode json(Alert alert, long number) {
     ObjectNode json = Json.object();
-    json.put("number", alert.number());
+    json.put("number", number);
     json.put("watch", alert.watch());
     json.put("node", alert.node());
     json.put("severity", alert.alert().getSeverity());

@@ -37,11 +37,11 @@ class TokensTest {
               - {tenant: db, role: viewer, subnets: [10.0.3.0/24], sha256: %s}
               - {tenant: ops, role: admin, sha256: %s}
             tenants:
-              web: {queries: 2, requests_per_second: 7}
+              web: {queries: 2, watches: 9, requests_per_second: 7}
               gone: {queries: 0}
             """
                 .formatted(HASH, Token.hash("two"), Token.hash("three")));
-    assertThat(quota(tokens, "secret")).isEqualTo(new Quota(2, Quota.USUAL.eventStreams(), 7));
+    assertThat(quota(tokens, "secret")).isEqualTo(new Quota(2, Quota.USUAL.eventStreams(), 9, 7));
     assertThat(quota(tokens, "two")).isEqualTo(Quota.USUAL);
     assertThat(quota(tokens, "three")).isEqualTo(Quota.NONE);
   }

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** A {@code tapline-multilog} over a capture file, at a socket file. */
-final class NodeProcess implements AutoCloseable {
+public final class NodeProcess implements AutoCloseable {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
@@ -29,7 +29,7 @@ final class NodeProcess implements AutoCloseable {
   }
 
   /** The name of a bundled capture. */
-  static Path capture(String name) {
+  public static Path capture(String name) {
     return ROOT.resolve("testbed/captures").resolve(name);
   }
 
@@ -42,7 +42,7 @@ final class NodeProcess implements AutoCloseable {
   }
 
   /** Answers soon; its packets may come later. */
-  static NodeProcess launch(Path folder, String name, Path capture, String... settings)
+  public static NodeProcess launch(Path folder, String name, Path capture, String... settings)
       throws IOException {
     NodeAddress address = new NodeAddress(name, "unix:" + folder.resolve(name + ".sock"));
     return launchAt(folder, address, capture, settings);
@@ -101,11 +101,11 @@ final class NodeProcess implements AutoCloseable {
     }
   }
 
-  NodeAddress address() {
+  public NodeAddress address() {
     return address;
   }
 
-  void kill() throws InterruptedException {
+  public void kill() throws InterruptedException {
     process.destroyForcibly().waitFor();
   }
 

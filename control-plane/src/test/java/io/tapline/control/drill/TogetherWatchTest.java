@@ -96,7 +96,7 @@ class TogetherWatchTest {
     assertThat(alert.alert().getGroupList()).containsExactly("10.1.0.12");
     assertThat(alert.missing()).isEmpty();
     await(() -> drill.watches().pending() == 0);
-    assertThat(drill.watches().leftOut()).isZero();
+    assertThat(drill.watches().leftOut(together)).isZero();
   }
 
   @Test

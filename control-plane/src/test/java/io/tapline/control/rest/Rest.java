@@ -28,6 +28,10 @@ final class Rest {
     this.port = port;
   }
 
+  int port() {
+    return port;
+  }
+
   HttpRequest.Builder request(String path) {
     return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path)).timeout(TIMEOUT);
   }

@@ -3,6 +3,7 @@ package io.tapline.control.rest;
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
+import io.tapline.control.drill.DrillService;
 import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.query.Backend;
 import io.tapline.control.query.QueryService;
@@ -54,6 +55,11 @@ final class StoredQueries implements AutoCloseable {
   }
 
   StoredQueries(Source source, String inventory, RestOptions options) throws Exception {
+    this(source, inventory, options, new DrillService(List.of()));
+  }
+
+  StoredQueries(Source source, String inventory, RestOptions options, DrillService drill)
+      throws Exception {
     Endpoints endpoints = Endpoints.of("127.0.0.1:" + TestRedis.freePort(), redis.address());
     Backend backend =
         new Backend(
@@ -69,7 +75,7 @@ final class StoredQueries implements AutoCloseable {
     queries =
         new QueryService(
             backend, Catalogue.fromJson(CATALOGUE), hosts, Network.fromYaml(inventory, hosts));
-    server = RestServer.start(queries, source, options);
+    server = RestServer.start(queries, source, drill, options);
     rest = new Rest(server.port());
   }
 

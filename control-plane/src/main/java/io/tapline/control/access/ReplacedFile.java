@@ -1,0 +1,62 @@
+package io.tapline.control.access;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFileAttributes;
+import java.nio.file.attribute.PosixFilePermissions;
+
+/** Another text for a file: who reads it meanwhile finds the old one or the new one. */
+public final class ReplacedFile {
+  private static final FileAttribute<?> OWNER_ALONE =
+      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
+
+  private ReplacedFile() {}
+
+  /**
+   * Writes it beside the file and gives it its name. Owner, group and mode stay those of the file;
+   * one that was not there is its owner's alone.
+   *
+   * @throws IOException if that can't be, also since the file is somebody else's; it is as it was
+   */
+  public static void write(Path file, String text) throws IOException {
+    // A link stays one.
+    Path place = Files.exists(file) ? file.toRealPath() : file.toAbsolutePath();
+    Path next = Files.createTempFile(place.getParent(), ".tokens-", "", OWNER_ALONE);
+    try {
+      try (FileChannel channel = FileChannel.open(next, StandardOpenOption.WRITE)) {
+        ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8));
+        while (bytes.hasRemaining()) {
+          channel.write(bytes);
+        }
+        channel.force(true);
+      }
+      if (Files.exists(place)) {
+        copyRights(place, next);
+      }
+      Files.move(next, place, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    } finally {
+      Files.deleteIfExists(next);
+    }
+  }
+
+  private static void copyRights(Path from, Path to) throws IOException {
+    PosixFileAttributes wanted = Files.readAttributes(from, PosixFileAttributes.class);
+    PosixFileAttributes given = Files.readAttributes(to, PosixFileAttributes.class);
+    PosixFileAttributeView view = Files.getFileAttributeView(to, PosixFileAttributeView.class);
+    if (!given.owner().equals(wanted.owner())) {
+      view.setOwner(wanted.owner());
+    }
+    if (!given.group().equals(wanted.group())) {
+      view.setGroup(wanted.group());
+    }
+    view.setPermissions(wanted.permissions());
+  }
+}

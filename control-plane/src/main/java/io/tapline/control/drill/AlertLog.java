@@ -1,0 +1,71 @@
+package io.tapline.control.drill;
+
+import io.tapline.control.drill.WatchService.Alert;
+import io.tapline.schema.rpc.NodeAlert;
+import java.util.ArrayDeque;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The latest alerts of each owner's watches: nobody's push out another's, and each owner has
+ * numbers without gaps, from which nobody else's alerts can be told. Not thread-safe.
+ */
+final class AlertLog {
+  private static final class Owned {
+    private final Deque<Alert> latest = new ArrayDeque<>();
+    private long added;
+  }
+
+  private final int most;
+  private final Map<String, Owned> owners = new HashMap<>();
+  private long added;
+
+  /**
+   * An empty one.
+   *
+   * @param most alerts of an owner that are kept; the oldest go
+   */
+  AlertLog(int most) {
+    this.most = most;
+  }
+
+  void add(
+      String owner, String node, NodeAlert alert, Map<String, Long> parts, List<String> missing) {
+    Owned owned = owners.computeIfAbsent(owner, name -> new Owned());
+    long now = System.currentTimeMillis() * 1_000_000;
+    owned.latest.addLast(
+        new Alert(
+            ++added,
+            owner,
+            ++owned.added,
+            alert.getTrigger(),
+            node,
+            alert,
+            now,
+            parts,
+            missing));
+    if (owned.latest.size() > most) {
+      owned.latest.removeFirst();
+    }
+  }
+
+  /** Everybody's behind that number of all, the oldest first. */
+  List<Alert> after(long number) {
+    return owners.values().stream()
+        .flatMap(owned -> owned.latest.stream())
+        .filter(alert -> alert.number() > number)
+        .sorted(Comparator.comparingLong(Alert::number))
+        .toList();
+  }
+
+  /** An owner's behind that number of his, the oldest first. */
+  List<Alert> after(String owner, long number) {
+    Owned owned = owners.get(owner);
+    return owned == null
+        ? List.of()
+        : owned.latest.stream().filter(alert -> alert.ownNumber() > number).toList();
+  }
+}

@@ -1,0 +1,106 @@
+package io.tapline.control.rest;
+
+import io.javalin.http.Context;
+import io.tapline.control.access.Token;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who asked for what, and what became of it: a line for each request that was answered, if it could
+ * change or show something, or was refused.
+ *
+ * <pre>
+ * 2026-11-22T18:15:00.123Z audit: 403 GET /api/v1/nodes tenant=web role=analyst token=5e884898 name=- from=10.0.0.7
+ * </pre>
+ *
+ * Who is refused can ask as often as he likes: such lines have an allowance, by tenant, and one for
+ * all who are unknown. Thread-safe.
+ */
+final class Audit implements AutoCloseable {
+  /** Refusals of a tenant, or of all without a token, that are written. */
+  static final int REFUSALS_PER_SECOND = 10;
+
+  private static final Logger LOG = LoggerFactory.getLogger("tapline.audit");
+  private static final Set<Integer> REFUSALS = Set.of(401, 403, 429);
+  private static final String NOBODY = "";
+  private static final int LONGEST = 256;
+
+  private final TrustedProxies proxies;
+  private final RateLimits refusals = new RateLimits();
+  private final AtomicLong leftOut = new AtomicLong();
+
+  Audit(TrustedProxies proxies) {
+    this.proxies = proxies;
+  }
+
+  /** A request was answered; its status is what the client got. */
+  void answered(Context ctx) {
+    Token token = Access.known(ctx);
+    String method = ctx.req().getMethod();
+    if (REFUSALS.contains(ctx.statusCode())) {
+      refused(ctx, token);
+    } else if (token != null && !List.of("GET", "HEAD").contains(method)) {
+      LOG.info("{}", line(ctx, token));
+    } else if (token != null && LOG.isDebugEnabled()) {
+      LOG.debug("{}", line(ctx, token));
+    }
+  }
+
+  private void refused(Context ctx, Token token) {
+    String tenant = token == null ? NOBODY : token.rights().tenant();
+    if (refusals.take(tenant, REFUSALS_PER_SECOND, System.nanoTime()) > 0) {
+      leftOut.incrementAndGet();
+    } else if (LOG.isInfoEnabled()) {
+      LOG.info("{}", line(ctx, token));
+    }
+  }
+
+  private String line(Context ctx, Token token) {
+    String who =
+        token == null
+            ? "tenant=- role=- token=- name=-"
+            : "tenant=%s role=%s token=%s name=%s"
+                .formatted(
+                    token.rights().tenant(),
+                    token.role().label(),
+                    token.id(),
+                    token.name().isEmpty() ? "-" : token.name());
+    long unwritten = leftOut.getAndSet(0);
+    return "%d %s %s %s from=%s%s"
+        .formatted(
+            ctx.statusCode(),
+            printable(ctx.req().getMethod()),
+            printable(ctx.path()),
+            who,
+            printable(proxies.client(ctx.ip(), forwarded(ctx))),
+            unwritten == 0 ? "" : " left_out=" + unwritten);
+  }
+
+  /** All such headers, in their order: a proxy may add one of its own instead of an entry. */
+  private static List<String> forwarded(Context ctx) {
+    return Collections.list(ctx.req().getHeaders("X-Forwarded-For"));
+  }
+
+  /** One word of one line, whatever the client sent. */
+  private static String printable(String text) {
+    StringBuilder word = new StringBuilder();
+    text.codePoints()
+        .limit(LONGEST)
+        .map(c -> c > ' ' && c < 0x7f ? c : '?')
+        .forEach(word::appendCodePoint);
+    return word.toString();
+  }
+
+  /** Tells of refusals that no later line did. */
+  @Override
+  public void close() {
+    long unwritten = leftOut.getAndSet(0);
+    if (unwritten > 0) {
+      LOG.info("the server ends left_out={}", unwritten);
+    }
+  }
+}

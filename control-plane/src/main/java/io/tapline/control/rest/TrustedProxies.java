@@ -1,0 +1,128 @@
+package io.tapline.control.rest;
+
+import io.tapline.compiler.IpPrefix;
+import io.tapline.compiler.Scope;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Proxies whose word is taken for whom they ask. Each adds to X-Forwarded-For the address that it
+ * was asked from, so the entries are believed from the last one on, as long as who wrote them is
+ * trusted; what is before may be anybody's invention.
+ *
+ * @param networks their addresses
+ * @param names of theirs, looked up whenever one asks: containers that start anew have others
+ */
+public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
+  /** Nobody's word is taken. */
+  public static final TrustedProxies NONE = new TrustedProxies(List.of(), List.of());
+
+  private static final Pattern NAME = Pattern.compile("[A-Za-z]([A-Za-z0-9.-]*[A-Za-z0-9])?");
+
+  /** With a port or without, as proxies write them. */
+  private static final Pattern ENTRY =
+      Pattern.compile("\\[([0-9A-Fa-f:.]+)](?::\\d+)?|([0-9.]+)(?::\\d+)?|([0-9A-Fa-f:.]+)");
+
+  public TrustedProxies {
+    networks = List.copyOf(networks);
+    names = List.copyOf(names);
+  }
+
+  /**
+   * Reads addresses, networks and names.
+   *
+   * @throws IllegalArgumentException with what is none of these
+   */
+  public static TrustedProxies of(List<String> texts) {
+    List<IpPrefix> networks = new ArrayList<>();
+    List<String> names = new ArrayList<>();
+    for (String text : texts) {
+      Optional<IpPrefix> network = Scope.prefix(text);
+      if (network.isPresent()) {
+        networks.add(network.get());
+      } else if (NAME.matcher(text).matches()) {
+        names.add(text);
+      } else {
+        throw new IllegalArgumentException(
+            "'" + text + "' is no address, no network such as 10.0.2.0/24, and no name of a host");
+      }
+    }
+    return new TrustedProxies(networks, names);
+  }
+
+  /**
+   * Who asks.
+   *
+   * @param peer at the connection's other end
+   * @param forwarded its X-Forwarded-For headers
+   */
+  String client(String peer, List<String> forwarded) {
+    String client = address(peer).map(TrustedProxies::text).orElse(peer);
+    if (forwarded.isEmpty() || this.equals(NONE)) {
+      return client;
+    }
+    String[] entries = String.join(",", forwarded).split(",", -1);
+    for (int i = entries.length - 1; i >= 0 && trusts(client); i--) {
+      Optional<IpPrefix> before = address(entries[i].strip());
+      if (before.isEmpty()) {
+        return client;
+      }
+      client = text(before.get());
+    }
+    return client;
+  }
+
+  private boolean trusts(String client) {
+    Optional<IpPrefix> address = address(client);
+    return address.isPresent()
+        && (networks.stream().anyMatch(each -> new Scope(List.of(each)).holds(address.get()))
+            || names.stream().anyMatch(name -> addresses(name).contains(address.get())));
+  }
+
+  private static List<IpPrefix> addresses(String name) {
+    try {
+      return Arrays.stream(InetAddress.getAllByName(name))
+          .map(InetAddress::getHostAddress)
+          .flatMap(text -> address(text).stream())
+          .toList();
+    } catch (UnknownHostException e) {
+      // A proxy that is not there asks for nobody.
+      return List.of();
+    }
+  }
+
+  private static Optional<IpPrefix> address(String text) {
+    Matcher entry = ENTRY.matcher(text.replaceFirst("%[^\\]]*", ""));
+    if (!entry.matches()) {
+      return Optional.empty();
+    }
+    for (int group = 1; group <= entry.groupCount(); group++) {
+      if (entry.group(group) != null) {
+        return IpPrefix.parse(entry.group(group)).map(TrustedProxies::unmapped);
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** IPv4 addresses may come as ::ffff:10.0.0.1. */
+  private static IpPrefix unmapped(IpPrefix address) {
+    byte[] bytes = address.address();
+    byte[] prefix = new byte[12];
+    prefix[10] = (byte) 0xff;
+    prefix[11] = (byte) 0xff;
+    return address.isIpv6() && Arrays.equals(prefix, Arrays.copyOf(bytes, 12))
+        ? new IpPrefix(Arrays.copyOfRange(bytes, 12, 16), 32)
+        : address;
+  }
+
+  private static String text(IpPrefix address) {
+    String text = address.toString();
+    return text.substring(0, text.indexOf('/'));
+  }
+}

@@ -1,0 +1,199 @@
+package io.tapline.control.rest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.access.Token;
+import io.tapline.control.access.TokenFile;
+import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.NodeProcess;
+import io.tapline.control.testing.Await;
+import java.io.OutputStream;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Watches of two teams that may look at the same addresses, on a real node: whose a watch is
+ * decides who sees anything of it.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class WatchTenancyTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final String OPS = Token.newSecret();
+  private static final String WEB = Token.newSecret();
+  private static final String WEB_VIEWER = Token.newSecret();
+  private static final String DB = Token.newSecret();
+  private static final String ALERTING =
+      "{\"filter\": \"dst_port == 80\", \"group_by\": [\"src_ip\"], \"when\": \"COUNT > %d\"}";
+  private static final String QUIET = "{\"filter\": \"dst_port == 9\"}";
+
+  @TempDir static Path folder;
+  private NodeProcess node;
+  private DrillService drill;
+  private StoredQueries stored;
+  private String webs;
+  private String dbs;
+
+  @BeforeAll
+  void start() throws Exception {
+    Path pipe = folder.resolve("packets");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    node = NodeProcess.launch(folder, "h1", pipe);
+    drill = new DrillService(List.of(node.address()));
+    Await.until(
+        "the node answers", PATIENCE, () -> drill.states().get(0).description() != null);
+    Await.until("alerts are heard", PATIENCE, () -> drill.watches().hears("h1"));
+    Path file = folder.resolve("tokens.yaml");
+    Files.writeString(
+        file,
+        "tokens:\n"
+            + entry("ops", "admin", "", OPS)
+            + entry("web", "analyst", "subnets: [0.0.0.0/0], ", WEB)
+            + entry("web", "viewer", "subnets: [0.0.0.0/0], ", WEB_VIEWER)
+            + entry("db", "analyst", "subnets: [0.0.0.0/0], ", DB)
+            + "tenants:\n  db: {watches: 1, requests_per_second: 10000}\n"
+            + "  web: {requests_per_second: 10000}\n");
+    stored =
+        new StoredQueries(null, "", RestOptions.loopback(0).with(new TokenFile(file)), drill);
+    webs = added(WEB, ALERTING.formatted(5));
+    added(WEB, QUIET);
+    dbs = added(DB, ALERTING.formatted(20));
+    try (OutputStream packets = Files.newOutputStream(pipe)) {
+      packets.write(Files.readAllBytes(NodeProcess.capture("http_small.pcap.zst")));
+    }
+    Await.until(
+        "both are alerted", PATIENCE, () -> !alerts(WEB).isEmpty() && !alerts(DB).isEmpty());
+  }
+
+  @AfterAll
+  void stop() throws Exception {
+    if (stored != null) {
+      stored.close();
+    }
+    drill.close();
+    node.kill();
+  }
+
+  private static String entry(String tenant, String role, String more, String secret) {
+    return "  - {tenant: %s, role: %s, %ssha256: %s}\n"
+        .formatted(tenant, role, more, Token.hash(secret));
+  }
+
+  private HttpResponse<String> ask(String token, String method, String path, String body)
+      throws Exception {
+    return stored.rest.send(
+        stored
+            .rest
+            .request(path)
+            .header("Authorization", "Bearer " + token)
+            .header("Content-Type", "application/json")
+            .method(method, BodyPublishers.ofString(body)));
+  }
+
+  private HttpResponse<String> add(String token, String watch) throws Exception {
+    return ask(token, "POST", "/api/v1/watches", watch);
+  }
+
+  private String added(String token, String watch) throws Exception {
+    HttpResponse<String> answer = add(token, watch);
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(201);
+    return Rest.json(answer).path("id").asText();
+  }
+
+  private JsonNode listed(String token) throws Exception {
+    return Rest.json(ask(token, "GET", "/api/v1/watches", ""));
+  }
+
+  private List<JsonNode> alerts(String token) throws Exception {
+    List<JsonNode> alerts = new ArrayList<>();
+    Rest.json(ask(token, "GET", "/api/v1/alerts", "")).path("alerts").forEach(alerts::add);
+    return alerts;
+  }
+
+  private static List<String> watchesOf(List<JsonNode> alerts) {
+    return alerts.stream().map(alert -> alert.path("watch").asText()).distinct().toList();
+  }
+
+  @Test
+  void watchesAreTheirOwnersAndTheAdmins() throws Exception {
+    assertThat(listed(WEB).path("watches").findValuesAsText("id")).contains(webs).hasSize(2);
+    assertThat(listed(WEB_VIEWER)).isEqualTo(listed(WEB));
+    assertThat(listed(DB).path("watches").findValuesAsText("id")).containsExactly(dbs);
+    assertThat(listed(OPS).path("watches").findValuesAsText("id")).contains(webs, dbs);
+  }
+
+  @Test
+  void nothingTellsOfOthersWatches() throws Exception {
+    JsonNode paths = Rest.json(stored.rest.get("/openapi.json")).path("paths");
+    int asked = 0;
+    for (Map.Entry<String, JsonNode> path : paths.properties()) {
+      if (path.getValue().has("get")) {
+        String body = ask(DB, "GET", path.getKey().replaceAll("\\{[^}]*}", webs), "").body();
+        assertThat(body.replace("/" + webs, "").replace("no query " + webs, ""))
+            .as(path.getKey())
+            .doesNotContain(webs);
+        asked++;
+      }
+    }
+    assertThat(asked).isGreaterThan(10);
+    for (String body :
+        List.of(
+            "{\"filter\": \"bytes < " + webs + "\"}",
+            "{\"filter\": \"\", \"when\": \"COUNT > " + webs + "\"}",
+            "{\"filter\": \"seq < " + webs + "_seq.SEQ\"}")) {
+      Rest.problem(add(DB, body), 400, "drill-rejected");
+    }
+  }
+
+  @Test
+  void nobodyEndsAnothersWatch() throws Exception {
+    String path = "/api/v1/watches/";
+    String never = "watch_1";
+    HttpResponse<String> refused = ask(DB, "DELETE", path + webs, "");
+    Rest.problem(refused, 404, "not-found");
+    assertThat(refused.body().replace(webs, never))
+        .isEqualTo(ask(DB, "DELETE", path + never, "").body());
+    Rest.problem(ask(WEB_VIEWER, "DELETE", path + webs, ""), 403, "forbidden");
+    assertThat(listed(WEB).toString()).contains(webs);
+    String more = added(WEB, QUIET);
+    assertThat(ask(OPS, "DELETE", path + more, "").statusCode()).isEqualTo(204);
+  }
+
+  @Test
+  void alertsAreTheOwnersAndSoAreTheirNumbers() throws Exception {
+    for (String token : List.of(WEB, WEB_VIEWER, DB)) {
+      List<JsonNode> own = alerts(token);
+      assertThat(watchesOf(own)).containsExactly(token.equals(DB) ? dbs : webs);
+      assertThat(own.stream().map(alert -> alert.path("number").asLong()))
+          .containsExactlyElementsOf(LongStream.rangeClosed(1, own.size()).boxed().toList());
+      String after = ask(token, "GET", "/api/v1/alerts?after=" + own.size(), "").body();
+      assertThat(after).isEqualTo("{\"alerts\":[]}");
+    }
+    List<JsonNode> all = alerts(OPS);
+    assertThat(watchesOf(all)).containsExactlyInAnyOrder(webs, dbs);
+    assertThat(all).hasSize(alerts(WEB).size() + alerts(DB).size());
+    assertThat(all.stream().map(alert -> alert.path("number").asLong()))
+        .isSorted()
+        .doesNotHaveDuplicates();
+  }
+
+  @Test
+  void aTenantHasSoManyWatches() throws Exception {
+    JsonNode problem = Rest.problem(add(DB, QUIET), 429, "too-many-watches");
+    assertThat(problem.path("detail").asText()).contains("1 watches of db");
+    String more = added(WEB, QUIET);
+    assertThat(ask(WEB, "DELETE", "/api/v1/watches/" + more, "").statusCode()).isEqualTo(204);
+  }
+}
