@@ -124,6 +124,11 @@ final class FlinkCluster implements AutoCloseable {
     }
   }
 
+  void delete(String path) throws IOException, InterruptedException {
+    HttpRequest request = HttpRequest.newBuilder(URI.create(url() + path)).DELETE().build();
+    HttpClient.newHttpClient().send(request, BodyHandlers.discarding());
+  }
+
   List<Process> processes() {
     return processes;
   }

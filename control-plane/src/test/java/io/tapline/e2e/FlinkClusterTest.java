@@ -47,6 +47,21 @@ class FlinkClusterTest {
     }
   }
 
+  /** A job manager that starts anew has no jars; one that is deleted is as good. */
+  @Test
+  void aJarThatTheClusterHasLostIsUploadedAgain() throws Exception {
+    Path folder = Files.createDirectory(temporary.resolve("flink"));
+    String capture = Cli.root().resolve("testbed/captures/http_small.pcap.zst").toString();
+    try (FlinkCluster cluster = new FlinkCluster(folder);
+        Server server = Server.start("--pcap", capture, "--flink", cluster.url())) {
+      JsonNode jars = Cli.parse(cluster.get("/jars")).get("files");
+      assertThat(jars).hasSize(1);
+      cluster.delete("/jars/" + jars.get(0).get("id").asText());
+      assertThat(cluster.get("/jars")).contains("\"files\":[]");
+      server.awaitState(server.submit(QUERY), "finished");
+    }
+  }
+
   /** Without the query's ID, and what hangs on when the monitor cut its batches. */
   private static List<JsonNode> rows(Cli.Result result) {
     List<JsonNode> rows = result.json();

@@ -108,6 +108,11 @@ final class FlinkRest {
     return Path.of(answer.body().path("filename").asText()).getFileName().toString();
   }
 
+  /** Whether a jar that was uploaded is still there. */
+  boolean has(String jar) throws IOException {
+    return get("/jars").decided().body().path("files").findValuesAsText("id").contains(jar);
+  }
+
   Answer run(String jar, String entryClass, String jobId, List<String> arguments)
       throws IOException {
     ObjectNode request = MAPPER.createObjectNode();

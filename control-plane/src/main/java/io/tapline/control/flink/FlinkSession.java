@@ -9,6 +9,7 @@ import io.tapline.flink.QueryJob;
 import io.tapline.flink.TlsFiles;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
@@ -102,6 +103,9 @@ public final class FlinkSession implements JobCluster {
     FlinkSession session = new FlinkSession(uri, new FlinkRest(uri, tls), jar, checkpoints);
     try {
       session.jarId = session.rest.upload(jar);
+    } catch (ConnectException e) {
+      String why = "nothing answers there; check that it runs and that the address is right";
+      throw new IOException("Flink at " + address + " can't be used: " + why, e);
     } catch (IOException e) {
       throw new IOException("Flink at " + address + " can't be used: " + e.getMessage(), e);
     }
@@ -176,8 +180,8 @@ public final class FlinkSession implements JobCluster {
 
   private void submit(String id, List<String> arguments) throws IOException {
     Answer answer = rest.run(jarId, QueryJob.class.getName(), id, arguments).decided();
-    if (answer.status() == 404) {
-      // A job manager that started anew has forgotten it.
+    if (!answer.ok() && !rest.has(jarId)) {
+      // A job manager that started anew has forgotten it, and says so with a status of any failure.
       jarId = rest.upload(jar);
       answer = rest.run(jarId, QueryJob.class.getName(), id, arguments).decided();
     }

@@ -18,7 +18,7 @@ class FlinkRestTest {
     Path jar = Files.createFile(folder.resolve("job.jar"));
     assertThatThrownBy(() -> FlinkSession.connect("http://127.0.0.1:1", TlsFiles.NONE, jar, ""))
         .isInstanceOf(IOException.class)
-        .hasMessageContaining("Flink at http://127.0.0.1:1 can't be used");
+        .hasMessageContaining("Flink at http://127.0.0.1:1 can't be used: nothing answers there");
   }
 
   @Test
