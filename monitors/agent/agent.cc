@@ -144,8 +144,9 @@ void Agent::StopMonitor() {
 void Agent::StartMonitor(Time now) {
   monitor_starts_++;
   monitor_started_ = now;
-  const Status started =
-      MonitorChild::Start(MonitorCommand(config_, deployment_.brokers(), deployment_.hash_key()), &monitor_);
+  Status started = CheckBrokers(config_, deployment_.brokers());
+  if (started.ok())
+    started = MonitorChild::Start(MonitorCommand(config_, deployment_.brokers(), deployment_.hash_key()), &monitor_);
   if (started.ok()) return;
   reporter_->Error(started);
   assignments_.MonitorGone(started.message());

@@ -28,6 +28,7 @@ struct AgentConfig {
   std::string broker_ca;
   std::string broker_certificate;
   std::string broker_key;
+  std::vector<std::string> clear;
   std::string metrics;
   uint32_t idle_s = 60;
   std::string status = "text";
@@ -37,6 +38,9 @@ ConfigTable TableOf(AgentConfig* config);
 
 // What no single key can tell.
 Status Validate(const AgentConfig& config);
+
+// Whether the monitor may speak with the brokers that a control plane named.
+Status CheckBrokers(const AgentConfig& config, const std::string& brokers);
 
 // The monitor's command line, for what a control plane said of the deployment.
 std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers,

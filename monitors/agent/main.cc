@@ -70,6 +70,9 @@ Status Run(AgentConfig* config, Reporter* reporter) {
   signal(SIGPIPE, SIG_IGN);
   if (config->monitor.empty())
     config->monitor = std::filesystem::read_symlink("/proc/self/exe").replace_filename("tapline-monitor");
+  for (const std::string& service : config->clear)
+    reporter->Warning(service +
+                      " beyond loopback in the clear (--clear): whoever is on that network can read and change it");
   std::vector<std::string> parsers;
   if (Status status = ReadParsers(config->monitor, &parsers); !status.ok()) return status;
   LeaseAccess access;

@@ -1,5 +1,7 @@
 #include "monitors/config/config.h"
 
+#include "monitors/base/loopback.h"
+
 namespace tapline {
 
 Status Validate(const MonitorConfig& config) {
@@ -19,6 +21,11 @@ Status Validate(const MonitorConfig& config) {
   if (config.broker_certificate.empty() != config.broker_key.empty() ||
       (config.broker_ca.empty() && !config.broker_key.empty())) {
     return Status::Usage("--broker-certificate and --broker-key go together, and with --broker-ca");
+  }
+  if (Status status = CheckServices(config.clear, {"kafka"}); !status.ok()) return status;
+  if (config.output == "kafka" && config.broker_ca.empty()) {
+    Status status = CheckClear(config.clear, "kafka", "--brokers", config.brokers, "--broker-ca FILE");
+    if (!status.ok()) return status;
   }
   if (!config.pcap.empty() && config.lanes > 1) return Status::Usage("--lanes is for ports; files are read in order");
   if (!config.workers.empty() && config.lanes > 1) {

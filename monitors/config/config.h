@@ -47,6 +47,7 @@ struct MonitorConfig : InputConfig {
   std::string broker_ca;
   std::string broker_certificate;
   std::string broker_key;
+  std::vector<std::string> clear;
   std::string compression = "lz4";
   uint32_t queue_mib = 64;
   uint32_t broker_timeout_s = 10;

@@ -72,6 +72,8 @@ ConfigTable TableOf(MonitorConfig* config) {
   table.AddText(&config->broker_certificate, "broker_certificate", "FILE",
                 "and show them this certificate, and what it was signed with, as PEM");
   table.AddText(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
+  table.AddList(&config->clear, "clear", "SERVICE",
+                "the network is your own: speak without TLS with this beyond loopback, too (kafka)", true);
   table.AddChoice(&config->compression, {"lz4", "zstd", "none"}, "compression", "lz4|zstd|none",
                   "of batches on their way to Kafka");
   table.AddNumber(&config->queue_mib, 1, 2047, "queue_mib", "most MiB of batches waiting for Kafka");

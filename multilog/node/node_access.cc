@@ -7,6 +7,8 @@
 #include <sstream>
 #include <utility>
 
+#include "monitors/base/loopback.h"
+
 namespace tapline::multilog {
 namespace {
 
@@ -55,21 +57,13 @@ class TokenCheck final : public grpc::AuthMetadataProcessor {
 
 }  // namespace
 
-bool IsLocal(const std::string& listen) {
-  for (const char* scheme : {"unix:", "unix-abstract:"}) {
-    if (listen.rfind(scheme, 0) == 0) return true;
-  }
-  const std::string host = listen.substr(0, listen.rfind(':'));
-  return host == "localhost" || host == "[::1]" || host.rfind("127.", 0) == 0;
-}
-
 tapline::Status ValidateAccess(const AccessConfig& config, const std::string& listen) {
   if (config.certificate.empty() != config.key.empty())
     return tapline::Status::Usage("--tls-certificate and --tls-key go together");
   if (!config.tokens.empty() && config.certificate.empty())
     return tapline::Status::Usage(
         "--token-file needs --tls-certificate and --tls-key: a token must not be read on its way");
-  if (config.tokens.empty() && !IsLocal(listen))
+  if (config.tokens.empty() && !IsLoopback(listen))
     return tapline::Status::Usage(
         "--listen " + listen +
         ": other machines reach it, so it takes --tls-certificate, --tls-key and --token-file; "

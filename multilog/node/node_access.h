@@ -19,9 +19,6 @@ struct AccessConfig {
   std::string tokens;  // a file with a token a line; empty: nobody is asked for one
 };
 
-// Whether only this machine reaches what listens there: a socket file, or loopback.
-bool IsLocal(const std::string& listen);
-
 // kUsage if files are missing for that address, or one without the others.
 tapline::Status ValidateAccess(const AccessConfig& config, const std::string& listen);
 

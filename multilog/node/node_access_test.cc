@@ -7,15 +7,17 @@
 #include <filesystem>
 #include <fstream>
 
+#include "monitors/base/loopback.h"
+
 namespace tapline::multilog {
 namespace {
 
 TEST(NodeAccess, OnlyThisMachineReachesIt) {
   for (const char* listen : {"127.0.0.1:7400", "127.8.9.1:1", "localhost:7400", "[::1]:7400", "unix:/run/h1"})
-    EXPECT_TRUE(IsLocal(listen)) << listen;
+    EXPECT_TRUE(IsLoopback(listen)) << listen;
   for (const char* listen :
        {"0.0.0.0:7400", "[::]:7400", "10.0.0.1:7400", "h1:7400", "1127.0.0.1:1", "localhost.org:1"})
-    EXPECT_FALSE(IsLocal(listen)) << listen;
+    EXPECT_FALSE(IsLoopback(listen)) << listen;
 }
 
 TEST(NodeAccess, WhatGoesTogether) {

@@ -95,7 +95,7 @@ class Times:
 
 def experiment(options):
   """Returns (times, changes, counts by server and second)."""
-  server = Server("--redis", "10.30.0.1:6379")
+  server = Server("--redis", "10.30.0.1:6379", "--clear", "redis")
   ranking, loads = server.submit(RANKING, LOADS)
   updater = Updater(ranking)
   times = Times()

@@ -182,6 +182,7 @@ final class MirroredNetwork implements AutoCloseable {
     List<String> all = new ArrayList<>(List.of(options));
     all.addAll(List.of("--openflow-port", Integer.toString(fabric.openFlowPort)));
     all.addAll(List.of("--inventory", fabric.inventory()));
+    all.addAll(List.of("--clear", "agents,kafka,redis,zookeeper,flink"));
     return all.toArray(String[]::new);
   }
 
@@ -224,6 +225,7 @@ final class MirroredNetwork implements AutoCloseable {
     List<String> words = new ArrayList<>();
     words.add(Cli.root().resolve("build/bin/tapline-agent").toString());
     words.addAll(List.of("--name", host, "--interface", "mirror0", "--hugepages", "never"));
+    words.addAll(List.of("--clear", "control-plane,kafka"));
     words.addAll(
         List.of("--idle-s", "1", "--memory-mib", "64", "--max-connections", "" + mostConnections));
     registries.forEach(registry -> words.addAll(List.of("--control-plane", registry)));

@@ -149,7 +149,14 @@ class TestbedTest {
     String port = Integer.toString(fabric.openFlowPort);
     try (Server server =
         Server.start(
-            "--agents", registry, "--openflow-port", port, "--inventory", fabric.inventory())) {
+            "--agents",
+            registry,
+            "--clear",
+            "agents,kafka",
+            "--openflow-port",
+            port,
+            "--inventory",
+            fabric.inventory())) {
       Set<String> all = Set.of("agent h-0-0-0", "agent h-1-0-0", "node h-0-0-0", "node h-1-0-0");
       Fabric.await("agents and nodes are there", () -> up(server).keySet().equals(all));
       Map<String, String> before = up(server);

@@ -94,6 +94,36 @@ class WrongInputTest {
         Cli.run("server", "--multilog-ca", capture().toString()), USAGE, capture().toString());
   }
 
+  @Test
+  void otherHostsInTheClear() {
+    expectError(
+        Cli.run("server", "--agents", "0.0.0.0:8481", "--brokers", "127.0.0.1:1"),
+        USAGE,
+        "--agents 0.0.0.0:8481",
+        "--agents-token-file",
+        "--clear agents");
+    expectError(
+        Cli.run("server", "--redis", "10.0.0.1:6379", "--clear", "kafka"),
+        USAGE,
+        "--redis 10.0.0.1:6379",
+        "--tls redis",
+        "--clear redis");
+    expectError(
+        Cli.run("run", QUERY, "--pcap", capture().toString(), "--brokers", "10.0.0.1:9092"),
+        USAGE,
+        "--brokers 10.0.0.1:9092",
+        "--tls kafka",
+        "--clear kafka");
+    expectError(
+        Cli.run("controller", "--openflow-address", "0.0.0.0"),
+        USAGE,
+        "--openflow-address 0.0.0.0",
+        "--tls openflow",
+        "--clear openflow");
+    expectError(
+        Cli.run("controller", "--tls", "kafka"), USAGE, "--tls kafka", "does not speak with that");
+  }
+
   private Path file(String name, byte[] content) throws IOException {
     return Files.write(folder.resolve(name), content);
   }

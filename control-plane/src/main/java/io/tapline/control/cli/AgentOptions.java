@@ -50,6 +50,22 @@ final class AgentOptions {
   }
 
   /**
+   * Usage errors, where other hosts could hold leases without a token, or what leases say could be
+   * read on its way.
+   *
+   * @param at HOST:PORT, as people wrote it
+   */
+  void check(ClearOptions clear, String at) {
+    if (certificate == null || tokens == null) {
+      clear.check(
+          ClearOptions.Service.AGENTS,
+          Loopback.hosts(at),
+          "--agents " + at,
+          "--agents-tls-certificate, --agents-tls-key and --agents-token-file");
+    }
+  }
+
+  /**
    * Reads the files.
    *
    * @throws UsageException if the options don't fit each other, or a file can't be read

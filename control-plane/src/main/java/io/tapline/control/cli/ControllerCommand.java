@@ -11,12 +11,15 @@ import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** {@code tapline controller}: forwarding alone. */
@@ -60,6 +63,9 @@ final class ControllerCommand implements Callable<Integer> {
       description = "Write what is known of the network there as JSON, each second.")
   private Path status;
 
+  @Mixin private TlsOptions tls;
+  @Mixin private ClearOptions clear;
+
   ControllerCommand(Console console) {
     this.console = console;
   }
@@ -75,6 +81,17 @@ final class ControllerCommand implements Callable<Integer> {
       return NetworkMap.of(network.get(), Files.readString(file));
     } catch (IOException | IllegalArgumentException e) {
       throw new CommandException("inventory file " + file + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** Usage errors, where switches of other hosts would be spoken to in the clear. */
+  static void check(ClearOptions clear, TlsOptions tls, String address) {
+    if (tls.of(TlsOptions.Service.OPENFLOW).isEmpty()) {
+      clear.check(
+          ClearOptions.Service.OPENFLOW,
+          List.of(address),
+          "--openflow-address " + address,
+          "--tls openflow and its three files");
     }
   }
 
@@ -101,9 +118,15 @@ final class ControllerCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
+    tls.check(Set.of(TlsOptions.Service.OPENFLOW));
+    check(clear, tls, address);
+    clear.warn(console);
     CountDownLatch stop = new CountDownLatch(1);
     try (Controller controller =
-        start(listenAt(address, port), map(inventoryFile), Optional.empty())) {
+        start(
+            listenAt(address, port),
+            map(inventoryFile),
+            tls.context(TlsOptions.Service.OPENFLOW))) {
       StopSignals.handle(stop::countDown);
       console.line("listening for switches on %s:%d".formatted(address, controller.port()));
       console.flush();

@@ -69,6 +69,17 @@ final class CoordinationOptions {
     }
   }
 
+  /** Usage errors, where it would be spoken to in the clear; after {@link #speakTls}. */
+  void check(ClearOptions clear) {
+    if (tls.isNone()) {
+      clear.check(
+          ClearOptions.Service.ZOOKEEPER,
+          Loopback.hosts(zookeeper.replaceFirst("/.*", "")),
+          "--zookeeper " + zookeeper,
+          "--tls zookeeper and its three files");
+    }
+  }
+
   /** Null if it is alone. */
   Leadership connect() throws PipelineException {
     return isWanted()

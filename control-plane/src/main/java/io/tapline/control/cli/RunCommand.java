@@ -6,6 +6,7 @@ import io.tapline.control.query.Source;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -31,6 +32,8 @@ final class RunCommand implements Callable<Integer> {
 
   @Mixin private CaptureOptions captures;
   @Mixin private ServiceOptions services;
+  @Mixin private TlsOptions tls;
+  @Mixin private ClearOptions clear;
   @Mixin private PluginOptions plugins;
 
   @Option(
@@ -57,6 +60,10 @@ final class RunCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     String text = QueryText.of(query);
+    tls.check(Set.of(TlsOptions.Service.KAFKA, TlsOptions.Service.REDIS, TlsOptions.Service.FLINK));
+    services.speakTls(tls);
+    services.check(clear);
+    clear.warn(console);
     Inventory inventory = Installation.inventory(inventoryFile);
     Source source = Source.files(captures.checked(), speed.toString());
     try (PipelineSession session =

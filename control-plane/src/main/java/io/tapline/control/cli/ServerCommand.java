@@ -112,6 +112,7 @@ final class ServerCommand implements Callable<Integer> {
   @Mixin private AgentOptions agentOptions;
   @Mixin private ListenOptions listening;
   @Mixin private TlsOptions tls;
+  @Mixin private ClearOptions clear;
   @Mixin private MultilogOptions multilog;
   @Mixin private ServiceOptions services;
   @Mixin private CapacityOptions capacity;
@@ -127,10 +128,7 @@ final class ServerCommand implements Callable<Integer> {
     tls.check();
     listening.check(tls);
     capacity.check();
-    services.speakTls(
-        tls.of(TlsOptions.Service.KAFKA),
-        tls.of(TlsOptions.Service.REDIS),
-        tls.of(TlsOptions.Service.FLINK));
+    services.speakTls(tls);
     coordination.speakTls(tls.of(TlsOptions.Service.ZOOKEEPER));
     if (packets != null) {
       packets.check();
@@ -142,12 +140,26 @@ final class ServerCommand implements Callable<Integer> {
     agentOptions.grace();
     coordination.check(agents != null, services);
     openBroker(agents);
+    checkClear();
+    clear.warn(console);
     if (agents == null) {
       plugins.installation().requireMonitor();
     }
     return coordination.isWanted()
         ? lead(inventory, network, agents)
         : serve(inventory, network, agents);
+  }
+
+  /** Usage errors, where something would go beyond loopback in the clear. */
+  private void checkClear() {
+    services.check(clear);
+    coordination.check(clear);
+    if (packets != null && packets.agents != null) {
+      agentOptions.check(clear, packets.agents);
+    }
+    if (openFlowPort != null) {
+      ControllerCommand.check(clear, tls, openFlowAddress);
+    }
   }
 
   /** Alone, with queries that end when it does. */
@@ -269,7 +281,10 @@ final class ServerCommand implements Callable<Integer> {
   /** Agents' monitors come to the broker at the address at which agents come to us. */
   private void openBroker(InetSocketAddress agents) {
     InetAddress address = agents == null ? null : agents.getAddress();
-    if (address != null && !address.isLoopbackAddress() && !address.isAnyLocalAddress()) {
+    if (address != null
+        && services.brokers().isEmpty()
+        && !address.isLoopbackAddress()
+        && !address.isAnyLocalAddress()) {
       String text = address.getHostAddress();
       services.reachedAt(address instanceof Inet6Address ? "[" + text + "]" : text);
     } else if (address != null && address.isAnyLocalAddress() && services.brokers().isEmpty()) {

@@ -101,8 +101,10 @@ final class ServiceOptions {
   }
 
   /** With a broker, a Redis or a Flink of somebody else's. */
-  void speakTls(
-      Optional<TlsFiles> withKafka, Optional<TlsFiles> withRedis, Optional<TlsFiles> withFlink) {
+  void speakTls(TlsOptions tls) {
+    Optional<TlsFiles> withKafka = tls.of(TlsOptions.Service.KAFKA);
+    Optional<TlsFiles> withRedis = tls.of(TlsOptions.Service.REDIS);
+    Optional<TlsFiles> withFlink = tls.of(TlsOptions.Service.FLINK);
     if (withKafka.isPresent() && brokers.isEmpty()) {
       throw new UsageException("--tls kafka goes with --brokers: our own speaks no TLS");
     }
@@ -117,6 +119,41 @@ final class ServiceOptions {
       throw new UsageException("--tls flink goes with --flink https://HOST:PORT");
     }
     flinkTls = withFlink.orElse(TlsFiles.NONE);
+  }
+
+  /**
+   * Usage errors, where something of these would go to other hosts in the clear; after {@link
+   * #speakTls}.
+   */
+  void check(ClearOptions clear) {
+    if (kafkaTls.isNone()) {
+      clear.check(
+          ClearOptions.Service.KAFKA,
+          Loopback.hosts(brokers),
+          "--brokers " + brokers,
+          "--tls kafka and its three files");
+      clear.check(
+          ClearOptions.Service.KAFKA,
+          Loopback.hosts(address),
+          "the embedded broker, for agents' monitors at " + address,
+          "--brokers of one with TLS, --tls kafka and its three files");
+    }
+    if (redisTls.isNone()) {
+      clear.check(
+          ClearOptions.Service.REDIS,
+          Loopback.hosts(redis),
+          "--redis " + redis,
+          "--tls redis and its three files");
+    }
+    for (String url : flink()) {
+      if (url.startsWith("http://")) {
+        clear.check(
+            ClearOptions.Service.FLINK,
+            List.of(Loopback.hostOf(url)),
+            "--flink " + url,
+            "https://, --tls flink and its three files");
+      }
+    }
   }
 
   TlsFiles kafkaTls() {

@@ -114,7 +114,7 @@ final class TestbedCommand implements Runnable {
       console.line("inventory: " + testbed.folder().resolve("inventory.yaml"));
       if (!within.hosts().isEmpty()) {
         console.line(
-            "%d agents wait for a control plane: bin/tapline server --openflow-port %d --inventory %s --agents %s"
+            "%d agents wait for a control plane: bin/tapline server --openflow-port %d --inventory %s --agents %s --clear agents,kafka"
                 .formatted(
                     within.hosts().size(),
                     port,

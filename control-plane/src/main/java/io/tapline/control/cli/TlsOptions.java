@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import javax.net.ssl.SSLContext;
 import picocli.CommandLine.Option;
 
@@ -73,6 +74,16 @@ final class TlsOptions {
         throw new UsageException("--tls: " + e.getMessage());
       }
     }
+  }
+
+  /** The same, for a command that speaks with these alone. */
+  void check(Set<Service> known) {
+    for (Service service : services) {
+      if (!known.contains(service)) {
+        throw new UsageException("--tls " + service + ": this command does not speak with that");
+      }
+    }
+    check();
   }
 
   private TlsFiles files() {

@@ -60,6 +60,9 @@ final class MonitorProcess {
       if (!tls.isNone()) {
         line.addAll(List.of("--broker-ca", tls.authorities()));
         line.addAll(List.of("--broker-certificate", tls.certificate(), "--broker-key", tls.key()));
+      } else {
+        // This process was asked whether its brokers may be spoken to so.
+        line.addAll(List.of("--clear", "kafka"));
       }
       plugins.forEach(plugin -> line.addAll(List.of("--plugin", plugin.toString())));
       line.addAll(source.flags());

@@ -137,6 +137,7 @@ final class Daemons {
             ? "--vdev=" + memif + Bridges.mirrorSocket(folder, host)
             : "--interface=mirror0",
         "--control-plane=" + String.join(",", state.agents().controlPlanes()),
+        "--clear=control-plane,kafka",
         "--multilog=unix:" + nodeSocket(host.id()),
         "--memory-mib=64",
         "--max-connections=65536",

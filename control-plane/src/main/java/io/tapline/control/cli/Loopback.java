@@ -1,0 +1,41 @@
+package io.tapline.control.cli;
+
+import java.net.URI;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Which addresses nothing leaves this host by. */
+final class Loopback {
+  private Loopback() {}
+
+  /** By what is written: what another name leads to may change. */
+  static boolean is(String host) {
+    return host.equals("localhost")
+        || host.equals("::1")
+        || host.equals("[::1]")
+        || host.matches("127(\\.\\d{1,3}){3}");
+  }
+
+  /** The hosts of HOST:PORT,HOST:PORT. */
+  static List<String> hosts(String addresses) {
+    return addresses.isEmpty()
+        ? List.of()
+        : Stream.of(addresses.split(",")).map(Loopback::host).toList();
+  }
+
+  private static String host(String address) {
+    String trimmed = address.strip();
+    int colon = trimmed.lastIndexOf(':');
+    return colon < 0 || trimmed.endsWith("]") ? trimmed : trimmed.substring(0, colon);
+  }
+
+  /** The host of a URL; empty if it has none. */
+  static String hostOf(String url) {
+    try {
+      String host = URI.create(url).getHost();
+      return host == null ? "" : host;
+    } catch (IllegalArgumentException e) {
+      return "";
+    }
+  }
+}

@@ -1,0 +1,62 @@
+#include "monitors/agent/agent_config.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace tapline {
+namespace {
+
+AgentConfig Config(std::vector<std::string> control_plane) {
+  AgentConfig config;
+  config.name = "h1";
+  config.interface = "eth1";
+  config.control_plane = std::move(control_plane);
+  return config;
+}
+
+TEST(AgentConfigTest, AControlPlaneBeyondLoopbackWantsTlsOrAWord) {
+  EXPECT_TRUE(Validate(Config({"127.0.0.1:8481", "[::1]:8482"})).ok());
+  AgentConfig config = Config({"127.0.0.1:8481", "10.0.0.1:8481"});
+  const Status refused = Validate(config);
+  EXPECT_EQ(refused.exit_code(), 2);
+  EXPECT_NE(refused.message().find("--control-plane 10.0.0.1:8481"), std::string::npos) << refused.message();
+  EXPECT_NE(refused.message().find("--control-plane-ca"), std::string::npos) << refused.message();
+  config.clear = {"kafka"};
+  EXPECT_FALSE(Validate(config).ok());
+  config.clear = {"control-plane"};
+  EXPECT_TRUE(Validate(config).ok());
+  config.clear = {};
+  config.control_plane_ca = "ca.pem";
+  EXPECT_TRUE(Validate(config).ok());
+  config.clear = {"redis"};
+  EXPECT_FALSE(Validate(config).ok());
+}
+
+TEST(AgentConfigTest, SoDoBrokersThatItNames) {
+  AgentConfig config = Config({"127.0.0.1:8481"});
+  EXPECT_TRUE(CheckBrokers(config, "127.0.0.1:9092").ok());
+  EXPECT_NE(CheckBrokers(config, "127.0.0.1:9092,k:1").message().find("k:1"), std::string::npos);
+  config.broker_ca = "ca.pem";
+  EXPECT_TRUE(CheckBrokers(config, "k:1").ok());
+  config.broker_ca = "";
+  config.clear = {"kafka"};
+  EXPECT_TRUE(CheckBrokers(config, "k:1").ok());
+}
+
+// Whether two words follow each other on the monitor's command line.
+bool Has(const AgentConfig& config, const std::string& flag, const std::string& value) {
+  const std::vector<std::string> words = MonitorCommand(config, "k:1", std::string(32, '0'));
+  const std::vector<std::string> wanted = {flag, value};
+  return std::search(words.begin(), words.end(), wanted.begin(), wanted.end()) != words.end();
+}
+
+TEST(AgentConfigTest, TheMonitorIsToldSo) {
+  AgentConfig config = Config({"127.0.0.1:8481"});
+  EXPECT_FALSE(Has(config, "--clear", "kafka"));
+  config.clear = {"control-plane", "kafka"};
+  EXPECT_TRUE(Has(config, "--clear", "kafka"));
+}
+
+}  // namespace
+}  // namespace tapline

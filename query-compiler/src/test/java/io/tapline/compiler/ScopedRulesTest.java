@@ -1,0 +1,119 @@
+package io.tapline.compiler;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.compiler.rules.MirrorPlanner.EdgeSwitch;
+import io.tapline.compiler.rules.MirrorPlanner.Query;
+import io.tapline.compiler.rules.Prefix;
+import io.tapline.compiler.rules.RuleMatch.Header;
+import io.tapline.compiler.rules.RuleTable;
+import io.tapline.compiler.rules.Wanted;
+import io.tapline.schema.proto.Match;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What switches copy for a team that may look at 10.0.2.0/24 alone: of any query that the compiler
+ * takes from it, nothing without an end there, in whatever way hosts and subnets lie.
+ */
+class ScopedRulesTest {
+  private static final Rights RIGHTS =
+      new Rights("web", false, new Scope(List.of(Scope.prefix("10.0.2.0/24").orElseThrow())));
+  private static final List<EdgeSwitch> SWITCHES =
+      List.of(
+          new EdgeSwitch("around", List.of(Prefix.parse("10.0.2.0/27"), Prefix.parse("10.0.3.1"))),
+          new EdgeSwitch("within", List.of(Prefix.parse("10.0.2.64/26"))),
+          new EdgeSwitch("beyond", List.of(Prefix.parse("10.0.0.0/23"), Prefix.parse("10.9.0.0/16"))),
+          new EdgeSwitch("both", List.of(Prefix.parse("10.0.2.128/25"), Prefix.parse("10.0.4.0/22"))),
+          new EdgeSwitch("six", List.of(Prefix.parse("2001:db8::/32"))));
+  private static final List<String> SIDES =
+      List.of(
+          "*", "*:80", "10.0.2.5", "10.0.2.5:80", "10.0.2.0/24", "10.0.2.0/24:*", "10.0.2.64/26:80-90",
+          "10.0.2.128/25", "10.0.3.1:80", "10.0.0.0/16", "10.0.0.0/8:80", "0.0.0.0/0", "10.9.0.0/16",
+          "2001:db8::/32", "10.0.2.7, 10.0.2.200:80", "10.0.2.9, 10.0.3.1");
+
+  private static CompileResult compile(String from, String to) {
+    return Compiler.compile(
+        "PARSE tcp_pkt_size FROM %s TO %s LIMIT 90s SAMPLE * PROCESS (top-k)".formatted(from, to),
+        Fixtures.CATALOGUE,
+        Inventory.empty(),
+        Compiler.Options.local("web-1", RIGHTS));
+  }
+
+  private static Prefix address(Random random) {
+    return switch (random.nextInt(8)) {
+      case 0 -> Prefix.parse("2001:db8::" + Integer.toHexString(random.nextInt(4)));
+      case 1 -> Prefix.parse("10.9.0." + random.nextInt(4));
+      case 2, 3, 4 -> Prefix.parse("10.0.2." + List.of(5, 7, 9, 70, 130, 200).get(random.nextInt(6)));
+      default -> Prefix.parse("10.0.%d.%d".formatted(random.nextInt(6), random.nextInt(2)));
+    };
+  }
+
+  private static Header header(Random random) {
+    return new Header(
+        address(random),
+        address(random),
+        List.of(1, 6, 17).get(random.nextInt(3)),
+        79 + random.nextInt(3),
+        79 + random.nextInt(3),
+        random.nextInt(2),
+        0);
+  }
+
+  private static boolean isMine(Prefix address) {
+    return address.toString().startsWith("10.0.2.");
+  }
+
+  @Test
+  void nothingIsCopiedThatHasNoEndWithin() {
+    Random random = new Random(1);
+    Map<String, String> monitors =
+        SWITCHES.stream().collect(Collectors.toMap(EdgeSwitch::id, edge -> "m-" + edge.id()));
+    List<Query> queries = new ArrayList<>();
+    int refused = 0;
+    for (String from : SIDES) {
+      for (String to : SIDES) {
+        CompileResult result = compile(from, to);
+        if (result.plan().isEmpty()) {
+          refused++;
+          continue;
+        }
+        Match match = result.plan().get().getMatch();
+        String id = "web-" + queries.size();
+        queries.add(new Query(id, match, MirrorPlanner.side(match), monitors, 0));
+      }
+    }
+    assertThat(queries).hasSizeGreaterThan(50);
+    assertThat(refused).isGreaterThan(50);
+    int copies = 0;
+    int alone = 0;
+    for (int i = 0; i < queries.size(); i++) {
+      // Alone, and together with others, whose rules come between.
+      List<Query> some = new ArrayList<>(List.of(queries.get(i)));
+      for (int more = random.nextInt(3); more > 0; more--) {
+        some.add(queries.get(random.nextInt(queries.size())));
+      }
+      List<Query> different = some.stream().distinct().toList();
+      alone += different.size() == 1 ? 1 : 0;
+      Map<String, List<Wanted>> wanted = MirrorPlanner.wanted(different, SWITCHES);
+      for (EdgeSwitch edge : SWITCHES) {
+        RuleTable table = RuleTable.of(wanted.getOrDefault(edge.id(), List.of()), 4096);
+        for (int packet = 0; packet < 60; packet++) {
+          Header h = header(random);
+          if (!table.monitors(h).isEmpty()) {
+            assertThat(isMine(h.from()) || isMine(h.to()))
+                .as("%s copied at %s for %s", h, edge.id(), different)
+                .isTrue();
+            copies++;
+          }
+        }
+      }
+    }
+    assertThat(copies).isGreaterThan(500);
+    assertThat(alone).isPositive();
+  }
+}
