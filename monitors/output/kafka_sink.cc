@@ -106,7 +106,8 @@ class KafkaSink::Impl {
         {"queue.buffering.max.kbytes", std::to_string(options_.queue_mib * 1024)},
         {"message.timeout.ms", std::to_string(options_.delivery_timeout_ms)},
         {"topic.metadata.refresh.fast.interval.ms", "100"},
-        // A broker that is frozen or cut off does not say so, and until its requests time out nobody asks who leads instead.
+        // A broker that is frozen or cut off does not say so, and until its requests time out nobody asks who leads
+        // instead.
         {"socket.timeout.ms", std::to_string(kBrokerAnswersMs)},
     };
     if (!options_.ca.empty()) {

@@ -2,6 +2,7 @@ package io.tapline.compiler;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.compiler.rules.MirrorPlanner;
 import io.tapline.compiler.rules.MirrorPlanner.EdgeSwitch;
 import io.tapline.compiler.rules.MirrorPlanner.Query;
 import io.tapline.compiler.rules.Prefix;
@@ -27,14 +28,29 @@ class ScopedRulesTest {
       List.of(
           new EdgeSwitch("around", List.of(Prefix.parse("10.0.2.0/27"), Prefix.parse("10.0.3.1"))),
           new EdgeSwitch("within", List.of(Prefix.parse("10.0.2.64/26"))),
-          new EdgeSwitch("beyond", List.of(Prefix.parse("10.0.0.0/23"), Prefix.parse("10.9.0.0/16"))),
-          new EdgeSwitch("both", List.of(Prefix.parse("10.0.2.128/25"), Prefix.parse("10.0.4.0/22"))),
+          new EdgeSwitch(
+              "beyond", List.of(Prefix.parse("10.0.0.0/23"), Prefix.parse("10.9.0.0/16"))),
+          new EdgeSwitch(
+              "both", List.of(Prefix.parse("10.0.2.128/25"), Prefix.parse("10.0.4.0/22"))),
           new EdgeSwitch("six", List.of(Prefix.parse("2001:db8::/32"))));
   private static final List<String> SIDES =
       List.of(
-          "*", "*:80", "10.0.2.5", "10.0.2.5:80", "10.0.2.0/24", "10.0.2.0/24:*", "10.0.2.64/26:80-90",
-          "10.0.2.128/25", "10.0.3.1:80", "10.0.0.0/16", "10.0.0.0/8:80", "0.0.0.0/0", "10.9.0.0/16",
-          "2001:db8::/32", "10.0.2.7, 10.0.2.200:80", "10.0.2.9, 10.0.3.1");
+          "*",
+          "*:80",
+          "10.0.2.5",
+          "10.0.2.5:80",
+          "10.0.2.0/24",
+          "10.0.2.0/24:*",
+          "10.0.2.64/26:80-90",
+          "10.0.2.128/25",
+          "10.0.3.1:80",
+          "10.0.0.0/16",
+          "10.0.0.0/8:80",
+          "0.0.0.0/0",
+          "10.9.0.0/16",
+          "2001:db8::/32",
+          "10.0.2.7, 10.0.2.200:80",
+          "10.0.2.9, 10.0.3.1");
 
   private static CompileResult compile(String from, String to) {
     return Compiler.compile(
@@ -48,7 +64,8 @@ class ScopedRulesTest {
     return switch (random.nextInt(8)) {
       case 0 -> Prefix.parse("2001:db8::" + Integer.toHexString(random.nextInt(4)));
       case 1 -> Prefix.parse("10.9.0." + random.nextInt(4));
-      case 2, 3, 4 -> Prefix.parse("10.0.2." + List.of(5, 7, 9, 70, 130, 200).get(random.nextInt(6)));
+      case 2, 3, 4 ->
+          Prefix.parse("10.0.2." + List.of(5, 7, 9, 70, 130, 200).get(random.nextInt(6)));
       default -> Prefix.parse("10.0.%d.%d".formatted(random.nextInt(6), random.nextInt(2)));
     };
   }

@@ -88,8 +88,7 @@ public final class TokenText {
     List<Node> entries = list.getValue();
     Node entry = entries.get(index);
     if (!isFlow(list)) {
-      String without =
-          replaced(dash(list, entry), afterLine(text, end(deepest(entry))), "");
+      String without = replaced(dash(list, entry), afterLine(text, end(deepest(entry))), "");
       int behindKey = text.indexOf(':', end(tokens().getKeyNode())) + 1;
       return entries.size() > 1 ? without : inserted(without, behindKey, " []");
     } else if (index + 1 < entries.size()) {
@@ -100,7 +99,8 @@ public final class TokenText {
 
   private NodeTuple tokens() {
     return root.getValue().stream()
-        .filter(each -> each.getKeyNode() instanceof ScalarNode key && key.getValue().equals(TOKENS))
+        .filter(
+            each -> each.getKeyNode() instanceof ScalarNode key && key.getValue().equals(TOKENS))
         .findFirst()
         .orElse(null);
   }

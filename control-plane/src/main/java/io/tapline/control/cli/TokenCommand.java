@@ -212,8 +212,7 @@ final class TokenCommand implements Callable<Integer> {
       all.forEach(token -> console.line(json(token, now).toString()));
       return;
     }
-    TextTable table =
-        TextTable.ofText("id", "name", "tenant", "role", "subnets", "expires");
+    TextTable table = TextTable.ofText("id", "name", "tenant", "role", "subnets", "expires");
     all.forEach(
         token ->
             table.add(

@@ -38,15 +38,7 @@ final class AlertLog {
     long now = System.currentTimeMillis() * 1_000_000;
     owned.latest.addLast(
         new Alert(
-            ++added,
-            owner,
-            ++owned.added,
-            alert.getTrigger(),
-            node,
-            alert,
-            now,
-            parts,
-            missing));
+            ++added, owner, ++owned.added, alert.getTrigger(), node, alert, now, parts, missing));
     if (owned.latest.size() > most) {
       owned.latest.removeFirst();
     }

@@ -16,7 +16,8 @@ import java.util.Set;
 final class Access {
   private static final String HOLDER = "holder";
   private static final String SCHEME = "Bearer ";
-  private static final Token EVERYBODY = new Token("", Role.ADMIN, Rights.ALL, "", null, Quota.NONE);
+  private static final Token EVERYBODY =
+      new Token("", Role.ADMIN, Rights.ALL, "", null, Quota.NONE);
 
   private final Optional<TokenFile> tokens;
   private final RateLimits limits = new RateLimits();

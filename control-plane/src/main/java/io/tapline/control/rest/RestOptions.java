@@ -60,7 +60,8 @@ public record RestOptions(
 
   /** For holders of these tokens. */
   public RestOptions with(TokenFile known) {
-    return new RestOptions(bind, port, leader, Optional.of(known), proxies, tls, names, mostStreams);
+    return new RestOptions(
+        bind, port, leader, Optional.of(known), proxies, tls, names, mostStreams);
   }
 
   /** Behind these. */
@@ -75,11 +76,13 @@ public record RestOptions(
 
   /** Over TLS alone. */
   public RestOptions with(TlsFiles files) {
-    return new RestOptions(bind, port, leader, tokens, proxies, Optional.of(files), names, mostStreams);
+    return new RestOptions(
+        bind, port, leader, tokens, proxies, Optional.of(files), names, mostStreams);
   }
 
   /** Of a host with these names. */
   public RestOptions named(List<String> others) {
-    return new RestOptions(bind, port, leader, tokens, proxies, tls, List.copyOf(others), mostStreams);
+    return new RestOptions(
+        bind, port, leader, tokens, proxies, tls, List.copyOf(others), mostStreams);
   }
 }

@@ -63,7 +63,8 @@ final class WatchRoutes {
         .problem(404, "There is no such node.")
         .problem(413, "The body is too long.")
         .problem(415, "The body is not JSON.")
-        .problem(429, "The tenant has as many watches as it may; Retry-After says when to ask again.")
+        .problem(
+            429, "The tenant has as many watches as it may; Retry-After says when to ask again.")
         .problem(503, "The server knows no node, or there are too many watches.")
         .to(this::add);
   }
@@ -83,8 +84,7 @@ final class WatchRoutes {
               body.hasNonNull("severity") ? Members.text(body, "severity") : "warning",
               Members.texts(body, "nodes"),
               Members.flag(body, "together"));
-      String name =
-          watches.add(spec, Access.rights(ctx).tenant(), Access.quota(ctx).watches());
+      String name = watches.add(spec, Access.rights(ctx).tenant(), Access.quota(ctx).watches());
       Json.answer(ctx, 201, json(name, spec));
     } catch (DrillException e) {
       throw DrillRoutes.problem(e).asException();

@@ -46,10 +46,8 @@ class TokenTextTest {
   @Test
   void anEntryComesBehindTheOthersWhateverFollows() {
     String after = TokenText.add(FILE, entry("c"));
-    assertThat(hashes(after))
-        .containsExactly(Token.hash("a"), Token.hash("b"), Token.hash("c"));
-    String added =
-        "  - tenant: db\n    role: admin\n    sha256: \"" + Token.hash("c") + "\"\n";
+    assertThat(hashes(after)).containsExactly(Token.hash("a"), Token.hash("b"), Token.hash("c"));
+    String added = "  - tenant: db\n    role: admin\n    sha256: \"" + Token.hash("c") + "\"\n";
     assertThat(after).isEqualTo(FILE.replace("  # no more", added + "  # no more"));
   }
 
@@ -89,9 +87,12 @@ class TokenTextTest {
     String two = TokenText.add(text, entry("b"));
     assertThat(hashes(two)).containsExactly(Token.hash("a"), Token.hash("b"));
     String three = TokenText.add(two, entry("c"));
-    assertThat(hashes(TokenText.remove(three, 1))).containsExactly(Token.hash("a"), Token.hash("c"));
-    assertThat(hashes(TokenText.remove(three, 0))).containsExactly(Token.hash("b"), Token.hash("c"));
-    assertThat(hashes(TokenText.remove(three, 2))).containsExactly(Token.hash("a"), Token.hash("b"));
+    assertThat(hashes(TokenText.remove(three, 1)))
+        .containsExactly(Token.hash("a"), Token.hash("c"));
+    assertThat(hashes(TokenText.remove(three, 0)))
+        .containsExactly(Token.hash("b"), Token.hash("c"));
+    assertThat(hashes(TokenText.remove(three, 2)))
+        .containsExactly(Token.hash("a"), Token.hash("b"));
     assertThat(TokenText.remove(two, 1).replace("\r", "").strip())
         .isEqualTo(text.replace("\r", "").strip());
   }

@@ -52,7 +52,17 @@ class TokenCommandTest {
   void tokensAreAddedListedAndRevoked() throws Exception {
     String admin = added("--tenant", "ops", "--role", "admin");
     String web =
-        added("--tenant", "web", "--role", "viewer", "--subnet", "10.0.2.0/24,2001:db8::/32", "--expires", "2020-01-01", "--name", "wall");
+        added(
+            "--tenant",
+            "web",
+            "--role",
+            "viewer",
+            "--subnet",
+            "10.0.2.0/24,2001:db8::/32",
+            "--expires",
+            "2020-01-01",
+            "--name",
+            "wall");
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
         .isEqualTo("rw-------");
     String adminId = Token.hash(admin).substring(0, 8);
@@ -66,7 +76,8 @@ class TokenCommandTest {
         .contains(
             "{\"id\":\"%s\",\"name\":\"\",\"tenant\":\"ops\",\"role\":\"admin\",\"subnets\":[],\"expires\":\"\",\"expired\":false}"
                 .formatted(adminId))
-        .contains("\"subnets\":[\"10.0.2.0/24\",\"2001:db8::/32\"],\"expires\":\"2020-01-01\",\"expired\":true}");
+        .contains(
+            "\"subnets\":[\"10.0.2.0/24\",\"2001:db8::/32\"],\"expires\":\"2020-01-01\",\"expired\":true}");
 
     assertThat(run("--revoke", "wall").out()).contains("(wall) of web, viewer");
     assertThat(find(web)).isEmpty();

@@ -132,9 +132,7 @@ class AuditTest {
     assertThat(line(401, "GET /api/v1/queries"))
         .endsWith("tenant=- role=- token=- name=- from=127.0.0.1");
     Await.until(
-        "429",
-        PATIENCE,
-        () -> ask(BUSY, "GET", "/api/v1/queries", "", "").statusCode() == 429);
+        "429", PATIENCE, () -> ask(BUSY, "GET", "/api/v1/queries", "", "").statusCode() == 429);
     assertThat(line(429, "GET /api/v1/queries")).contains("tenant=busy role=viewer");
     assertThat(LINES).noneMatch(line -> line.contains("tapline_") || line.contains(WEB));
   }
@@ -183,7 +181,8 @@ class AuditTest {
   /** At a server of its own: it would be others' refusals that are left out. */
   @Test
   void refusalsAreWrittenSoOftenAndTheOthersCounted() throws Exception {
-    RestOptions options = RestOptions.loopback(0).with(new TokenFile(folder.resolve("tokens.yaml")));
+    RestOptions options =
+        RestOptions.loopback(0).with(new TokenFile(folder.resolve("tokens.yaml")));
     try (StoredQueries flooded = new StoredQueries(null, "", options)) {
       AtomicLong asked = new AtomicLong();
       Await.until(

@@ -52,8 +52,7 @@ class WatchTenancyTest {
     assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
     node = NodeProcess.launch(folder, "h1", pipe);
     drill = new DrillService(List.of(node.address()));
-    Await.until(
-        "the node answers", PATIENCE, () -> drill.states().get(0).description() != null);
+    Await.until("the node answers", PATIENCE, () -> drill.states().get(0).description() != null);
     Await.until("alerts are heard", PATIENCE, () -> drill.watches().hears("h1"));
     Path file = folder.resolve("tokens.yaml");
     Files.writeString(
@@ -65,8 +64,7 @@ class WatchTenancyTest {
             + entry("db", "analyst", "subnets: [0.0.0.0/0], ", DB)
             + "tenants:\n  db: {watches: 1, requests_per_second: 10000}\n"
             + "  web: {requests_per_second: 10000}\n");
-    stored =
-        new StoredQueries(null, "", RestOptions.loopback(0).with(new TokenFile(file)), drill);
+    stored = new StoredQueries(null, "", RestOptions.loopback(0).with(new TokenFile(file)), drill);
     webs = added(WEB, ALERTING.formatted(5));
     added(WEB, QUIET);
     dbs = added(DB, ALERTING.formatted(20));
