@@ -15,6 +15,7 @@ public final class Services implements AutoCloseable {
   private final Topics topics;
   private final QueryStore store;
   private final Readiness readiness;
+  private volatile double kafkaDiskFree = Double.NaN;
 
   /** Through connections that somebody else closes. */
   Services(Backend backend, Topics topics, QueryStore store) {
@@ -30,7 +31,15 @@ public final class Services implements AutoCloseable {
   }
 
   private String kafkaFault() {
-    return topics.reachable() ? "" : "does not answer";
+    if (!topics.reachable()) {
+      return "does not answer";
+    }
+    try {
+      kafkaDiskFree = topics.diskFree();
+    } catch (PipelineException e) {
+      kafkaDiskFree = Double.NaN;
+    }
+    return "";
   }
 
   private String flinkFault() {
@@ -56,6 +65,14 @@ public final class Services implements AutoCloseable {
   /** The same as it was found last, at once; without those that nobody has asked yet. */
   public Map<String, String> lastFaults() {
     return readiness.lastFaults();
+  }
+
+  /**
+   * Of the brokers' disk that has least room, the share that was free when {@link #faults} were
+   * found last; NaN if none told.
+   */
+  public double kafkaDiskFree() {
+    return kafkaDiskFree;
   }
 
   /** Whether all do their part. */

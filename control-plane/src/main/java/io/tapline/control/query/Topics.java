@@ -72,6 +72,19 @@ final class Topics implements AutoCloseable {
     }
   }
 
+  /** Of the disk that has least room, the share that is free; NaN where no broker tells. */
+  double diskFree() throws PipelineException {
+    return await(admin.describeLogDirs(brokerIds()).allDescriptions(), "ask for disks")
+        .values()
+        .stream()
+        .flatMap(folders -> folders.values().stream())
+        .filter(folder -> folder.totalBytes().isPresent() && folder.usableBytes().isPresent())
+        .mapToDouble(
+            folder -> (double) folder.usableBytes().getAsLong() / folder.totalBytes().getAsLong())
+        .min()
+        .orElse(Double.NaN);
+  }
+
   /** The brokers that are there now. */
   Collection<Node> brokers() throws PipelineException {
     return await(admin.describeCluster().nodes(), "ask for the brokers");

@@ -3,6 +3,7 @@ package io.tapline.control.registry;
 import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.Deque;
+import java.util.List;
 
 /**
  * How far a host's clock is ahead of this one's, from probes and their answers as NTP does it (RFC
@@ -22,6 +23,13 @@ public final class ClockOffset {
    * @param errorNs at most so far from the truth
    */
   public record Estimate(long offsetNs, long errorNs) {}
+
+  /** Nanoseconds by which the clocks that are furthest apart differ for certain; 0 if none do. */
+  public static long apartNs(List<Estimate> clocks) {
+    long ahead = clocks.stream().mapToLong(each -> each.offsetNs - each.errorNs).max().orElse(0);
+    long behind = clocks.stream().mapToLong(each -> each.offsetNs + each.errorNs).min().orElse(0);
+    return Math.max(0, ahead - behind);
+  }
 
   /**
    * An exchange: nanoseconds since the epoch by the clock of whoever looked. One that contradicts

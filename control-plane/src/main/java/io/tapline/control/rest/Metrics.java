@@ -13,11 +13,15 @@ import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.QueryState;
 import io.tapline.control.query.Services;
+import io.tapline.control.registry.AgentState;
+import io.tapline.control.registry.ClockOffset;
 import java.time.Duration;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
@@ -38,7 +42,7 @@ final class Metrics implements AutoCloseable {
   private volatile Map<QueryState, Double> byState = Map.of();
   private volatile Map<String, String> faults = Map.of();
 
-  Metrics(QueryService queries, EventStreams streams) {
+  Metrics(QueryService queries, EventStreams streams, Supplier<List<AgentState>> agents) {
     this.queries = queries;
     submitted =
         Counter.builder("tapline.queries.submitted")
@@ -59,6 +63,13 @@ final class Metrics implements AutoCloseable {
           .tag("service", service)
           .register(registry);
     }
+    Gauge.builder("tapline.kafka.disk.free.ratio", queries.services()::kafkaDiskFree)
+        .description("Share that is free of the broker's disk that has least room")
+        .register(registry);
+    Gauge.builder("tapline.agents.clocks.apart", () -> clocksApart(agents.get()))
+        .description("By how much clocks of hosts with agents differ for certain")
+        .baseUnit("seconds")
+        .register(registry);
     Gauge.builder("tapline.queries.running", queries::runningCount)
         .description("Queries under way in this process")
         .register(registry);
@@ -74,6 +85,15 @@ final class Metrics implements AutoCloseable {
     new JvmMemoryMetrics().bindTo(registry);
     new JvmThreadMetrics().bindTo(registry);
     garbageCollection.bindTo(registry);
+  }
+
+  private static double clocksApart(List<AgentState> agents) {
+    return ClockOffset.apartNs(
+            agents.stream()
+                .filter(agent -> agent.up() && agent.clock() != null)
+                .map(AgentState::clock)
+                .toList())
+        / 1e9;
   }
 
   /** Why a query was not taken. */

@@ -46,7 +46,7 @@ public final class RestServer implements AutoCloseable {
     this.access = new Access(options.tokens());
     this.audit = options.tokens().map(tokens -> new Audit(options.proxies()));
     streams = new EventStreams(queries, options.mostStreams());
-    metrics = new Metrics(queries, streams);
+    metrics = new Metrics(queries, streams, () -> agents(source));
     routes.addAll(new QueryRoutes(queries, source, streams, metrics).routes());
     routes.addAll(new CatalogueRoutes(queries, Optional.ofNullable(source)).routes());
     routes.addAll(new DrillRoutes(drill).routes());

@@ -58,6 +58,11 @@ class TopicKeeperTest {
   }
 
   @Test
+  void aBrokerTellsHowMuchOfItsDiskIsFree() throws Exception {
+    assertThat(topics.diskFree()).isGreaterThan(0).isLessThan(1);
+  }
+
+  @Test
   void aTopicIsKeptAsLongAsConfiguredAndNoLongerThanTheServer() throws Exception {
     TopicKeeper keeper = keeper(LONG, LONG);
     keeper.create(wanted("tapline.tuples.kept", 2, false));

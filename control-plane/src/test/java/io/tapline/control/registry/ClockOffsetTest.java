@@ -2,6 +2,7 @@ package io.tapline.control.registry;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -35,5 +36,16 @@ class ClockOffsetTest {
     clock.add(1_000, 5_000, 9_000, 2_000);
     clock.add(2_000, 5_000, 5_000, 1_000);
     assertThat(clock.best()).isNull();
+  }
+
+  @Test
+  void clocksAreApartByWhatErrorsDoNotExplain() {
+    ClockOffset.Estimate behind = new ClockOffset.Estimate(-300, 20);
+    ClockOffset.Estimate ahead = new ClockOffset.Estimate(400, 30);
+    ClockOffset.Estimate anywhere = new ClockOffset.Estimate(0, 1_000);
+    assertThat(ClockOffset.apartNs(List.of())).isZero();
+    assertThat(ClockOffset.apartNs(List.of(ahead))).isZero();
+    assertThat(ClockOffset.apartNs(List.of(ahead, anywhere))).isZero();
+    assertThat(ClockOffset.apartNs(List.of(ahead, anywhere, behind))).isEqualTo(650);
   }
 }
