@@ -13,10 +13,14 @@ import io.tapline.sdn.simulation.SimulatedSwitches;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 
 class QueryPlacementsTest {
+  private static final long DATAPATH_FOLLOWS_NS = 500_000_000;
+
   private static final String YAML =
       """
       hosts: {web: 10.0.1.1, db: 10.0.2.1}
@@ -97,8 +101,14 @@ class QueryPlacementsTest {
       placements.mirrorThrough(controller);
       await(() -> switches.flows(0) == 3 && switches.flows(1) == 3);
       placements.add("q", to("10.0.1.1/32"), Optional.empty());
-      placements.mirror();
-      await(() -> controller.report().complete() && switches.flows(0) == 5);
+      CompletableFuture<Boolean> mirrored = new CompletableFuture<>();
+      long toldNs = System.nanoTime();
+      placements.mirror("q", () -> mirrored.complete(switches.flows(0) == 5));
+      assertThat(mirrored.get(60, TimeUnit.SECONDS)).isTrue();
+      assertThat(System.nanoTime() - toldNs)
+          .as("the datapath had time to follow")
+          .isGreaterThan(DATAPATH_FOLLOWS_NS);
+      assertThat(controller.report().complete()).isTrue();
       placements.add("p", to("10.0.1.0/24"), Optional.empty());
       placements.mirror();
       await(() -> controller.report().complete());
