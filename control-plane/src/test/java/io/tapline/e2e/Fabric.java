@@ -169,6 +169,19 @@ final class Fabric implements AutoCloseable {
     return Cli.startCommand(Map.of(), in(host, words));
   }
 
+  /**
+   * From now on hosts take nothing for lost for five seconds: a machine that stands still for
+   * longer than TCP mostly waits makes it send the end of a connection twice, and whoever has
+   * forgotten that connection by then answers with a reset.
+   */
+  void waitLongBeforeSendingAgain() {
+    String script =
+        "set -e; for n in $(ip netns list | cut -d' ' -f1 | grep ^$0-h-); do"
+            + " ip -n $n route replace 10.0.0.0/8 dev eth0 rto_min 5s;"
+            + " ip netns exec $n sysctl -qw net.ipv4.tcp_early_retrans=0; done";
+    run(List.of("sh", "-c", script, name)).expectSuccess();
+  }
+
   /** What its supervisor says of a process: its number (0 while there is none) and restarts. */
   JsonNode process(String process) throws IOException {
     JsonNode all = Cli.parse(Files.readString(folder().resolve("processes.json")));

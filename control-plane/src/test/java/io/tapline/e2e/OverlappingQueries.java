@@ -74,23 +74,26 @@ final class OverlappingQueries {
   /** All at once; then one goes and comes again, so many times; then all go. */
   void run(int rounds) throws Exception {
     Map<String, String> before = network.fabric.switches();
+    network.fabric.waitLongBeforeSendingAgain();
     long resets = network.resets();
-    List<Cli.Running> pings =
-        List.of(
-            network.fabric.start("h-2-1-0", "ping", "-i", "0.1", H1_ADDRESS),
-            network.fabric.start("h-0-1-0", "ping", "-i", "0.1", H2_ADDRESS));
     Map<String, Requests> traffic = new TreeMap<>();
-    TRAFFIC.forEach(
-        (name, way) -> {
-          int port = Integer.parseInt(way.get(2));
-          traffic.put(name, network.requests(way.get(0), way.get(1), port, name, Requests.MANY));
-        });
-    addAndRemove(rounds, traffic);
-    assertThat(network.resets()).as("TCP resets").isEqualTo(resets);
-    pings.forEach(OverlappingQueries::requireAllAnswered);
-    traffic.values().forEach(each -> assertThat(each.isAlive()).as(each.said()).isTrue());
-    traffic.values().forEach(Requests::close);
+    try (Cli.Running one = network.fabric.start("h-2-1-0", "ping", "-i", "0.1", H1_ADDRESS);
+        Cli.Running other = network.fabric.start("h-0-1-0", "ping", "-i", "0.1", H2_ADDRESS)) {
+      TRAFFIC.forEach((name, way) -> traffic.put(name, start(name, way)));
+      addAndRemove(rounds, traffic);
+      assertThat(network.resets()).as("TCP resets").isEqualTo(resets);
+      requireAllAnswered(one);
+      requireAllAnswered(other);
+      traffic.values().forEach(each -> assertThat(each.isAlive()).as(each.said()).isTrue());
+    } finally {
+      traffic.values().forEach(Requests::close);
+    }
     Fabric.await("switches are as before", () -> network.fabric.switches().equals(before));
+  }
+
+  private Requests start(String name, List<String> way) {
+    int port = Integer.parseInt(way.get(2));
+    return network.requests(way.get(0), way.get(1), port, name, Requests.MANY);
   }
 
   private void addAndRemove(int rounds, Map<String, Requests> traffic) throws Exception {
