@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.NoSuchAlgorithmException;
+import java.util.Locale;
 import javax.net.ssl.SSLContext;
 import picocli.CommandLine.Option;
 
@@ -35,7 +36,14 @@ final class ServerOption {
   private Path authorities;
 
   ApiClient client() {
-    return new ApiClient(url, token(), tls());
+    String token = token();
+    boolean readable = url.toLowerCase(Locale.ROOT).startsWith("http:");
+    if (!token.isEmpty() && readable && !Loopback.is(Loopback.hostOf(url))) {
+      throw new UsageException(
+          "--server %s: everybody on the way there could read your token, so it takes https://"
+              .formatted(url));
+    }
+    return new ApiClient(url, token, tls());
   }
 
   private SSLContext tls() {

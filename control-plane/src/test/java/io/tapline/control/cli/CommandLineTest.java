@@ -58,6 +58,20 @@ class CommandLineTest {
     assertThat(result.err()).isEmpty();
   }
 
+  @Test
+  void aTokenIsNotSentInTheClearBeyondThisHost() throws IOException {
+    String token = Files.writeString(folder.resolve("token"), "secret").toString();
+    for (String url : List.of("http://192.0.2.1:8480", "HTTP://control.example:8480")) {
+      Result result = run("query", "list", "--server", url, "--token-file", token);
+      assertThat(result.exitCode()).isEqualTo(CommandLine.ExitCode.USAGE);
+      assertThat(result.err())
+          .contains("--server " + url, "read your token", "takes https://")
+          .doesNotContain("secret");
+    }
+    Result here = run("query", "list", "--server", "http://127.0.0.1:1", "--token-file", token);
+    assertThat(here.err()).contains("no server answers at http://127.0.0.1:1");
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
