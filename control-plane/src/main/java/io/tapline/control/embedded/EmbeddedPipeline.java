@@ -46,7 +46,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
   /** Starts everything; returns when queries can be submitted. */
   public static EmbeddedPipeline start(EmbeddedOptions options, ProgressListener progress)
       throws PipelineException {
-    progress.progress("starting Kafka, Flink and Redis", Double.NaN, 0, 0);
+    progress.progress(beginning(options), Double.NaN, 0, 0);
     EmbeddedPipeline pipeline = new EmbeddedPipeline();
     try {
       Runtime.getRuntime().addShutdownHook(pipeline.hook);
@@ -60,6 +60,17 @@ public final class EmbeddedPipeline implements AutoCloseable {
       pipeline.close();
       throw e;
     }
+  }
+
+  private static String beginning(EmbeddedOptions options) {
+    List<String> own = new ArrayList<>();
+    List<String> others = new ArrayList<>();
+    (options.brokers().isEmpty() ? own : others).add("Kafka");
+    (options.flink().isEmpty() ? own : others).add("Flink");
+    (options.redis().isEmpty() ? own : others).add("Redis");
+    return own.isEmpty()
+        ? "connecting to " + String.join(", ", others)
+        : "starting " + String.join(", ", own);
   }
 
   private void startAll(EmbeddedOptions options) throws IOException, PipelineException {
