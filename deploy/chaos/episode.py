@@ -27,6 +27,8 @@ class Episode:
     def __init__(self, target, kind):
         self.target, self.kind = target, kind
         self.struck = time.time()
+        # From its begin to its end: a host that is busy may need long to end it.
+        self.lasted_s = None
         # From the fault on: a request that began after it is counted.
         self.counted_after = None
         # From its end on: containers are healthy; results are as fresh as ever; all hosts give headers.
@@ -71,6 +73,7 @@ class Episode:
 
     def recover(self, fault, watch):
         mended = time.time()
+        self.lasted_s = mended - self.struck
         others = [threading.Thread(target=self.await_healthy, args=(fault,)), threading.Thread(target=self.await_headers, args=(watch, mended))]
         for each in others:
             each.start()

@@ -22,19 +22,19 @@ def wrong_words(episode):
 
 
 def row(episode):
-    return (f"| {episode.target} | {episode.kind} | {seconds(episode.counted_after)} | {seconds(episode.oldest_s)} | "
+    return (f"| {episode.target} | {episode.kind} | {seconds(episode.lasted_s)} | {seconds(episode.counted_after)} | {seconds(episode.oldest_s)} | "
             f"{seconds(episode.fresh_after)} | {seconds(episode.drilled_after)} | {seconds(episode.healthy_after)} | {episode.asked} | {missing_words(episode)} | {wrong_words(episode) or 'right'} |")
 
 
 def progress(episode):
-    words = [f"counted again {seconds(episode.counted_after)}", f"oldest shown {seconds(episode.oldest_s)} after the fault",
+    words = [f"lasted {seconds(episode.lasted_s)}", f"counted again {seconds(episode.counted_after)}", f"oldest shown {seconds(episode.oldest_s)} after the fault",
              f"fresh {seconds(episode.fresh_after)}", f"headers {seconds(episode.drilled_after)}", f"healthy {seconds(episode.healthy_after)} after its end"]
     words += [f"ended by themselves meanwhile: {', '.join(episode.ended)}"] if episode.ended else []
     return f"{episode}: " + ", ".join(words) + (f"; BROKEN: {wrong_words(episode)}" if episode.wrong else "")
 
 
-HEAD = """| Containers | Fault | Counted again | Oldest shown | Fresh again | Headers again | Healthy again | Requests | Missing | Results |
-|---|---|---|---|---|---|---|---|---|---|"""
+HEAD = """| Containers | Fault | Lasted | Counted again | Oldest shown | Fresh again | Headers again | Healthy again | Requests | Missing | Results |
+|---|---|---|---|---|---|---|---|---|---|---|"""
 
 
 def machine():
