@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "monitors/config/flags.h"
+#include "monitors/config/hash_key_file.h"
 #include "monitors/monitor.h"
 #include "monitors/plugins.h"
 #include "monitors/supervisor/supervisor.h"
@@ -46,6 +47,8 @@ Status Print(const std::string& text) {
 
 Status Check(const MonitorConfig& config) {
   Status status = Validate(config);
+  HashKeys keys;
+  if (status.ok()) status = ReadHashKeys(config.hash_key_file, &keys);
   return status.ok() ? CheckMonitor(config) : status;
 }
 
@@ -108,6 +111,8 @@ int Act(CommandLine line, Reporter* reporter) {
       break;
     case CommandLine::Action::kRun:
       status = Validate(line.config);
+      // Once: workers that are started anew have the keys of those before, whatever became of the file.
+      if (status.ok()) status = ReadHashKeys(line.config.hash_key_file, &line.config.hash_keys);
       if (!status.ok()) break;
       HandleSignals();
       [[fallthrough]];

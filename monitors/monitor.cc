@@ -178,7 +178,7 @@ std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queri
   if (config.output == "json") {
     return std::make_unique<JsonOutput>(STDOUT_FILENO, queries.specs,
                                         config.control || !std::has_single_bit(queries.taken), schemas, accounts, live,
-                                        ledger, *HashKey::parse(config.hash_key));
+                                        ledger, config.hash_keys.texts);
   }
   BatchOutputOptions options;
   options.monitor_id = config.monitor_id;
@@ -190,7 +190,7 @@ std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queri
   options.wait_for_room = !live;
   options.ledger = ledger;
   options.abandoned = &queries.abandoned;
-  options.hash_key = *HashKey::parse(config.hash_key);
+  options.hash_key = config.hash_keys.texts;
   return std::make_unique<BatchOutput>(options, queries.specs, schemas, accounts,
                                        MakeSink(config, queries.specs, live));
 }
@@ -281,7 +281,7 @@ class Monitor {
     live_ = sources_[0]->live();
     if (!config_.headers_to.empty()) {
       tap_ = std::make_unique<HeaderTap>(
-          config_.headers_to, *HashKey::parse(config_.hash_key),
+          config_.headers_to, config_.hash_keys.flows,
           [this](const std::string& message) { reporter_->Warning(message); }, &sources_);
     }
     if (layout_.workers.empty()) {
@@ -364,7 +364,7 @@ class Monitor {
     const LaneOptions options{config_.busy,
                               config_.duplicates == "drop",
                               config_.control,
-                              *HashKey::parse(config_.hash_key),
+                              config_.hash_keys.flows,
                               static_cast<uint32_t>(lanes_.size()),
                               page_};
     lanes_.push_back(std::make_unique<Lane>(options, queries_.specs, source, stage, accounts, &credits_, stop_));

@@ -85,6 +85,46 @@ class FilesTest(MonitorTest):
         self.assertEqual((code, out), (0, ""))
 
 
+class HashKeysTest(MonitorTest):
+    KEY, OTHER = "00112233445566778899aabbccddeeff", "ffeeddccbbaa99887766554433221100"
+
+    def hashed(self, keys, monitor="local-0"):
+        """What a monitor with this file of keys makes of a connection and of a text in it: (flow, hash)."""
+        request = tcp_frame(40000, flags=0x18, seq=2, payload=b"GET / HTTP/1.1\r\nHost: secret\r\n\r\n")
+        packets = self.write("request", pcap([(1000, tcp_frame(40000)), (1001, request)]))
+        plan = self.plan("q", parsers=["http_get"], monitors=[{"id": monitor}],
+                         shapes=[{"parser": "http_get", "field": "host", "form": "HASH"}])
+        code, out, err = run("--pcap", packets, "--plan", plan, "--monitor-id", monitor,
+                             "--hash-key-file", self.write("hash.key", keys))
+        self.assertEqual(code, 0, err)
+        tuple_ = json.loads(out)
+        return tuple_["flow_id"].split("-")[0], tuple_["host"]
+
+    def test_monitors_of_a_key_agree(self):
+        flow, text = self.hashed(self.KEY)
+        self.assertEqual(self.hashed(self.KEY + "\n", monitor="another"), (flow, text))
+        self.assertRegex(text, "^[0-9a-f]{16}$")
+
+    def test_those_of_another_do_not(self):
+        one, other = self.hashed(self.KEY), self.hashed(self.OTHER)
+        self.assertNotEqual(one[0], other[0])
+        self.assertNotEqual(one[1], other[1])
+
+    def test_a_key_of_texts_changes_no_flow(self):
+        self.assertEqual(self.hashed(f"{self.KEY}\n{self.OTHER}\n"),
+                         (self.hashed(self.KEY)[0], self.hashed(self.OTHER)[1]))
+
+    def test_a_wrong_file_is_told_of_without_its_text(self):
+        for keys, why in (("", "has 0 words"), (self.KEY[:-1], "has 31 characters"), ("x" + self.KEY[1:], "not all of its 32")):
+            path = self.write("hash.key", keys)
+            for action in ([], ["--check"]):
+                err = self.assert_fails(1, path, "32 hexadecimal digits", why,
+                                        arguments=["--pcap", self.syns(), "--parser", "tcp_conn_time", "--hash-key-file", path, *action])
+                self.assertNotIn(self.KEY[1:-1], err)
+        self.assert_fails(1, "/nowhere", "can't be read",
+                          arguments=["--pcap", self.syns(), "--parser", "tcp_conn_time", "--hash-key-file", "/nowhere"])
+
+
 class WrongInputTest(MonitorTest):
     def wrong_file(self, content, *words):
         self.assert_fails(1, *words, arguments=["--pcap", self.write("wrong", content), "--parser", "tcp_conn_time"])

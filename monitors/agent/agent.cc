@@ -108,7 +108,8 @@ void Agent::On(const LeaseEvent& event, Time now) {
 
 void Agent::On(const v1::Welcome& welcome) {
   const bool moved = monitor_ != nullptr &&
-                     (welcome.brokers() != deployment_.brokers() || welcome.hash_key() != deployment_.hash_key());
+                     (welcome.brokers() != deployment_.brokers() || welcome.hash_key() != deployment_.hash_key() ||
+                      welcome.text_key() != deployment_.text_key());
   deployment_ = welcome;
   welcomed_ = true;
   grace_until_ = Time::max();
@@ -146,7 +147,8 @@ void Agent::StartMonitor(Time now) {
   monitor_started_ = now;
   Status started = CheckBrokers(config_, deployment_.brokers());
   if (started.ok())
-    started = MonitorChild::Start(MonitorCommand(config_, deployment_.brokers(), deployment_.hash_key()), &monitor_);
+    started = MonitorChild::Start(MonitorCommand(config_, deployment_.brokers()),
+                                  deployment_.hash_key() + "\n" + deployment_.text_key() + "\n", &monitor_);
   if (started.ok()) return;
   reporter_->Error(started);
   assignments_.MonitorGone(started.message());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "monitors/agent/monitor_child.h"
 #include "monitors/base/loopback.h"
 
 namespace tapline {
@@ -81,8 +82,7 @@ Status CheckBrokers(const AgentConfig& config, const std::string& brokers) {
   return CheckClear(config.clear, "kafka", "the control plane's brokers:", brokers, "--broker-ca FILE");
 }
 
-std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers,
-                                        const std::string& hash_key) {
+std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers) {
   std::vector<std::string> command = {config.monitor,
                                       "--control",
                                       "--supervise",
@@ -97,8 +97,8 @@ std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::st
                                       config.vdev.empty() ? config.interface : config.vdev,
                                       "--monitor-id",
                                       config.name,
-                                      "--hash-key",
-                                      hash_key,
+                                      "--hash-key-file",
+                                      MonitorChild::kSecretFile,
                                       "--lanes",
                                       std::to_string(config.lanes),
                                       "--hugepages",

@@ -42,8 +42,7 @@ Status Validate(const AgentConfig& config);
 // Whether the monitor may speak with the brokers that a control plane named.
 Status CheckBrokers(const AgentConfig& config, const std::string& brokers);
 
-// The monitor's command line, for what a control plane said of the deployment.
-std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers,
-                                        const std::string& hash_key);
+// The monitor's command line, for the brokers that a control plane named. The deployment's key is the child's secret.
+std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers);
 
 }  // namespace tapline

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +18,8 @@ namespace {
 
 // A line of a monitor's is a few hundred bytes, an accounting some kilobytes.
 constexpr size_t kMostLineBytes = 1 << 20;
+// That of MonitorChild::kSecretFile.
+constexpr int kSecretDescriptor = 3;
 
 // Both ends of a pipe, closed where they are not taken.
 struct Pipe {
@@ -34,6 +38,21 @@ struct Pipe {
   }
 };
 
+// Closed at the end of its scope.
+struct Descriptor {
+  int number = -1;
+  ~Descriptor() {
+    if (number >= 0) close(number);
+  }
+};
+
+// In memory and not in a pipe: the monitor may open it more than once.
+bool HoldSecret(const std::string& secret, Descriptor* file) {
+  file->number = memfd_create("secret", MFD_CLOEXEC);
+  return file->number >= 0 && fchmod(file->number, S_IRUSR) == 0 &&
+         write(file->number, secret.data(), secret.size()) == static_cast<ssize_t>(secret.size());
+}
+
 int Take(int* end) {
   const int taken = *end;
   *end = -1;
@@ -43,7 +62,11 @@ int Take(int* end) {
 
 }  // namespace
 
-Status MonitorChild::Start(const std::vector<std::string>& command, std::unique_ptr<MonitorChild>* child) {
+Status MonitorChild::Start(const std::vector<std::string>& command, const std::string& secret,
+                           std::unique_ptr<MonitorChild>* child) {
+  Descriptor secret_file;
+  if (!HoldSecret(secret, &secret_file))
+    return Status::Resources(std::string("no memory for the monitor's secret: ") + std::strerror(errno));
   Pipe commands;
   Pipe status;
   if (!commands.Open() || !status.Open()) return Status::Resources(std::string("no pipe: ") + std::strerror(errno));
@@ -54,6 +77,8 @@ Status MonitorChild::Start(const std::vector<std::string>& command, std::unique_
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, commands.read, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, status.write, STDERR_FILENO);
+  // Last: the descriptors above may have this number themselves, and are not needed any more.
+  posix_spawn_file_actions_adddup2(&actions, secret_file.number, kSecretDescriptor);
   pid_t process = -1;
   const int failed = posix_spawnp(&process, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);

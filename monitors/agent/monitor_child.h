@@ -1,5 +1,6 @@
 // The process of this host's monitor: commands go into its standard input, lines come out of its standard error. The
-// owner polls both ends; nothing blocks. If this process dies, the monitor reads the end of its input, and ends.
+// owner polls both ends; nothing blocks. What others must not see it gets as an open file without a name. If this
+// process dies, the monitor reads the end of its input, and ends.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +18,11 @@ class MonitorChild {
   // A monitor that does not read is given up beyond this many bytes.
   static constexpr size_t kMostUnwritten = 16 << 20;
 
-  static Status Start(const std::vector<std::string>& command, std::unique_ptr<MonitorChild>* child);
+  // Where the child finds the secret: for its command line, which everybody on the host can read.
+  static constexpr char kSecretFile[] = "/proc/self/fd/3";
+
+  static Status Start(const std::vector<std::string>& command, const std::string& secret,
+                      std::unique_ptr<MonitorChild>* child);
   // Kills it, if it still runs.
   ~MonitorChild();
 

@@ -7,6 +7,7 @@
 
 #include "monitors/base/status.h"
 #include "monitors/config/config_table.h"
+#include "monitors/config/hash_key_file.h"
 
 namespace tapline {
 
@@ -23,8 +24,8 @@ struct InputConfig {
 void AddInputKeys(ConfigTable* table, InputConfig* input);
 // There is one input, and the speed suits it.
 Status ValidateInput(const InputConfig& input);
-// What is wrong with the text of a key of the flow hash, or nothing.
-std::string CheckHashKey(const std::string& text);
+// The file that ReadHashKeys() reads.
+void AddHashKey(ConfigTable* table, std::string* file);
 
 struct MonitorConfig : InputConfig {
   bool busy = false;
@@ -39,7 +40,9 @@ struct MonitorConfig : InputConfig {
   bool control = false;
   std::vector<std::string> plugin;
   std::string monitor_id = "local-0";
-  std::string hash_key = "00000000000000000000000000000000";
+  std::string hash_key_file;
+  // What that file holds, once it was read.
+  HashKeys hash_keys;
 
   // Output.
   std::string output = "json";

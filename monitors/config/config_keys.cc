@@ -1,7 +1,6 @@
 #include <cctype>
 
 #include "monitors/config/config.h"
-#include "parsers/api/flow_hash.h"
 
 namespace tapline {
 namespace {
@@ -17,10 +16,6 @@ std::string CheckMonitorId(const std::string& text) {
 
 }  // namespace
 
-std::string CheckHashKey(const std::string& text) {
-  return HashKey::parse(text) ? "" : "'" + text + "' is not 32 hexadecimal digits";
-}
-
 void AddInputKeys(ConfigTable* table, InputConfig* input) {
   table->AddList(&input->pcap, "pcap", "FILE",
                  "capture file (.pcap, .pcapng, each also .zst); several are merged by time", false);
@@ -29,6 +24,12 @@ void AddInputKeys(ConfigTable* table, InputConfig* input) {
   table->AddText(&input->port, "port", "PCI", "PCI address of a port bound to DPDK, for example 0000:03:00.0");
   table->AddChoice(&input->speed, {"max", "1x"}, "speed", "max|1x",
                    "capture files: as fast as possible, or when packets are due");
+}
+
+void AddHashKey(ConfigTable* table, std::string* file) {
+  table->AddText(file, "hash_key_file", "FILE",
+                 "the secret key of hashes, 32 hexadecimal digits, the same in the whole deployment; default: one "
+                 "that everybody knows");
 }
 
 Status ValidateInput(const InputConfig& input) {
@@ -62,8 +63,7 @@ ConfigTable TableOf(MonitorConfig* config) {
   table.AddList(&config->plugin, "plugin", "FILE", "shared object with parsers outside the tree; repeat for several",
                 false);
   table.AddText(&config->monitor_id, "monitor_id", "ID", "this monitor's name in plans and batches", CheckMonitorId);
-  table.AddText(&config->hash_key, "hash_key", "HEX",
-                "key of the flow hash, 32 digits, the same in the whole deployment", CheckHashKey);
+  AddHashKey(&table, &config->hash_key_file);
   table.AddChoice(&config->output, {"json", "kafka", "null"}, "output", "json|kafka|null",
                   "tuples as lines on standard output, as batches, or nowhere");
   table.AddText(&config->brokers, "brokers", "HOST:PORT", "Kafka brokers, separated by commas");

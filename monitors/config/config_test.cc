@@ -32,7 +32,7 @@ const std::map<std::string, KeyCase> kCases = {
     {"plugin", {"[]", "mine.so", ""}},
     {"control", {"false", "true", "on"}},
     {"monitor_id", {"\"local-0\"", "m-7", "a b"}},
-    {"hash_key", {"\"00000000000000000000000000000000\"", "0123456789abcdef0123456789abcdef", "0123"}},
+    {"hash_key_file", {"\"\"", "hash.key", ""}},
     {"output", {"\"json\"", "kafka", "xml"}},
     {"brokers", {"\"\"", "localhost:9092", ""}},
     {"broker_ca", {"\"\"", "ca.pem", ""}},

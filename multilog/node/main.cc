@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "monitors/base/reporter.h"
+#include "monitors/config/hash_key_file.h"
 #include "monitors/dpdk/port_source.h"
 #include "monitors/source/file_source.h"
 #include "multilog/node/node_config.h"
@@ -112,6 +113,7 @@ RunStatus Act(const std::string& action, NodeConfig* config, Reporter* reporter)
   if (action == "version") return Print("tapline-multilog " TAPLINE_VERSION "\n");
   if (action == "dump") return Print(DumpYaml(TableOf(config)));
   RunStatus status = Validate(*config);
+  if (status.ok()) status = ReadHashKeys(config->hash_key_file, &config->hash_keys);
   return status.ok() && action.empty() ? Run(*config, reporter) : status;
 }
 

@@ -3,8 +3,6 @@
 #include <charconv>
 #include <optional>
 
-#include "parsers/api/flow_hash.h"
-
 namespace tapline::multilog {
 namespace {
 
@@ -43,8 +41,7 @@ ConfigTable TableOf(NodeConfig* config) {
                   "how much of each frame is kept as it came, for pcapng");
   table.AddNumber(&config->telemetry_hops, 0, HeaderLayout::kMostHops, "telemetry_hops",
                   "how many switches of a packet's way to keep, from in-band telemetry; 0: rows have no such fields");
-  table.AddText(&config->hash_key, "hash_key", "HEX",
-                "key of the flow hash, 32 digits, the same in the whole deployment", CheckHashKey);
+  AddHashKey(&table, &config->hash_key_file);
   table.AddText(&config->node, "node", "NAME", "this node's name", CheckName);
   table.AddNumber(&config->writers, 1, kMaxWriters, "writers", "threads that write the log");
   table.AddNumber(&config->memory_mib, 64, 1048576, "memory_mib", "MiB that rows may take before the oldest go");
@@ -107,7 +104,7 @@ NodeOptions OptionsOf(const NodeConfig& config) {
                                                                  : Durability::kGroupCommit;
   options.storage.retain_bytes = uint64_t{config.retain_mib} << 20;
   options.storage.retain_ns = uint64_t{config.retain_s} * 1'000'000'000;
-  options.capture.hash_key = *HashKey::parse(config.hash_key);
+  options.capture.hash_key = config.hash_keys.flows;
   options.capture.sampling_rate = *RateOf(config.sample);
   options.capture.filter = config.filter;
   options.headers_from = config.headers_from;

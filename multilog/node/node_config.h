@@ -21,7 +21,9 @@ struct NodeConfig : InputConfig {
   std::string sample = "1";
   uint32_t frame_bytes = HeaderLayout::kMostFrameBytes;
   uint32_t telemetry_hops = 0;
-  std::string hash_key = "00000000000000000000000000000000";
+  std::string hash_key_file;
+  // What that file holds, once it was read.
+  HashKeys hash_keys;
 
   // The log.
   std::string node = "local-0";

@@ -2,6 +2,7 @@ package io.tapline.control.cli;
 
 import com.fasterxml.jackson.databind.node.MissingNode;
 import io.tapline.compiler.Inventory;
+import io.tapline.control.HashKeys;
 import io.tapline.control.query.Source;
 import io.tapline.control.query.WindowResult;
 import java.io.IOException;
@@ -68,6 +69,7 @@ final class DemoCommand implements Callable<Integer> {
             inventory,
             Optional.empty(),
             new ServiceOptions(),
+            HashKeys.KNOWN,
             List.of(REQUESTS, TIERS, SIZES))) {
       List<String> ids = List.of(session.submit(REQUESTS, source), session.submit(TIERS, source));
       introduce(capture);

@@ -1,5 +1,7 @@
 package io.tapline.control.cli;
 
+import io.tapline.control.HashKey;
+import io.tapline.control.HashKeys;
 import io.tapline.control.coordination.Leadership;
 import io.tapline.control.coordination.ZooKeeperStateStore;
 import io.tapline.control.drill.WatchService;
@@ -30,6 +32,7 @@ final class Lead implements Leader, LeaseListener, AutoCloseable {
   private final Leadership leadership;
   private final Supplier<Controller> controllers;
   private final WatchService watches;
+  private final Optional<HashKeys> keys;
   private volatile ZooKeeperStateStore store;
   private volatile boolean leads;
   private Controller controller;
@@ -37,11 +40,17 @@ final class Lead implements Leader, LeaseListener, AutoCloseable {
   /**
    * @param controllers starts the network's controller; gives null if there is none
    * @param watches of the hosts, which are this one's from then on
+   * @param keys of hashes; empty: that of texts is kept with the queries
    */
-  Lead(Leadership leadership, Supplier<Controller> controllers, WatchService watches) {
+  Lead(
+      Leadership leadership,
+      Supplier<Controller> controllers,
+      WatchService watches,
+      Optional<HashKeys> keys) {
     this.leadership = leadership;
     this.controllers = controllers;
     this.watches = watches;
+    this.keys = keys;
   }
 
   @Override
@@ -69,7 +78,7 @@ final class Lead implements Leader, LeaseListener, AutoCloseable {
   private synchronized void begin(QueryService queries, AgentRegistry registry) throws IOException {
     store = leadership.claim();
     watches.lead();
-    registry.lead(store.term());
+    registry.lead(store.term(), keys.isPresent() ? keys.get() : keptKeys());
     List<QueryRecord> left = store.queries();
     queries.restorePlaces(left);
     controller = controllers.get();
@@ -80,6 +89,11 @@ final class Lead implements Leader, LeaseListener, AutoCloseable {
     queries.resume(left, store, Source.hosts(registry));
     registry.open();
     leads = true;
+  }
+
+  /** Those of who led before: hashes have to stay the same. */
+  private HashKeys keptKeys() throws IOException {
+    return HashKeys.KNOWN.withTexts(store.textKey(HashKey.random()));
   }
 
   /** Whoever leads next has to know which hosts there are. */

@@ -5,6 +5,7 @@ import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
+import io.tapline.control.HashKeys;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.embedded.EmbeddedOptions;
@@ -40,6 +41,7 @@ final class PipelineSession implements AutoCloseable {
    * @param installation with its plug-ins
    * @param network of the inventory, in which queries are placed
    * @param services Kafka and Redis of somebody else's, if any
+   * @param hashKeys of the monitors that it starts
    */
   static PipelineSession start(
       Console console,
@@ -47,6 +49,7 @@ final class PipelineSession implements AutoCloseable {
       Inventory inventory,
       Optional<Network> network,
       ServiceOptions services,
+      HashKeys hashKeys,
       List<String> queries)
       throws PipelineException, QueryRejected {
     installation.requireMonitor();
@@ -55,12 +58,14 @@ final class PipelineSession implements AutoCloseable {
     for (String query : queries) {
       checkQuery(query, catalogue, inventory);
     }
-    return serve(console, installation, inventory, network, services, EmbeddedOptions.FEW_QUERIES);
+    return serve(
+        console, installation, inventory, network, services, hashKeys, EmbeddedOptions.FEW_QUERIES);
   }
 
   /**
    * Starts the pipeline for queries that are still to come.
    *
+   * @param hashKeys of the monitors that it starts
    * @param mostQueries that run at once
    */
   static PipelineSession serve(
@@ -69,6 +74,7 @@ final class PipelineSession implements AutoCloseable {
       Inventory inventory,
       Optional<Network> network,
       ServiceOptions services,
+      HashKeys hashKeys,
       int mostQueries)
       throws PipelineException {
     Catalogue catalogue = installation.catalogue();
@@ -89,6 +95,7 @@ final class PipelineSession implements AutoCloseable {
             services.flinkTls(),
             services.checkpoints(),
             services.topics(),
+            hashKeys,
             mostQueries);
     return new PipelineSession(console, EmbeddedPipeline.start(options, console.progress()));
   }

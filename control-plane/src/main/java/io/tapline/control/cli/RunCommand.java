@@ -2,6 +2,7 @@ package io.tapline.control.cli;
 
 import com.fasterxml.jackson.databind.node.MissingNode;
 import io.tapline.compiler.Inventory;
+import io.tapline.control.HashKeys;
 import io.tapline.control.query.Source;
 import java.nio.file.Path;
 import java.util.List;
@@ -35,6 +36,7 @@ final class RunCommand implements Callable<Integer> {
   @Mixin private TlsOptions tls;
   @Mixin private ClearOptions clear;
   @Mixin private PluginOptions plugins;
+  @Mixin private HashKeyOptions hashKey;
 
   @Option(
       names = "--speed",
@@ -73,6 +75,8 @@ final class RunCommand implements Callable<Integer> {
             inventory,
             Optional.empty(),
             services,
+            // The same capture gives the same results, unless others shall not guess.
+            hashKey.read(console).orElse(HashKeys.KNOWN),
             List.of(text))) {
       String id = session.submit(text, source);
       WindowPrinter printer =

@@ -2,6 +2,7 @@ package io.tapline.control.cli;
 
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
+import io.tapline.control.HashKeys;
 import io.tapline.control.PipelineException;
 import io.tapline.control.coordination.Leadership;
 import io.tapline.control.drill.DrillService;
@@ -117,6 +118,7 @@ final class ServerCommand implements Callable<Integer> {
   @Mixin private ServiceOptions services;
   @Mixin private CapacityOptions capacity;
   @Mixin private CoordinationOptions coordination;
+  @Mixin private HashKeyOptions hashKey;
   @Mixin private PluginOptions plugins;
 
   ServerCommand(Console console) {
@@ -145,9 +147,10 @@ final class ServerCommand implements Callable<Integer> {
     if (agents == null) {
       plugins.installation().requireMonitor();
     }
+    Optional<HashKeys> keys = hashKey.read(console);
     return coordination.isWanted()
-        ? lead(inventory, network, agents)
-        : serve(inventory, network, agents);
+        ? lead(inventory, network, agents, keys)
+        : serve(inventory, network, agents, keys.orElseGet(HashKeys::drawn));
   }
 
   /** Usage errors, where something would go beyond loopback in the clear. */
@@ -163,14 +166,15 @@ final class ServerCommand implements Callable<Integer> {
   }
 
   /** Alone, with queries that end when it does. */
-  private int serve(Inventory inventory, Optional<Network> network, InetSocketAddress agents)
+  private int serve(
+      Inventory inventory, Optional<Network> network, InetSocketAddress agents, HashKeys keys)
       throws Exception {
     RestOptions options = restOptions();
     CountDownLatch stop = new CountDownLatch(1);
     try (Controller controller = controller(network);
         DrillService drill = multilog.drill(inventory, true);
-        PipelineSession session = session(inventory, network);
-        AgentRegistry registry = registry(agents, session, heard(session, drill));
+        PipelineSession session = session(inventory, network, keys);
+        AgentRegistry registry = registry(agents, session, keys, heard(session, drill));
         RestServer server =
             RestServer.start(
                 session.queries(),
@@ -199,7 +203,11 @@ final class ServerCommand implements Callable<Integer> {
   }
 
   /** As one of several, with queries that others go on with. */
-  private int lead(Inventory inventory, Optional<Network> network, InetSocketAddress agents)
+  private int lead(
+      Inventory inventory,
+      Optional<Network> network,
+      InetSocketAddress agents,
+      Optional<HashKeys> keys)
       throws Exception {
     RestOptions options = restOptions();
     CountDownLatch stop = new CountDownLatch(1);
@@ -207,10 +215,12 @@ final class ServerCommand implements Callable<Integer> {
     fault.thenRun(stop::countDown);
     try (Leadership leadership = coordination.connect();
         DrillService drill = multilog.drill(inventory, false);
-        PipelineSession session = session(inventory, network);
-        Lead lead = new Lead(leadership, () -> controller(network), drill.watches());
+        // Its monitors are agents', who hear of their keys once this one leads.
+        PipelineSession session = session(inventory, network, HashKeys.KNOWN);
+        Lead lead = new Lead(leadership, () -> controller(network), drill.watches(), keys);
         AgentRegistry registry =
-            registry(agents, session, LeaseListener.both(heard(session, drill), lead));
+            registry(
+                agents, session, HashKeys.KNOWN, LeaseListener.both(heard(session, drill), lead));
         RestServer server =
             RestServer.start(session.queries(), Source.hosts(registry), drill, options.led(lead))) {
       StopSignals.handle(stop::countDown);
@@ -248,7 +258,7 @@ final class ServerCommand implements Callable<Integer> {
     console.hint("listening for switches on " + openFlowAddress + ":" + controller.port());
   }
 
-  private PipelineSession session(Inventory inventory, Optional<Network> network)
+  private PipelineSession session(Inventory inventory, Optional<Network> network, HashKeys keys)
       throws PipelineException {
     return PipelineSession.serve(
         console,
@@ -256,6 +266,7 @@ final class ServerCommand implements Callable<Integer> {
         inventory,
         network,
         services,
+        keys,
         capacity.mostQueries(packets != null && !packets.files.isEmpty()));
   }
 
@@ -300,12 +311,13 @@ final class ServerCommand implements Callable<Integer> {
   }
 
   private AgentRegistry registry(
-      InetSocketAddress agents, PipelineSession session, LeaseListener listener) {
+      InetSocketAddress agents, PipelineSession session, HashKeys keys, LeaseListener listener) {
     return agents == null
         ? null
         : AgentRegistry.of(
             RegistryOptions.usual(agents, session.queries().hostBrokers())
-                .withGrace(agentOptions.grace()),
+                .withGrace(agentOptions.grace())
+                .withHashKeys(keys),
             agentOptions.access(),
             listener);
   }

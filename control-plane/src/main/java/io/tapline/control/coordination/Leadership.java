@@ -29,6 +29,7 @@ import org.slf4j.LoggerFactory;
  *   /tapline/term           of the last that led; its version fences writes
  *   /tapline/queries/ID     what has to be known of a query that has not ended
  *   /tapline/agents/NAME    hosts whose agents held a lease
+ *   /tapline/text-key       the secret of texts' hashes, if control planes were not given one
  * </pre>
  */
 public final class Leadership implements AutoCloseable {

@@ -1,8 +1,10 @@
 package io.tapline.control.coordination;
 
+import io.tapline.control.HashKey;
 import io.tapline.control.query.QueryRecord;
 import io.tapline.control.query.StateStore;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -18,6 +20,7 @@ import org.apache.zookeeper.KeeperException;
 public final class ZooKeeperStateStore implements StateStore {
   static final String QUERIES = "/queries";
   static final String AGENTS = "/agents";
+  static final String TEXT_KEY = "/text-key";
 
   /** ZooKeeper takes a little more than a million. */
   private static final int MOST_BYTES = 1_000_000;
@@ -127,6 +130,18 @@ public final class ZooKeeperStateStore implements StateStore {
   /** Notes that a host's agent has held a lease. */
   public void addAgent(String name) throws IOException {
     put(AGENTS + "/" + name, new byte[0]);
+  }
+
+  /** The key of texts that an earlier term kept, else this one, which is kept from now on. */
+  public HashKey textKey(HashKey fresh) throws IOException {
+    try {
+      return HashKey.of(new String(client.getData().forPath(TEXT_KEY), StandardCharsets.US_ASCII));
+    } catch (KeeperException.NoNodeException none) {
+      put(TEXT_KEY, fresh.digits().getBytes(StandardCharsets.US_ASCII));
+      return fresh;
+    } catch (Exception e) {
+      throw fault(e);
+    }
   }
 
   /** The connection is the {@link Leadership}'s. */

@@ -3,6 +3,7 @@ package io.tapline.control.embedded;
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
+import io.tapline.control.HashKeys;
 import io.tapline.control.query.TopicPolicy;
 import io.tapline.flink.TlsFiles;
 import java.nio.file.Path;
@@ -30,6 +31,7 @@ import java.util.Optional;
  * @param flinkTls how their job managers are spoken to
  * @param checkpoints where those keep checkpoints, a URI; empty for its job manager's memory
  * @param topics how long they are there
+ * @param hashKeys of the monitors that are started here
  * @param mostQueries that run at once
  */
 public record EmbeddedOptions(
@@ -47,6 +49,7 @@ public record EmbeddedOptions(
     TlsFiles flinkTls,
     String checkpoints,
     TopicPolicy topics,
+    HashKeys hashKeys,
     int mostQueries) {
   /** A command's own queries, and tests. */
   public static final int FEW_QUERIES = 12;
@@ -67,6 +70,7 @@ public record EmbeddedOptions(
         TlsFiles.NONE,
         "",
         TopicPolicy.defaults(),
+        HashKeys.KNOWN,
         FEW_QUERIES);
   }
 }

@@ -97,6 +97,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
             flink.join(),
             options.monitor(),
             options.plugins(),
+            options.hashKeys().write(folder.resolve("hash.key")),
             folder,
             options.topics(),
             options.mostQueries());

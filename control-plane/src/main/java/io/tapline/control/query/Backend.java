@@ -12,6 +12,7 @@ import java.util.List;
  * @param flink where jobs run
  * @param monitor the monitor program
  * @param plugins shared objects with parsers that it loads
+ * @param hashKeyFile the keys of hashes that it is given
  * @param folder for plan files
  * @param topics how long they are there
  * @param mostQueries that run at once
@@ -22,6 +23,7 @@ public record Backend(
     JobClusters flink,
     Path monitor,
     List<Path> plugins,
+    Path hashKeyFile,
     Path folder,
     TopicPolicy topics,
     int mostQueries) {}

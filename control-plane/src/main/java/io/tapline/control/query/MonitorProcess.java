@@ -41,12 +41,14 @@ final class MonitorProcess {
    *
    * @param program the monitor
    * @param plugins that it loads
+   * @param hashKeyFile the keys of hashes, which must not stand on the command line
    * @param task the flags that say where its queries come from
    * @param id of the monitor in plans
    */
   record Command(
       Path program,
       List<Path> plugins,
+      Path hashKeyFile,
       List<String> task,
       String id,
       Endpoints endpoints,
@@ -55,6 +57,7 @@ final class MonitorProcess {
       List<String> line = new ArrayList<>(List.of(program.toString()));
       line.addAll(task);
       line.addAll(List.of("--monitor-id", id, "--status", "json"));
+      line.addAll(List.of("--hash-key-file", hashKeyFile.toString()));
       line.addAll(List.of("--output", "kafka", "--brokers", endpoints.brokers()));
       TlsFiles tls = endpoints.kafkaTls();
       if (!tls.isNone()) {

@@ -73,6 +73,7 @@ final class Monitors implements AutoCloseable {
             new MonitorProcess.Command(
                 backend.monitor(),
                 backend.plugins(),
+                backend.hashKeyFile(),
                 List.of("--control"),
                 id,
                 backend.endpoints(),

@@ -32,6 +32,7 @@ final class OwnMonitor implements QueryMonitor {
         new MonitorProcess.Command(
             backend.monitor(),
             backend.plugins(),
+            backend.hashKeyFile(),
             List.of("--plan", planFile.toString()),
             plan.getMonitors(0).getId(),
             backend.endpoints(),

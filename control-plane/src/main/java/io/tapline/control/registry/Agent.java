@@ -114,7 +114,8 @@ final class Agent {
                     .setLeaseMs((int) options.lease().toMillis())
                     .setGraceMs((int) options.grace().toMillis())
                     .setBrokers(options.brokers())
-                    .setHashKey(options.hashKey()))
+                    .setHashKey(options.hashKeys().flows().digits())
+                    .setTextKey(options.hashKeys().texts().digits()))
             .build());
     LOG.info("agent {} is up", name);
     listener.up(name, said.getMultilog());

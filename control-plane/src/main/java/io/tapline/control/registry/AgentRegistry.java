@@ -5,6 +5,7 @@ import io.grpc.Status;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import io.tapline.control.HashKeys;
 import io.tapline.schema.rpc.AgentCommand;
 import io.tapline.schema.rpc.AgentHello;
 import io.tapline.schema.rpc.AgentMessage;
@@ -70,9 +71,12 @@ public final class AgentRegistry implements AutoCloseable {
     return new AgentRegistry(options, access, listener);
   }
 
-  /** Commands are of this term from now on. REQUIRES: nothing was assigned yet. */
-  public void lead(long term) {
-    options = options.withTerm(term);
+  /**
+   * Commands are of this term from now on, and agents' monitors hash with these keys. REQUIRES:
+   * nothing was assigned yet.
+   */
+  public void lead(long term, HashKeys keys) {
+    options = options.withTerm(term).withHashKeys(keys);
   }
 
   /**

@@ -1,5 +1,6 @@
 package io.tapline.control.registry;
 
+import io.tapline.control.HashKeys;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 
@@ -9,7 +10,7 @@ import java.time.Duration;
  * @param address to listen on; port 0 takes a free one
  * @param term of this control plane: above that of every one before
  * @param brokers of Kafka, as hosts reach them
- * @param hashKey of the flow hash: 32 hexadecimal digits, one for the deployment
+ * @param hashKeys the same in the whole deployment
  * @param probe how often agents are asked for a sign of life
  * @param lease without one for so long, an agent is lost
  * @param away how long a host is without a lease before another may go on in its place
@@ -20,13 +21,11 @@ public record RegistryOptions(
     InetSocketAddress address,
     long term,
     String brokers,
-    String hashKey,
+    HashKeys hashKeys,
     Duration probe,
     Duration lease,
     Duration away,
     Duration grace) {
-  public static final String USUAL_HASH_KEY = "0".repeat(32);
-
   /**
    * Probes twice a second, a lease of three seconds, three more before another host goes on, twenty
    * seconds of grace.
@@ -36,7 +35,7 @@ public record RegistryOptions(
         address,
         System.currentTimeMillis(),
         brokers,
-        USUAL_HASH_KEY,
+        HashKeys.KNOWN,
         Duration.ofMillis(500),
         Duration.ofSeconds(3),
         Duration.ofSeconds(3),
@@ -45,11 +44,16 @@ public record RegistryOptions(
 
   /** The same with another grace period. */
   public RegistryOptions withGrace(Duration newGrace) {
-    return new RegistryOptions(address, term, brokers, hashKey, probe, lease, away, newGrace);
+    return new RegistryOptions(address, term, brokers, hashKeys, probe, lease, away, newGrace);
+  }
+
+  /** The same with other keys. */
+  public RegistryOptions withHashKeys(HashKeys newKeys) {
+    return new RegistryOptions(address, term, brokers, newKeys, probe, lease, away, grace);
   }
 
   /** The same of another term. */
   RegistryOptions withTerm(long newTerm) {
-    return new RegistryOptions(address, newTerm, brokers, hashKey, probe, lease, away, grace);
+    return new RegistryOptions(address, newTerm, brokers, hashKeys, probe, lease, away, grace);
   }
 }

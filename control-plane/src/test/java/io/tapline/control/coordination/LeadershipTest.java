@@ -3,6 +3,7 @@ package io.tapline.control.coordination;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.tapline.control.HashKey;
 import io.tapline.control.PipelineException;
 import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.QueryRecord;
@@ -105,6 +106,18 @@ class LeadershipTest {
       assertThatThrownBy(() -> old.remove("a")).hasMessageContaining("another");
       now.remove("b");
       assertThat(now.queries()).containsExactly(record("a", 2));
+    }
+  }
+
+  @Test
+  void theFirstKeyOfTextsStays() throws Exception {
+    HashKey key = HashKey.random();
+    try (Leadership first = connect();
+        Leadership second = connect()) {
+      ZooKeeperStateStore old = first.claim();
+      assertThat(old.textKey(key).digits()).isEqualTo(key.digits());
+      ZooKeeperStateStore now = second.claim();
+      assertThat(now.textKey(HashKey.random()).digits()).isEqualTo(key.digits());
     }
   }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Inventory;
+import io.tapline.control.HashKeys;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedKafka;
 import io.tapline.control.testing.Await;
@@ -72,6 +73,7 @@ class MonitorsTest {
             NoFlink.alone(),
             ROOT.resolve("build/bin/tapline-monitor"),
             List.of(),
+            HashKeys.drawn().write(folder.resolve("hash.key")),
             folder,
             TopicPolicy.defaults(),
             4);

@@ -9,6 +9,8 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.Status.Code;
 import io.grpc.stub.StreamObserver;
+import io.tapline.control.HashKey;
+import io.tapline.control.HashKeys;
 import io.tapline.schema.rpc.AgentCommand;
 import io.tapline.schema.rpc.AgentHeartbeat;
 import io.tapline.schema.rpc.AgentHello;
@@ -16,6 +18,7 @@ import io.tapline.schema.rpc.AgentMessage;
 import io.tapline.schema.rpc.Assignment;
 import io.tapline.schema.rpc.MonitorStatus;
 import io.tapline.schema.rpc.RegistryGrpc;
+import io.tapline.schema.rpc.Welcome;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -30,6 +33,10 @@ import org.junit.jupiter.api.Test;
 /** Agents of the test's own speak to a registry over real connections. */
 class AgentRegistryTest {
   private static final long TERM = 100;
+  private static final HashKeys KEYS =
+      new HashKeys(
+          HashKey.of("00112233445566778899aabbccddeeff"),
+          HashKey.of("ffeeddccbbaa99887766554433221100"));
   private static final int SECONDS = 30;
 
   private final BlockingQueue<String> leases = new LinkedBlockingQueue<>();
@@ -50,7 +57,7 @@ class AgentRegistryTest {
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
             TERM,
             "broker:9092",
-            RegistryOptions.USUAL_HASH_KEY,
+            KEYS,
             Duration.ofMillis(20),
             lease,
             away,
@@ -227,7 +234,10 @@ class AgentRegistryTest {
   private Peer peer(String name, long incarnation, Assignment... running) throws Exception {
     Peer peer = Peer.of(channel);
     peer.hello(name, incarnation, running);
-    assertThat(peer.next().getWelcome().getBrokers()).isEqualTo("broker:9092");
+    Welcome welcome = peer.next().getWelcome();
+    assertThat(welcome.getBrokers()).isEqualTo("broker:9092");
+    assertThat(welcome.getHashKey()).isEqualTo(KEYS.flows().digits());
+    assertThat(welcome.getTextKey()).isEqualTo(KEYS.texts().digits());
     return peer;
   }
 

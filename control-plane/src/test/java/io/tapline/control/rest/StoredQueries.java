@@ -68,6 +68,7 @@ final class StoredQueries implements AutoCloseable {
             NoFlink.alone(),
             Path.of("no-monitor"),
             List.of(),
+            Path.of("no-key"),
             folder,
             TopicPolicy.defaults(),
             EmbeddedOptions.FEW_QUERIES);

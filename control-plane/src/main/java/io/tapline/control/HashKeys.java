@@ -1,0 +1,85 @@
+package io.tapline.control;
+
+import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/**
+ * The keys of a deployment's hashes, in a file a line each (monitors/config/hash_key_file.h).
+ *
+ * @param flows by which monitors sample and MultiLog nodes find a flow, so that it is theirs, too
+ * @param texts that a query wants hashed
+ */
+public record HashKeys(HashKey flows, HashKey texts) {
+  /** Those that everybody knows: they hide nothing. */
+  public static final HashKeys KNOWN = new HashKeys(HashKey.KNOWN, HashKey.KNOWN);
+
+  private static final Pattern SPACE = Pattern.compile("\\s+");
+
+  /**
+   * What is right where nobody gave a key: flows are found at MultiLog nodes that were given none
+   * either, and nobody knows the key of texts.
+   */
+  public static HashKeys drawn() {
+    return KNOWN.withTexts(HashKey.random());
+  }
+
+  /** The same with another key of texts. */
+  public HashKeys withTexts(HashKey key) {
+    return new HashKeys(flows, key);
+  }
+
+  /**
+   * Reads a file: a key of both, or one of flows and one of texts.
+   *
+   * @throws IOException with a sentence for people, without what the file holds
+   */
+  public static HashKeys read(Path file) throws IOException {
+    List<String> words = words(file);
+    if (words.isEmpty() || words.size() > 2) {
+      throw wrong(file, "the file has " + words.size() + " words, one or two are right");
+    }
+    try {
+      return new HashKeys(HashKey.of(words.get(0)), HashKey.of(words.get(words.size() - 1)));
+    } catch (IllegalArgumentException e) {
+      throw wrong(file, e.getMessage());
+    }
+  }
+
+  private static List<String> words(Path file) throws IOException {
+    try {
+      return SPACE.splitAsStream(Files.readString(file)).filter(word -> !word.isEmpty()).toList();
+    } catch (CharacterCodingException e) {
+      throw wrong(file, "the file is no text");
+    } catch (IOException e) {
+      throw new IOException(file + ": can't be read; is it there?", e);
+    }
+  }
+
+  private static IOException wrong(Path file, String why) {
+    return new IOException(file + ": a key is 32 hexadecimal digits; " + why);
+  }
+
+  /** Whether more than the file's owner and group can read it. */
+  public static boolean isOpenToAll(Path file) throws IOException {
+    return Files.getPosixFilePermissions(file).contains(PosixFilePermission.OTHERS_READ);
+  }
+
+  /**
+   * Writes a file that was not there, for its owner alone.
+   *
+   * @return the file
+   */
+  public Path write(Path file) throws IOException {
+    Files.createFile(
+        file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+    return Files.writeString(
+        file, flows.digits() + "\n" + texts.digits() + "\n", StandardOpenOption.WRITE);
+  }
+}

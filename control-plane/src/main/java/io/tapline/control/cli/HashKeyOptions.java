@@ -1,0 +1,40 @@
+package io.tapline.control.cli;
+
+import io.tapline.control.HashKeys;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+import picocli.CommandLine.Option;
+
+/** The secret keys with which monitors hash. */
+final class HashKeyOptions {
+  @Option(
+      names = "--hash-key-file",
+      paramLabel = "FILE",
+      description =
+          "The secret key of hashes, 32 hexadecimal digits, the same as of MultiLog nodes. Default: one that everybody"
+              + " knows, but for a server's hashes of texts, whose key is drawn.")
+  private Path file;
+
+  /**
+   * Reads the file; empty if none was given. Warns of one that everybody can read.
+   *
+   * @throws UsageException if that is wrong
+   */
+  Optional<HashKeys> read(Console console) {
+    if (file == null) {
+      return Optional.empty();
+    }
+    try {
+      HashKeys keys = HashKeys.read(file);
+      if (HashKeys.isOpenToAll(file)) {
+        console.hint(
+            "warning: --hash-key-file %s: everybody on this host can read it; chmod o-r mends that"
+                .formatted(file));
+      }
+      return Optional.of(keys);
+    } catch (IOException e) {
+      throw new UsageException("--hash-key-file " + e.getMessage());
+    }
+  }
+}
