@@ -138,6 +138,7 @@ def check_plain(front):
     """Who speaks no TLS gets nothing at any port that others reach, but an alert of TLS, which has seven bytes, or word to come over TLS."""
     leader = front.leader()
     for port, said in {f"{leader}/8480": r"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", f"{leader}/8481": HTTP2, "web-1/7400": HTTP2,
+                       "web-1/7401": r"GET /metrics HTTP/1.1\r\nHost: web-1\r\n\r\n",
                        f"{leader}/6653": r"\x04\x00\x00\x08\x00\x00\x00\x01", "redis/6379": r"PING\r\n",
                        "kafka-1/9092": r"\x00\x00\x00\x0a\x00\x12\x00\x00\x00\x00\x00\x01\x00\x00", "zookeeper-1/2281": "srvr",
                        "jobmanager-1/8081": r"GET /overview HTTP/1.1\r\nHost: localhost\r\n\r\n"}.items():

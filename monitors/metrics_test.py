@@ -7,9 +7,10 @@ import socket
 import tempfile
 import time
 import unittest
+import urllib.error
 import urllib.request
 
-from testing.monitor_process import DEADLINE_S, Monitor, pcap, run, tcp_frame
+from testing.monitor_process import DEADLINE_S, Monitor, make_tls, pcap, run, tcp_frame
 
 PACKETS = 400
 ARP = bytes(12) + b"\x08\x06" + bytes(46)
@@ -88,6 +89,30 @@ class MetricsTest(unittest.TestCase):
             code, _, error = run("--pcap", self.capture, "--parser", "tcp_pkt_size", "--metrics", address)
         self.assertEqual(code, 1)
         self.assertIn(f"--metrics {address}: can't listen there", error)
+
+    def test_over_tls_for_who_has_the_token(self):
+        port = free_port()
+        flags, context, token = make_tls(self.folder.name)
+        url = f"https://127.0.0.1:{port}/metrics"
+        with Monitor("--pcap", self.capture, "--speed", "1x", "--parser", "tcp_pkt_size", "--output", "null",
+                     "--metrics", f"0.0.0.0:{port}", *flags) as monitor:
+            monitor.await_event("ready")
+            with urllib.request.urlopen(urllib.request.Request(url, headers=token), timeout=10, context=context) as answer:
+                self.assertIn("tapline_monitor_queries 1\n", answer.read().decode())
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(url, timeout=10, context=context)
+            self.assertEqual(refused.exception.code, 401)
+            refused.exception.close()
+            self.assertEqual(monitor.terminate()[0], 0)
+
+    def test_nothing_goes_beyond_loopback_in_the_clear(self):
+        arguments = ["--pcap", self.capture, "--parser", "tcp_pkt_size", "--output", "null", "--metrics", f"0.0.0.0:{free_port()}"]
+        code, _, error = run(*arguments)
+        self.assertEqual(code, 2)
+        self.assertIn("--metrics-certificate", error)
+        self.assertIn("--clear metrics", error)
+        code, _, error = run(*arguments, "--clear", "metrics")
+        self.assertEqual(code, 0, error)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@
 #include "monitors/lane/parser_unit.h"
 #include "monitors/lane/report.h"
 #include "monitors/metrics/metrics_server.h"
+#include "monitors/metrics/monitor_collector.h"
 #include "monitors/metrics/statistics_cache.h"
 #include "monitors/output/batch_output.h"
 #include "monitors/output/json_output.h"
@@ -298,9 +299,9 @@ class Monitor {
     metrics_ = std::make_unique<MonitorMetrics>(&queries_, lanes_, units_, dispatch_.get());
     statistics_.Renew(*metrics_);
     std::unique_ptr<MetricsServer> metrics_server;
-    if (!config_.metrics.empty()) {
+    if (!config_.metrics.address.empty()) {
       Status status;
-      metrics_server = MetricsServer::Start(config_.metrics, *metrics_, &status);
+      metrics_server = MetricsServer::Start(config_.metrics, CollectorOf(*metrics_), &status);
       if (!status.ok()) return status;
     }
     if (tap_ != nullptr) tap_->Start();

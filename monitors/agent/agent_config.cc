@@ -46,11 +46,11 @@ ConfigTable TableOf(AgentConfig* config) {
   table.AddText(&config->broker_certificate, "broker_certificate", "FILE",
                 "and shows them this certificate, and what it was signed with, as PEM");
   table.AddText(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
-  table.AddList(&config->clear, "clear", "SERVICE",
-                "the network is your own: speak without TLS with these beyond loopback, too (control-plane, kafka)",
-                true);
-  table.AddText(&config->metrics, "metrics", "HOST:PORT",
-                "where the monitor serves Prometheus metrics, at /metrics, while it runs");
+  table.AddList(
+      &config->clear, "clear", "SERVICE",
+      "the network is your own: speak without TLS with these beyond loopback, too (control-plane, kafka, metrics)",
+      true);
+  AddMetricsKeys(&table, &config->metrics, "where the monitor serves Prometheus metrics, at /metrics, while it runs");
   table.AddNumber(&config->idle_s, 1, 86'400, "idle_s", "seconds after which a monitor without queries is ended");
   table.AddChoice(&config->status, {"text", "json"}, "status", "text|json",
                   "messages on standard error for people or for programs");
@@ -62,7 +62,7 @@ Status Validate(const AgentConfig& config) {
   if (config.interface.empty() == config.vdev.empty())
     return Status::Usage("one of --interface and --vdev is needed: where mirrored packets come to");
   if (config.control_plane.empty()) return Status::Usage("--control-plane is needed: HOST:PORT");
-  if (Status status = CheckServices(config.clear, {"control-plane", "kafka"}); !status.ok()) return status;
+  if (Status status = CheckServices(config.clear, {"control-plane", "kafka", "metrics"}); !status.ok()) return status;
   for (const std::string& server : config.control_plane) {
     if (!config.control_plane_ca.empty()) break;
     Status status = CheckClear(config.clear, "control-plane", "--control-plane", server,
@@ -74,7 +74,7 @@ Status Validate(const AgentConfig& config) {
   if (config.broker_certificate.empty() != config.broker_key.empty() ||
       (config.broker_ca.empty() && !config.broker_key.empty()))
     return Status::Usage("--broker-certificate and --broker-key go together, and with --broker-ca");
-  return {};
+  return ValidateMetrics(config.metrics, config.clear);
 }
 
 Status CheckBrokers(const AgentConfig& config, const std::string& brokers) {
@@ -112,9 +112,14 @@ std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::st
     command.insert(command.end(),
                    {"--broker-certificate", config.broker_certificate, "--broker-key", config.broker_key});
   }
-  if (std::find(config.clear.begin(), config.clear.end(), "kafka") != config.clear.end())
-    command.insert(command.end(), {"--clear", "kafka"});
-  if (!config.metrics.empty()) command.insert(command.end(), {"--metrics", config.metrics});
+  for (const std::string& service : config.clear) {
+    if (service != "control-plane") command.insert(command.end(), {"--clear", service});
+  }
+  const MetricsConfig& metrics = config.metrics;
+  if (!metrics.address.empty()) command.insert(command.end(), {"--metrics", metrics.address});
+  if (!metrics.key.empty())
+    command.insert(command.end(), {"--metrics-certificate", metrics.certificate, "--metrics-key", metrics.key});
+  if (!metrics.tokens.empty()) command.insert(command.end(), {"--metrics-token-file", metrics.tokens});
   for (const std::string& plugin : config.plugin) command.insert(command.end(), {"--plugin", plugin});
   return command;
 }

@@ -7,6 +7,7 @@
 
 #include "monitors/base/status.h"
 #include "monitors/config/config_table.h"
+#include "monitors/config/metrics_config.h"
 
 namespace tapline {
 
@@ -29,7 +30,7 @@ struct AgentConfig {
   std::string broker_certificate;
   std::string broker_key;
   std::vector<std::string> clear;
-  std::string metrics;
+  MetricsConfig metrics;
   uint32_t idle_s = 60;
   std::string status = "text";
 };

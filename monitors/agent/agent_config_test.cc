@@ -56,6 +56,23 @@ TEST(AgentConfigTest, TheMonitorIsToldSo) {
   EXPECT_FALSE(Has(config, "--clear", "kafka"));
   config.clear = {"control-plane", "kafka"};
   EXPECT_TRUE(Has(config, "--clear", "kafka"));
+  EXPECT_FALSE(Has(config, "--clear", "control-plane")) << "a monitor knows none";
+}
+
+TEST(AgentConfigTest, AndWhereToServeMetricsToWhom) {
+  AgentConfig config = Config({"127.0.0.1:8481"});
+  config.metrics.address = "10.0.0.1:7402";
+  EXPECT_NE(Validate(config).message().find("--metrics-certificate"), std::string::npos);
+  config.clear = {"metrics"};
+  EXPECT_TRUE(Validate(config).ok());
+  EXPECT_TRUE(Has(config, "--clear", "metrics"));
+  EXPECT_TRUE(Has(config, "--metrics", "10.0.0.1:7402"));
+  config.clear = {};
+  config.metrics = {"10.0.0.1:7402", "own.pem", "own.key", "metrics.token"};
+  EXPECT_TRUE(Validate(config).ok());
+  EXPECT_TRUE(Has(config, "--metrics-certificate", "own.pem"));
+  EXPECT_TRUE(Has(config, "--metrics-key", "own.key"));
+  EXPECT_TRUE(Has(config, "--metrics-token-file", "metrics.token"));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "monitors/agent/agent.h"
 #include "monitors/agent/agent_config.h"
 #include "monitors/agent/lease_access.h"
+#include "monitors/base/loopback.h"
 
 namespace tapline {
 namespace {
@@ -70,9 +71,7 @@ Status Run(AgentConfig* config, Reporter* reporter) {
   signal(SIGPIPE, SIG_IGN);
   if (config->monitor.empty())
     config->monitor = std::filesystem::read_symlink("/proc/self/exe").replace_filename("tapline-monitor");
-  for (const std::string& service : config->clear)
-    reporter->Warning(service +
-                      " beyond loopback in the clear (--clear): whoever is on that network can read and change it");
+  for (const std::string& service : config->clear) reporter->Warning(ClearWarning(service));
   std::vector<std::string> parsers;
   if (Status status = ReadParsers(config->monitor, &parsers); !status.ok()) return status;
   LeaseAccess access;

@@ -36,6 +36,10 @@ Status CheckClear(const std::vector<std::string>& clear, const std::string& serv
   return {};
 }
 
+std::string ClearWarning(const std::string& service) {
+  return service + " beyond loopback in the clear (--clear): whoever is on that network can read and change it";
+}
+
 Status CheckServices(const std::vector<std::string>& clear, const std::vector<std::string>& known) {
   for (const std::string& service : clear) {
     if (Contains(known, service)) continue;

@@ -17,6 +17,9 @@ bool IsLoopback(const std::string& address);
 Status CheckClear(const std::vector<std::string>& clear, const std::string& service, const std::string& flag,
                   const std::string& addresses, const std::string& instead);
 
+// What to tell at start of each service that is.
+std::string ClearWarning(const std::string& service);
+
 // What is wrong with such a list, for a program that has these services.
 Status CheckServices(const std::vector<std::string>& clear, const std::vector<std::string>& known);
 

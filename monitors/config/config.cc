@@ -22,11 +22,12 @@ Status Validate(const MonitorConfig& config) {
       (config.broker_ca.empty() && !config.broker_key.empty())) {
     return Status::Usage("--broker-certificate and --broker-key go together, and with --broker-ca");
   }
-  if (Status status = CheckServices(config.clear, {"kafka"}); !status.ok()) return status;
+  if (Status status = CheckServices(config.clear, {"kafka", "metrics"}); !status.ok()) return status;
   if (config.output == "kafka" && config.broker_ca.empty()) {
     Status status = CheckClear(config.clear, "kafka", "--brokers", config.brokers, "--broker-ca FILE");
     if (!status.ok()) return status;
   }
+  if (Status status = ValidateMetrics(config.metrics, config.clear); !status.ok()) return status;
   if (!config.pcap.empty() && config.lanes > 1) return Status::Usage("--lanes is for ports; files are read in order");
   if (!config.workers.empty() && config.lanes > 1) {
     return Status::Usage("--lanes and --workers exclude each other: pipeline mode has one receive queue");

@@ -8,6 +8,7 @@
 #include "monitors/base/status.h"
 #include "monitors/config/config_table.h"
 #include "monitors/config/hash_key_file.h"
+#include "monitors/config/metrics_config.h"
 
 namespace tapline {
 
@@ -58,7 +59,7 @@ struct MonitorConfig : InputConfig {
   uint32_t flush_ms = 100;
   uint32_t heartbeat_ms = 500;
   std::string status = "text";
-  std::string metrics;
+  MetricsConfig metrics;
   std::string headers_to;
 
   // What happens when the process dies.

@@ -73,7 +73,7 @@ ConfigTable TableOf(MonitorConfig* config) {
                 "and show them this certificate, and what it was signed with, as PEM");
   table.AddText(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
   table.AddList(&config->clear, "clear", "SERVICE",
-                "the network is your own: speak without TLS with this beyond loopback, too (kafka)", true);
+                "the network is your own: speak without TLS with these beyond loopback, too (kafka, metrics)", true);
   table.AddChoice(&config->compression, {"lz4", "zstd", "none"}, "compression", "lz4|zstd|none",
                   "of batches on their way to Kafka");
   table.AddNumber(&config->queue_mib, 1, 2047, "queue_mib", "most MiB of batches waiting for Kafka");
@@ -85,7 +85,7 @@ ConfigTable TableOf(MonitorConfig* config) {
                   "how often an idle query's time is told, in milliseconds");
   table.AddChoice(&config->status, {"text", "json"}, "status", "text|json",
                   "messages on standard error for people or for programs");
-  table.AddText(&config->metrics, "metrics", "HOST:PORT", "where to serve Prometheus metrics, at /metrics");
+  AddMetricsKeys(&table, &config->metrics, "where to serve Prometheus metrics, at /metrics");
   table.AddText(&config->headers_to, "headers_to", "DIR",
                 "also give the headers of all packets to the MultiLog node that reads from this directory "
                 "(tapline-multilog --headers-from)");

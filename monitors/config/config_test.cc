@@ -47,6 +47,9 @@ const std::map<std::string, KeyCase> kCases = {
     {"heartbeat_ms", {"500", "250", "0"}},
     {"status", {"\"text\"", "json", "xml"}},
     {"metrics", {"\"\"", "127.0.0.1:9100", ""}},
+    {"metrics_certificate", {"\"\"", "own.pem", ""}},
+    {"metrics_key", {"\"\"", "own.key", ""}},
+    {"metrics_token_file", {"\"\"", "token", ""}},
     {"headers_to", {"\"\"", "/dev/shm/tapline", ""}},
     {"supervise", {"\"auto\"", "always", "yes"}},
     {"watchdog_ms", {"500", "1000", "10"}},
@@ -190,6 +193,25 @@ TEST(ConfigTest, Validation) {
   EXPECT_EQ(broken([](auto& c) { c.plan = {"p"}; }), Fault::kUsage);
   EXPECT_EQ(broken([](auto& c) { c.output = "kafka"; }), Fault::kUsage);
   EXPECT_EQ(broken([](auto& c) { c.pcap.clear(), c.interface = "eth0", c.speed = "1x"; }), Fault::kUsage);
+  EXPECT_EQ(broken([](auto& c) { c.clear = {"kafka", "metric"}; }), Fault::kUsage);
+  EXPECT_EQ(broken([](auto& c) { c.metrics.address = "10.0.0.1:7402"; }), Fault::kUsage);
+}
+
+TEST(ConfigTest, MetricsBeyondLoopbackWantTlsAndATokenOrAWord) {
+  const MetricsConfig near{"127.0.0.1:7402", "", "", ""}, far{"10.0.0.1:7402", "", "", ""};
+  EXPECT_TRUE(ValidateMetrics({}, {}).ok());
+  EXPECT_TRUE(ValidateMetrics(near, {}).ok());
+  EXPECT_TRUE(ValidateMetrics({"127.0.0.1:7402", "c", "k", ""}, {}).ok());
+  EXPECT_TRUE(ValidateMetrics({"10.0.0.1:7402", "c", "k", "t"}, {}).ok());
+  EXPECT_TRUE(ValidateMetrics(far, {"metrics"}).ok());
+  EXPECT_EQ(ValidateMetrics(far, {"kafka"}).message(),
+            "--metrics 10.0.0.1:7402: that is beyond loopback, so it takes --metrics-certificate FILE, --metrics-key "
+            "FILE and --metrics-token-file FILE; in a network of your own --clear metrics leaves it in the clear");
+  EXPECT_EQ(ValidateMetrics({"10.0.0.1:7402", "c", "k", ""}, {}).exit_code(), 2) << "anybody would be answered";
+  EXPECT_EQ(ValidateMetrics({"127.0.0.1:7402", "", "", "t"}, {}).exit_code(), 2) << "a token in the clear";
+  EXPECT_EQ(ValidateMetrics({"127.0.0.1:7402", "c", "", ""}, {}).exit_code(), 2);
+  EXPECT_EQ(ValidateMetrics({"127.0.0.1:7402", "", "k", ""}, {}).exit_code(), 2);
+  EXPECT_EQ(ValidateMetrics({"", "c", "k", ""}, {}).exit_code(), 2) << "for nothing";
 }
 
 }  // namespace

@@ -1,19 +1,27 @@
-// Serves the metrics of a monitor as Prometheus text at /metrics, on threads that keep off the polling ones.
+// Serves figures as Prometheus text at /metrics, to a few clients at a time, over TLS where there is a certificate.
+//
+// One thread, which keeps off those that poll. A client has a few seconds for everything and a request of a few KiB;
+// whether it is slow, silent or malicious, others wait for it only where there are many of it, and then not for long.
+// (The server that prometheus-cpp brings has no such bounds, and its TLS crashes in Debian 12.)
 #pragma once
 
+#include <prometheus/collectable.h>
+
 #include <memory>
-#include <string>
 
 #include "monitors/base/status.h"
-#include "monitors/metrics/monitor_metrics.h"
+#include "monitors/config/metrics_config.h"
 
 namespace tapline {
 
 class MetricsServer {
  public:
-  // Listens at "HOST:PORT". `metrics` outlives it. Null, and *status says why, if it can't listen there.
-  static std::unique_ptr<MetricsServer> Start(const std::string& address, const MonitorMetrics& metrics,
-                                              Status* status);
+  // Null, and *status says why, if the files can't be used or the address not be listened at.
+  // REQUIRES: ValidateMetrics() found nothing, and there is an address.
+  static std::unique_ptr<MetricsServer> Start(const MetricsConfig& config,
+                                              std::unique_ptr<const prometheus::Collectable> figures, Status* status);
+
+  // Connections that last are cut.
   ~MetricsServer();
 
  private:

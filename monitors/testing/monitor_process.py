@@ -2,6 +2,7 @@
 import json
 import os
 import select
+import ssl
 import struct
 import subprocess
 import time
@@ -23,6 +24,17 @@ def pcap(packets, link_type=1):
         whole = int(seconds)
         out += struct.pack("<IIII", whole, int((seconds - whole) * 1e9), len(frame), len(frame)) + frame
     return out
+
+
+def make_tls(folder):
+    """A certificate of 127.0.0.1, its key and a token for who reads metrics: flags of a program, and the scraper's context and header."""
+    own, key, token = (os.path.join(folder, name) for name in ("own.pem", "own.key", "token"))
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                    "/CN=own", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", own], check=True, capture_output=True)
+    with open(token, "w") as file:
+        file.write("0123456789abcdef\n")
+    flags = ["--metrics-certificate", own, "--metrics-key", key, "--metrics-token-file", token]
+    return flags, ssl.create_default_context(cafile=own), {"Authorization": "Bearer 0123456789abcdef"}
 
 
 class Monitor:

@@ -9,9 +9,11 @@
 #include <thread>
 #include <vector>
 
+#include "monitors/base/loopback.h"
 #include "monitors/base/reporter.h"
 #include "monitors/config/hash_key_file.h"
 #include "monitors/dpdk/port_source.h"
+#include "monitors/metrics/metrics_server.h"
 #include "monitors/source/file_source.h"
 #include "multilog/node/node_config.h"
 #include "multilog/node/node_metrics.h"
@@ -82,8 +84,8 @@ RunStatus Serve(const NodeConfig& config, HostNode* node, PacketSource* source, 
     return RunStatus::Resources("--listen " + config.listen + ": can't be listened on; is it in use?" +
                                 (config.access.key.empty() ? "" : " Does --tls-key fit --tls-certificate?"));
   RunStatus started;
-  std::unique_ptr<NodeMetrics> metrics;
-  if (!config.metrics.empty()) metrics = NodeMetrics::Serve(config.metrics, node, &started);
+  std::unique_ptr<MetricsServer> metrics;
+  if (!config.metrics.address.empty()) metrics = MetricsServer::Start(config.metrics, MetricsOf(node), &started);
   if (started.ok() && source != nullptr) started = source->Start();
   if (!started.ok()) return started;
   reporter->Ready();
@@ -99,6 +101,7 @@ RunStatus Run(const NodeConfig& config, Reporter* reporter) {
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  for (const std::string& service : config.clear) reporter->Warning(ClearWarning(service));
   auto node = HostNode::Make(OptionsOf(config));
   if (!node.ok()) return RunStatus::User(node.status().ToString());
   for (const Status& problem : (*node)->log().recovery().problems) reporter->Warning(problem.ToString());

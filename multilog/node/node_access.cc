@@ -2,30 +2,17 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <utility>
+#include <vector>
 
 #include "monitors/base/loopback.h"
+#include "monitors/base/tokens.h"
 
 namespace tapline::multilog {
 namespace {
 
-constexpr size_t kLeastTokenBytes = 16;
-constexpr char kScheme[] = "Bearer ";
-
-tapline::Status ReadFile(const std::string& flag, const std::string& path, std::string* text) {
-  std::ifstream file(path);
-  std::stringstream content;
-  content << file.rdbuf();
-  *text = content.str();
-  if (!file || text->empty()) return tapline::Status::User(flag + " " + path + ": can't be read, or is empty");
-  return {};
-}
-
 tapline::Status ReadPem(const std::string& flag, const std::string& path, const std::string& what, std::string* text) {
-  if (tapline::Status status = ReadFile(flag, path, text); !status.ok()) return status;
+  if (tapline::Status status = ReadNamedFile(flag, path, text); !status.ok()) return status;
   const size_t begin = text->find("-----BEGIN ");
   if (begin == std::string::npos || text->find(what, begin) == std::string::npos)
     return tapline::Status::User(flag + " " + path + ": has no " + what + " in PEM");
@@ -44,9 +31,7 @@ class TokenCheck final : public grpc::AuthMetadataProcessor {
     const auto header = metadata.find("authorization");
     if (header == metadata.end()) return {grpc::StatusCode::UNAUTHENTICATED, "a token is wanted"};
     const std::string value(header->second.data(), header->second.size());
-    bool known = false;
-    for (const std::string& token : tokens_) known |= IsSameToken(kScheme + token, value);
-    if (!known) return {grpc::StatusCode::UNAUTHENTICATED, "the token is wrong"};
+    if (!HasToken(tokens_, value)) return {grpc::StatusCode::UNAUTHENTICATED, "the token is wrong"};
     consumed->insert({"authorization", value});
     return grpc::Status::OK;
   }
@@ -71,28 +56,6 @@ tapline::Status ValidateAccess(const AccessConfig& config, const std::string& li
   return {};
 }
 
-tapline::Status ReadTokens(const std::string& path, std::vector<std::string>* tokens) {
-  std::string text;
-  if (tapline::Status status = ReadFile("--token-file", path, &text); !status.ok()) return status;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty()) continue;
-    const bool right = line.size() >= kLeastTokenBytes &&
-                       std::all_of(line.begin(), line.end(), [](unsigned char c) { return c > ' ' && c < 0x7f; });
-    if (!right)
-      return tapline::Status::User("--token-file " + path + ": a token is a line of 16 or more letters without spaces");
-    tokens->push_back(line);
-  }
-  if (tokens->empty()) return tapline::Status::User("--token-file " + path + ": has no token");
-  return {};
-}
-
-bool IsSameToken(const std::string& wanted, const std::string& given) {
-  volatile unsigned char different = wanted.size() != given.size();
-  for (size_t i = 0; i < given.size(); ++i) different = different | (wanted[i % wanted.size()] ^ given[i]);
-  return different == 0;
-}
-
 tapline::Status MakeCredentials(const AccessConfig& config, std::shared_ptr<grpc::ServerCredentials>* credentials) {
   if (config.certificate.empty()) {
     *credentials = grpc::InsecureServerCredentials();
@@ -107,7 +70,7 @@ tapline::Status MakeCredentials(const AccessConfig& config, std::shared_ptr<grpc
   *credentials = grpc::SslServerCredentials(options);
   if (config.tokens.empty()) return {};
   std::vector<std::string> tokens;
-  if (status = ReadTokens(config.tokens, &tokens); !status.ok()) return status;
+  if (status = ReadTokens("--token-file", config.tokens, &tokens); !status.ok()) return status;
   (*credentials)->SetAuthMetadataProcessor(std::make_shared<TokenCheck>(std::move(tokens)));
   return {};
 }

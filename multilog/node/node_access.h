@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "monitors/base/status.h"
 
@@ -24,11 +23,5 @@ tapline::Status ValidateAccess(const AccessConfig& config, const std::string& li
 
 // Reads the files. REQUIRES: ValidateAccess() found nothing.
 tapline::Status MakeCredentials(const AccessConfig& config, std::shared_ptr<grpc::ServerCredentials>* credentials);
-
-// The lines of the file; each at least 16 letters that can stand in a header.
-tapline::Status ReadTokens(const std::string& path, std::vector<std::string>* tokens);
-
-// Takes as long for a wrong token as for a right one of the same length, wherever they differ.
-bool IsSameToken(const std::string& wanted, const std::string& given);
 
 }  // namespace tapline::multilog

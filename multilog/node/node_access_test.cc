@@ -2,10 +2,6 @@
 #include "multilog/node/node_access.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 
 #include "monitors/base/loopback.h"
 
@@ -29,32 +25,6 @@ TEST(NodeAccess, WhatGoesTogether) {
     EXPECT_EQ(ValidateAccess(wrong, "127.0.0.1:7400").exit_code(), 2);
   EXPECT_EQ(ValidateAccess(none, "0.0.0.0:7400").exit_code(), 2);
   EXPECT_EQ(ValidateAccess(tls, "0.0.0.0:7400").exit_code(), 2) << "without a token, anybody would be answered";
-}
-
-TEST(NodeAccess, SameToken) {
-  const std::string token = "0123456789abcdef";
-  EXPECT_TRUE(IsSameToken(token, token));
-  for (const std::string wrong : {"", "0", "0123456789abcdeF", "1123456789abcdef", "0123456789abcdef0"})
-    EXPECT_FALSE(IsSameToken(token, wrong)) << wrong;
-  EXPECT_FALSE(IsSameToken(token, token + token)) << "repeated";
-  EXPECT_FALSE(IsSameToken(token, token + std::string(1, '\0')));
-}
-
-TEST(NodeAccess, TokensAreLines) {
-  const std::string path = ::testing::TempDir() + "tapline-tokens-" + std::to_string(getpid());
-  const auto read = [&](const std::string& text, std::vector<std::string>* tokens) {
-    std::ofstream(path) << text;
-    return ReadTokens(path, tokens);
-  };
-  std::vector<std::string> tokens;
-  EXPECT_TRUE(read("0123456789abcdef\n\nfedcba9876543210", &tokens).ok());
-  EXPECT_EQ(tokens, (std::vector<std::string>{"0123456789abcdef", "fedcba9876543210"}));
-  for (const char* wrong : {"", "\n", "short\n", "0123456789 abcdef\n", "0123456789abcdef\r\n"}) {
-    tokens.clear();
-    EXPECT_EQ(read(wrong, &tokens).exit_code(), 1) << wrong;
-  }
-  std::filesystem::remove(path);
-  EXPECT_FALSE(ReadTokens(path, &tokens).ok());
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <optional>
 
+#include "monitors/base/loopback.h"
+
 namespace tapline::multilog {
 namespace {
 
@@ -57,7 +59,9 @@ ConfigTable TableOf(NodeConfig* config) {
   table.AddText(&config->access.key, "tls_key", "FILE", "the certificate's private key, as PEM");
   table.AddText(&config->access.tokens, "token_file", "FILE",
                 "who asks must have one of these tokens, a line each of 16 letters or more");
-  table.AddText(&config->metrics, "metrics", "HOST:PORT", "where to serve Prometheus metrics, at /metrics");
+  AddMetricsKeys(&table, &config->metrics, "where to serve Prometheus metrics, at /metrics");
+  table.AddList(&config->clear, "clear", "SERVICE",
+                "the network is your own: speak without TLS with this beyond loopback, too (metrics)", true);
   table.AddChoice(&config->status, {"text", "json"}, "status", "text|json",
                   "messages on standard error for people or for programs");
   table.AddChoice(&config->hugepages, {"auto", "never"}, "hugepages", "auto|never",
@@ -81,6 +85,8 @@ tapline::Status ValidateSource(const NodeConfig& config) {
 tapline::Status Validate(const NodeConfig& config) {
   if (tapline::Status status = ValidateSource(config); !status.ok()) return status;
   if (tapline::Status status = ValidateAccess(config.access, config.listen); !status.ok()) return status;
+  if (tapline::Status status = CheckServices(config.clear, {"metrics"}); !status.ok()) return status;
+  if (tapline::Status status = ValidateMetrics(config.metrics, config.clear); !status.ok()) return status;
   const HeaderLayout layout(config.frame_bytes, config.telemetry_hops);
   for (const std::string& field : config.index) {
     if (layout.schema().Find(field) == nullptr)

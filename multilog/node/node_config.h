@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "monitors/config/config.h"
+#include "monitors/config/metrics_config.h"
 #include "multilog/node/node.h"
 #include "multilog/node/node_access.h"
 
@@ -38,7 +39,8 @@ struct NodeConfig : InputConfig {
   // Its face.
   std::string listen = "127.0.0.1:7400";
   AccessConfig access;
-  std::string metrics;
+  MetricsConfig metrics;
+  std::vector<std::string> clear;
   std::string status = "text";
 
   // DPDK.

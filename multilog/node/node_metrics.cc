@@ -1,10 +1,9 @@
 #include "multilog/node/node_metrics.h"
 
-#include <prometheus/collectable.h>
-#include <prometheus/exposer.h>
 #include <prometheus/metric_family.h>
 
-#include <exception>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace tapline::multilog {
@@ -65,29 +64,6 @@ class Collector final : public prometheus::Collectable {
 
 }  // namespace
 
-class NodeMetrics::Impl {
- public:
-  Impl(const std::string& address, HostNode* node)
-      : collector_(std::make_shared<Collector>(node)), exposer_(address, 1) {
-    exposer_.RegisterCollectable(collector_);
-  }
-
- private:
-  std::shared_ptr<Collector> collector_;
-  prometheus::Exposer exposer_;
-};
-
-NodeMetrics::NodeMetrics(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-NodeMetrics::~NodeMetrics() = default;
-
-std::unique_ptr<NodeMetrics> NodeMetrics::Serve(const std::string& address, HostNode* node, tapline::Status* status) {
-  try {
-    return std::unique_ptr<NodeMetrics>(new NodeMetrics(std::make_unique<Impl>(address, node)));
-  } catch (const std::exception& error) {
-    *status = tapline::Status::Resources("--metrics " + address + ": can't listen there (" + error.what() +
-                                         "); is the address in use, or no HOST:PORT of this machine?");
-    return nullptr;
-  }
-}
+std::unique_ptr<prometheus::Collectable> MetricsOf(HostNode* node) { return std::make_unique<Collector>(node); }
 
 }  // namespace tapline::multilog

@@ -1,24 +1,15 @@
-// The node's counters as Prometheus text at /metrics.
+// The node's counters as Prometheus has them.
 #pragma once
 
-#include <memory>
-#include <string>
+#include <prometheus/collectable.h>
 
-#include "monitors/base/status.h"
+#include <memory>
+
 #include "multilog/node/node.h"
 
 namespace tapline::multilog {
 
-class NodeMetrics {
- public:
-  // Listens at "HOST:PORT"; the node outlives it. Null, and *status says why, if it can't listen there.
-  static std::unique_ptr<NodeMetrics> Serve(const std::string& address, HostNode* node, tapline::Status* status);
-  ~NodeMetrics();
-
- private:
-  class Impl;
-  explicit NodeMetrics(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
-};
+// The node outlives it. Any thread.
+std::unique_ptr<prometheus::Collectable> MetricsOf(HostNode* node);
 
 }  // namespace tapline::multilog

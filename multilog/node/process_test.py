@@ -5,14 +5,19 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 PROGRAM = os.environ["TAPLINE_MULTILOG"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CAPTURE = os.path.join(ROOT, "testbed", "captures", "tcp_small.pcap.zst")
+sys.path.append(os.path.join(ROOT, "monitors"))
+
+from testing.monitor_process import make_tls  # noqa: E402
 
 
 def free_port():
@@ -78,6 +83,8 @@ class ProcessTest(NodeTestCase):
             (["--pcap", CAPTURE, "--listen", "0.0.0.0:7400"], "--tls-certificate"),
             (["--pcap", CAPTURE, "--token-file", CAPTURE], "--token-file needs"),
             (["--pcap", CAPTURE, "--tls-key", CAPTURE], "go together"),
+            (["--pcap", CAPTURE, "--metrics", "0.0.0.0:7401"], "--metrics-certificate"),
+            (["--pcap", CAPTURE, "--metrics", "0.0.0.0:7401", "--clear", "kafka"], "--clear kafka: there is metrics"),
         ]:
             code, _, error = run(*arguments)
             self.assertEqual(code, 2, error)
@@ -97,6 +104,32 @@ class ProcessTest(NodeTestCase):
                              "--tls-certificate", CAPTURE, "--tls-key", CAPTURE)
         self.assertEqual(code, 1)
         self.assertIn("has no CERTIFICATE in PEM", error)
+
+    def test_metrics_over_tls_for_who_has_the_token(self):
+        port = free_port()
+        flags, context, token = make_tls(self.directory.name)
+        process = self.start("--pcap", CAPTURE, "--metrics", f"0.0.0.0:{port}", *flags)
+        url = f"https://127.0.0.1:{port}/metrics"
+        with urllib.request.urlopen(urllib.request.Request(url, headers=token), timeout=10, context=context) as answer:
+            self.assertIn("\ntapline_multilog_rows_total ", answer.read().decode())
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(url, timeout=10, context=context)
+        self.assertEqual(refused.exception.code, 401)
+        refused.exception.close()
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(10), 0)
+
+    def test_metrics_in_the_clear_by_an_operators_word(self):
+        port = free_port()
+        process = subprocess.Popen([PROGRAM, "--listen", self.listen, "--status", "json", "--memory-mib", "64", "--pcap", CAPTURE,
+                                    "--metrics", f"0.0.0.0:{port}", "--clear", "metrics"], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        warning = json.loads(process.stderr.readline())
+        self.assertEqual(warning["event"], "warning")
+        self.assertIn("metrics beyond loopback in the clear", warning["message"])
+        self.assertEqual(json.loads(process.stderr.readline())["event"], "ready")
+        self.await_rows(port)
 
     def test_an_address_that_is_taken(self):
         with socket.socket() as taken:

@@ -1,0 +1,15 @@
+// A monitor's figures as Prometheus has them.
+#pragma once
+
+#include <prometheus/collectable.h>
+
+#include <memory>
+
+#include "monitors/metrics/monitor_metrics.h"
+
+namespace tapline {
+
+// `metrics` outlives it. Any thread.
+std::unique_ptr<prometheus::Collectable> CollectorOf(const MonitorMetrics& metrics);
+
+}  // namespace tapline
