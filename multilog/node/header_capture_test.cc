@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <thread>
@@ -12,8 +13,12 @@
 namespace tapline::multilog {
 namespace {
 
+using testing::Bytes;
+using testing::ethernet;
 using testing::Frame;
 using testing::icmp_frame;
+using testing::ip_v4;
+using testing::ip_v6;
 using testing::tcp_frame;
 using testing::udp_frame;
 
@@ -205,6 +210,83 @@ TEST(HeaderCapture, AWrongFilterIsAnErrorWithItsPlace) {
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.status().code(), Code::kInvalid);
   EXPECT_TRUE(made.status().position().has_value());
+}
+
+Bytes operator+(Bytes first, const Bytes& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+// A datagram of the tunnel's ends around a payload, as a whole frame.
+Bytes Tunnel(uint8_t protocol, const Bytes& payload) {
+  return ethernet(0x0800, ip_v4("192.0.2.1", "192.0.2.2", protocol, payload));
+}
+Bytes Udp(uint16_t dst_port, const Bytes& payload) {
+  return testing::udp_datagram(50000, dst_port, {reinterpret_cast<const char*>(payload.data()), payload.size()});
+}
+// A fragment of IPv4 at `words` of eight bytes.
+Bytes Fragment(Bytes frame, uint8_t words, bool more) {
+  frame[14 + 6] = more ? 0x20 : 0;
+  frame[14 + 7] = words;
+  return frame;
+}
+Bytes Fragment6(uint8_t next_header, const Bytes& payload) {
+  const Bytes header = {next_header, 0, 0, 1, 0, 0, 0, 5};
+  return ethernet(0x86dd, ip_v6("2001:db8::1", "2001:db8::2", protocol::kFragment, header + payload));
+}
+
+Captured One(const Bytes& frame) { return Captured({Frame{frame, 5, 0, LinkType::kEthernet}}); }
+
+struct Unfollowed {
+  const char* name;
+  Bytes frame;
+  size_t kept;
+};
+
+// Nobody who may see the tunnel's ends only may read in `frame` who speaks through it.
+TEST(HeaderCapture, WhatIsInATunnelThatIsNotFollowedIsNotKept) {
+  const Bytes inner = ip_v4("10.9.8.7", "10.9.8.6", protocol::kIcmp, Bytes(24, 'x'));
+  const Bytes inner6 = ip_v6("2001:0:9::7", "2001:0:9::6", protocol::kTcp, Bytes(24, 0));
+  Bytes arp = {0, 1, 8, 0, 6, 4, 0, 1};
+  arp = arp + Bytes(6, 2) + Bytes{10, 9, 8, 7} + Bytes(6, 0) + Bytes{10, 9, 8, 6};
+  Bytes malformed = inner;
+  malformed[3] = 10;  // shorter than its header
+  const Bytes vxlan = {8, 0, 0, 0, 0, 0, 1, 0};
+  const Bytes gre_arp = {0, 0, 8, 6}, gre_v4 = {0, 0, 8, 0};
+  constexpr size_t kV4 = 14 + 20, kUdp = kV4 + 8, kV6 = 14 + 40 + 8;
+  const std::vector<Unfollowed> cases = {
+      {"ARP in GRE", Tunnel(protocol::kGre, gre_arp + arp), kV4},
+      {"ARP in VXLAN", Tunnel(protocol::kUdp, Udp(4789, vxlan + ethernet(0x0806, arp))), kUdp},
+      {"nonsense in VXLAN", Tunnel(protocol::kUdp, Udp(4789, vxlan + ethernet(0x0800, malformed))), kUdp},
+      {"nonsense in Teredo", Tunnel(protocol::kUdp, Udp(7777, inner6)), kUdp},
+      {"a first fragment of GRE", Fragment(Tunnel(protocol::kGre, gre_v4 + inner), 0, true), kV4},
+      {"a last fragment of GRE", Fragment(Tunnel(protocol::kGre, inner), 3, false), kV4},
+      {"a fragment of IPv4", Fragment(Tunnel(protocol::kIpV4, inner + Bytes(4, 0)), 0, true), kV4},
+      {"a fragment of VXLAN",
+       Fragment(Tunnel(protocol::kUdp, Udp(4789, vxlan + ethernet(0x0800, inner) + Bytes(6, 0))), 0, true), kV4},
+      {"a fragment of IPv4 in IPv6", Fragment6(protocol::kIpV4, inner + Bytes(4, 0)), kV6}};
+  for (const Unfollowed& each : cases) {
+    const Captured captured = One(each.frame);
+    ASSERT_EQ(captured.rows.size(), 1u) << each.name;
+    const auto frame = captured.layout.FrameOf(captured.rows[0].data());
+    EXPECT_EQ(frame.size(), each.kept) << each.name;
+    EXPECT_TRUE(std::equal(frame.begin(), frame.end(), each.frame.begin())) << each.name;
+    const std::vector<uint8_t>& row = captured.rows[0];
+    for (const Bytes& address : {Bytes{10, 9, 8}, Bytes{0, 9, 0, 0}})
+      EXPECT_EQ(std::search(row.begin(), row.end(), address.begin(), address.end()), row.end()) << each.name;
+  }
+}
+
+TEST(HeaderCapture, WhatIsFollowedOrNoTunnelIsKept) {
+  const Bytes segment = testing::tcp_segment({.flags = tcp_flag::kAck, .payload = "hello, world....."});
+  const Bytes inner = ip_v4("10.9.8.7", "10.9.8.6", protocol::kTcp, segment);
+  const Bytes fragment = ip_v4("192.0.2.1", "192.0.2.2", protocol::kTcp, segment + Bytes(3, 0));
+  for (const Bytes& frame : {Tunnel(protocol::kGre, Bytes{0, 0, 8, 0} + inner), Tunnel(protocol::kUdp, Udp(53, inner)),
+                             Tunnel(protocol::kTcp, segment), Fragment(ethernet(0x0800, fragment), 0, true)}) {
+    const Captured captured = One(frame);
+    ASSERT_EQ(captured.rows.size(), 1u);
+    EXPECT_EQ(captured.layout.FrameOf(captured.rows[0].data()).size(), std::min<size_t>(frame.size(), 64));
+  }
 }
 
 uint32_t Word(const std::string& bytes, size_t at) {

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <vector>
 
+#include "parsers/api/carried.h"
+
 namespace tapline::multilog {
 namespace {
 
@@ -122,10 +124,16 @@ bool HasTelemetryTag(const RawPacket& raw, const Packet& packet) {
   return type[0] == 0x88 && type[1] == 0xb5 && packet.ip_offset == packet.telemetry_offset + packet.telemetry_bytes;
 }
 
+// Who may see the row's addresses may see these bytes: none of a packet within, whose addresses are not in the row.
+uint32_t EndOfFrame(const RawPacket& raw, const Packet& packet) {
+  return may_carry_packet(packet) ? packet.payload_offset : raw.captured_bytes;
+}
+
 // The frame's first bytes, without a telemetry header: what other programs can read. Tells how many there are.
 uint8_t CopyFrame(const RawPacket& raw, const Packet& packet, uint32_t most, uint8_t* to) {
-  const auto copy = [&](uint32_t from, uint32_t end, uint32_t at) {
-    const uint32_t bytes = std::min(end - from, most - at);
+  const uint32_t end = EndOfFrame(raw, packet);
+  const auto copy = [&](uint32_t from, uint32_t until, uint32_t at) {
+    const uint32_t bytes = std::min(until - from, most - at);
     std::memcpy(to + at, raw.data + from, bytes);
     return at + bytes;
   };
@@ -133,9 +141,9 @@ uint8_t CopyFrame(const RawPacket& raw, const Packet& packet, uint32_t most, uin
   if (HasTelemetryTag(raw, packet)) {
     bytes = copy(0, packet.telemetry_offset - 6, 0);
     bytes = copy(packet.telemetry_offset - 2, packet.telemetry_offset, bytes);
-    bytes = copy(packet.ip_offset, raw.captured_bytes, bytes);
+    bytes = copy(packet.ip_offset, end, bytes);
   } else {
-    bytes = copy(0, raw.captured_bytes, 0);
+    bytes = copy(0, end, 0);
   }
   std::memset(to + bytes, 0, most - bytes);
   return static_cast<uint8_t>(bytes);

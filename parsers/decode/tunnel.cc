@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "parsers/api/bytes.h"
+#include "parsers/api/carried.h"
 #include "parsers/decode/decoder.h"
 
 namespace tapline {
@@ -15,6 +16,24 @@ bool has_teredo_shape(std::span<const uint8_t> payload, uint32_t payload_bytes) 
 }
 
 }  // namespace
+
+// What was followed has the transport of the innermost packet: one of these is left only where it was not.
+bool may_carry_packet(const Packet& packet) {
+  switch (packet.protocol) {
+    case protocol::kIpV4:
+    case protocol::kIpV6:
+    case protocol::kGre:
+    case protocol::kEtherIp:
+    case protocol::kMpls:
+      return true;
+    case protocol::kUdp:
+      // Of a fragment nobody has read the ports.
+      return packet.payload_offset == packet.transport_offset || may_be_udp_tunnel(packet.src_port, packet.dst_port) ||
+             has_teredo_shape(packet.payload(), packet.payload_bytes);
+    default:
+      return false;
+  }
+}
 
 // Goes on inside. What is not IP there leaves the packet as the outside made it: a flow of GRE or UDP. So does what is
 // nonsense, if nothing but a port made us look.
