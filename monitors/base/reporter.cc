@@ -1,5 +1,6 @@
 #include "monitors/base/reporter.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -12,6 +13,9 @@ using nlohmann::ordered_json;
 std::string Line(const ordered_json& event) {
   return event.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
+
+// A line for people: an agent is none of its monitors.
+std::string Said(const std::string& what) { return std::string(program_invocation_short_name) + ": " + what + "\n"; }
 
 }  // namespace
 
@@ -44,32 +48,31 @@ void Reporter::Progress(uint64_t packets, uint64_t bytes, std::optional<double> 
 }
 
 void Reporter::Warning(const std::string& message) {
-  Write(format_ == Format::kJson ? Line({{"event", "warning"}, {"message", message}})
-                                 : "tapline-monitor: warning: " + message + "\n");
+  Write(format_ == Format::kJson ? Line({{"event", "warning"}, {"message", message}}) : Said("warning: " + message));
 }
 
 void Reporter::Error(const Status& status) {
   Write(format_ == Format::kJson ? Line({{"event", "error"}, {"message", status.message()}, {"kind", status.kind()}})
-                                 : "tapline-monitor: error: " + status.message() + "\n");
+                                 : Said("error: " + status.message()));
 }
 
 void Reporter::QueryAdded(const std::string& query) {
   Write(format_ == Format::kJson ? Line({{"event", "query_added"}, {"query", query}})
-                                 : "tapline-monitor: query " + query + " was added\n");
+                                 : Said("query " + query + " was added"));
 }
 
 void Reporter::QueryRefused(const std::string& query, const Status& status) {
   Write(
       format_ == Format::kJson
           ? Line({{"event", "query_refused"}, {"query", query}, {"message", status.message()}, {"kind", status.kind()}})
-          : "tapline-monitor: refused: " + status.message() + "\n");
+          : Said("refused: " + status.message()));
 }
 
 void Reporter::QueryEnded(const std::string& query, const std::string& accounting_json) {
   const std::string name = ordered_json(query).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   Write(format_ == Format::kJson
             ? "{\"event\":\"query_ended\",\"query\":" + name + ",\"accounting\":" + accounting_json + "}\n"
-            : "tapline-monitor: query " + query + " has ended\n");
+            : Said("query " + query + " has ended"));
 }
 
 void Reporter::Credits(const std::string& query, const CreditState& state) {
