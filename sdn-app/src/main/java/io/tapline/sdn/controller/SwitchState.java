@@ -16,9 +16,9 @@ final class SwitchState {
 
   /**
    * How long a switch may still do as before after it has confirmed a change: Open vSwitch's
-   * datapath goes by what it has cached until its revalidators have looked it through, at the
-   * latest after max-revalidator, 500 ms. Seen: 15 ms on a machine that had more to do than it
-   * could.
+   * datapath goes by what it has cached until its revalidators have looked it through, and these
+   * wait for 500 ms at most before they begin (max-revalidator). Seen: 15 ms on a machine that had
+   * more to do than it could.
    */
   private static final long DATAPATH_FOLLOWS_NS = 500_000_000;
 
