@@ -3,7 +3,7 @@
 
 usage: tutorial_test.py TUTORIAL.md MONITOR [FOLDER BUILD]
 
-MONITOR stands in for tapline-monitor. Commands run in FOLDER, else in the repository; $TAPLINE is the repository, with BUILD for
+MONITOR stands in for build/bin/tapline-monitor. Commands run in FOLDER, else in the repository; $TAPLINE is the repository, with BUILD for
 its folder build.
 """
 
@@ -20,10 +20,11 @@ def main():
     folder, build = sys.argv[3:] or (ROOT, ROOT / "build")
     sessions = [code for kind, _, _, code in blocks(tutorial) if kind == "run"]
     failures = 0
+    monitors = ("build/bin/tapline-monitor", f"{build}/bin/tapline-monitor")
     for session in sessions:
         first, _, shown = session.partition("\n")
         first = first.replace("$TAPLINE/build", str(build)).replace("$TAPLINE", str(ROOT))
-        command = [monitor if word == "tapline-monitor" else word for word in shlex.split(first.removeprefix("$ "))]
+        command = [monitor if word in monitors else word for word in shlex.split(first.removeprefix("$ "))]
         run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
         if run.returncode != 0 or run.stdout != shown:
             failures += 1
