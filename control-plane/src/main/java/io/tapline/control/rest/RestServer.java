@@ -157,6 +157,7 @@ public final class RestServer implements AutoCloseable {
           Metrics.route(ctx, route);
           access.require(ctx, route);
           follower.check(ctx);
+          route.checkParameters(ctx);
           route.handler().handle(ctx);
         };
     config.routes.addHttpHandler(route.method(), route.path(), handler);

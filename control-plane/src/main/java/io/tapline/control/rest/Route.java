@@ -1,9 +1,12 @@
 package io.tapline.control.rest;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.javalin.http.Context;
 import io.javalin.http.Handler;
 import io.javalin.http.HandlerType;
 import io.tapline.control.access.Role;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -72,6 +75,44 @@ record Route(
       regex.append('/').append(segment.startsWith("{") ? "[^/]+" : Pattern.quote(segment));
     }
     return requestPath.matches(regex + "/?");
+  }
+
+  /**
+   * Refuses what it has no parameter for: a misspelled one would be as if it had not been given.
+   * Pages and what monitoring systems ask for take anything behind their question mark.
+   *
+   * @throws ProblemException 400
+   */
+  void checkParameters(Context ctx) {
+    if (!isApi(path) || ctx.queryString() == null) {
+      return;
+    }
+    List<String> known =
+        parameters.stream().filter(one -> one.in().equals("query")).map(Parameter::name).toList();
+    for (String one : ctx.queryString().split("&")) {
+      String name = decoded(one).split("=", 2)[0];
+      if (!name.isEmpty() && !known.contains(name)) {
+        throw Problem.badRequest("unknown parameter " + name + ": " + thereAre(known))
+            .asException();
+      }
+    }
+  }
+
+  private static String decoded(String parameter) {
+    try {
+      return URLDecoder.decode(parameter, StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException e) {
+      throw Problem.badRequest(parameter + ": a % stands before two hexadecimal digits")
+          .asException();
+    }
+  }
+
+  private static String thereAre(List<String> known) {
+    return known.isEmpty() ? "there is none here" : "there are " + String.join(", ", known);
+  }
+
+  private static boolean isApi(String path) {
+    return path.startsWith("/api/");
   }
 
   /** The methods it serves: what can be got can be asked for by its head. */
@@ -143,6 +184,9 @@ record Route(
     }
 
     Route to(Handler handler) {
+      if (isApi(path) && answers.stream().noneMatch(answer -> answer.status() == 400)) {
+        problem(400, "There is no such parameter.");
+      }
       if (role.isPresent()) {
         problem(401, "The server asks for a token, and there is none, or it is unknown.");
         problem(403, "The token does not allow this.");

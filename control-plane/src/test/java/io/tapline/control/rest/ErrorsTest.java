@@ -169,11 +169,27 @@ class ErrorsTest {
         "processor=group-sum | 0 (top-k), 1 (diff-group)",
         "after=1 | after=1",
         "after=99999999999999999999-0 | after=99999999999999999999-0",
+        "limt=1 | unknown parameter limt: there are processor, limit, after",
+        "limit=1&nothing | unknown parameter nothing",
       })
   void parametersOutOfRange(String parameter, String detail) throws Exception {
     JsonNode problem =
         Rest.problem(rest.get(QUERIES + "/q-1/results?" + parameter), 400, "bad-request");
     assertThat(problem.path("detail").asText()).contains(detail);
+  }
+
+  @Test
+  void parametersOfNothing() throws Exception {
+    JsonNode problem = Rest.problem(rest.get(QUERIES + "?state=running"), 400, "bad-request");
+    assertThat(problem.path("detail").asText()).contains("unknown parameter state", "none here");
+    for (String path : List.of("/?a=b", "/healthz?x", "/metrics?x=1")) {
+      assertThat(rest.get(path).statusCode()).as("others take %s", path).isEqualTo(200);
+    }
+    String wrong =
+        "GET "
+            + QUERIES
+            + "/q-1/results?limit=%zz HTTP/1.1\r\nHost: localhost\r\nConnection: close";
+    assertThat(raw(wrong + "\r\n\r\n")).startsWith("HTTP/1.1 400 ").contains("limit=%zz");
   }
 
   @Test
