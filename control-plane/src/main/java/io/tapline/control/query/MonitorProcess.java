@@ -173,6 +173,8 @@ final class MonitorProcess {
       case "query_added" -> events.queryAdded(query(status));
       case "query_refused" -> events.queryRefused(query(status), exception(status));
       case "query_ended" -> events.queryEnded(query(status), status.path("accounting"));
+      // Twice a second; who compares them with what switches sent asks agents.
+      case "copies" -> LOG.debug("monitor: {}", status);
       default -> LOG.info("monitor: {}", status);
     }
   }
