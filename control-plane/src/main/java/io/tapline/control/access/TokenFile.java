@@ -19,6 +19,7 @@ public final class TokenFile {
   private final Path path;
   private Tokens tokens;
   private FileTime read;
+  private String complaint = "";
 
   /**
    * Reads it.
@@ -29,9 +30,14 @@ public final class TokenFile {
     this.path = path;
     try {
       load();
-    } catch (IllegalArgumentException e) {
-      throw new IOException(path + ": " + e.getMessage(), e);
+    } catch (IOException | IllegalArgumentException e) {
+      throw new IOException(path + ": " + why(e), e);
     }
+  }
+
+  /** The operating system's exceptions often say no more than the path. */
+  private static String why(Exception e) {
+    return e instanceof IOException ? "can't be read; is it there?" : e.getMessage();
   }
 
   private void load() throws IOException {
@@ -48,9 +54,18 @@ public final class TokenFile {
         load();
         LOG.info("tokens read again from {}", path);
       }
+      complaint = "";
     } catch (IOException | IllegalArgumentException e) {
-      LOG.warn("tokens stay as they were: {}: {}", path, e.getMessage());
+      complain(why(e));
     }
     return tokens.find(secret, Instant.now());
+  }
+
+  /** Once, though every request looks at the file. */
+  private void complain(String why) {
+    if (!why.equals(complaint)) {
+      LOG.warn("tokens stay as they were: {}: {}", path, why);
+    }
+    complaint = why;
   }
 }

@@ -75,7 +75,7 @@ final class ReplicateCommand implements Callable<Integer> {
     try {
       return Pool.read(Files.readString(file));
     } catch (IOException e) {
-      throw new UsageException("--pool " + file + " can't be read: " + e.getMessage());
+      throw new UsageException("--pool " + file + ": can't be read; is it there?");
     } catch (IllegalArgumentException e) {
       throw new UsageException("--pool " + file + ": " + e.getMessage());
     }

@@ -65,7 +65,7 @@ final class ServerOption {
     try {
       return Files.readString(tokenFile).strip();
     } catch (IOException e) {
-      throw new UsageException("--token-file " + tokenFile + " can't be read: " + e.getMessage());
+      throw new UsageException("--token-file " + tokenFile + ": can't be read; is it there?");
     }
   }
 }
