@@ -128,7 +128,7 @@ reference: build ## Write docs/reference/configuration.md anew, from the program
 
 # CHAOS="--only kafka-1+kafka-2,redis --kinds kill,cut" for some of it; the whole takes three quarters of an hour.
 .PHONY: chaos
-chaos: cluster-ready programs java ## Kill, freeze and cut off the containers of a cluster of its own, in turn and two at once: is each result right, how long until it is back
+chaos: cluster-ready programs java ## Kill, freeze and cut off the containers of a cluster of its own, in turn and two at once: is each result right, how long until it is back; then lose it all but a backup
 	@deploy/cluster chaos $(SIZE) $(CHAOS)
 
 .PHONY: bench
