@@ -8,7 +8,8 @@ import java.util.List;
 /**
  * How far a host's clock is ahead of this one's, from probes and their answers as NTP does it (RFC
  * 5905, section 8): of the last exchanges the one with the shortest way counts, for the offset
- * can't be wrong by more than half of it. Not thread-safe.
+ * can't be wrong by more than half of it. One that a later one contradicts is of a time before a
+ * clock was set, and does not count. Not thread-safe.
  */
 public final class ClockOffset {
   /** Older ones don't count: clocks drift. */
@@ -22,7 +23,11 @@ public final class ClockOffset {
    * @param offsetNs host's clock minus this one's
    * @param errorNs at most so far from the truth
    */
-  public record Estimate(long offsetNs, long errorNs) {}
+  public record Estimate(long offsetNs, long errorNs) {
+    boolean contradicts(Estimate other) {
+      return Math.abs(offsetNs - other.offsetNs) > errorNs + other.errorNs;
+    }
+  }
 
   /** Nanoseconds by which the clocks that are furthest apart differ for certain; 0 if none do. */
   public static long apartNs(List<Estimate> clocks) {
@@ -41,7 +46,9 @@ public final class ClockOffset {
       return;
     }
     long offsetNs = ((receivedNs - sentNs) + (answeredNs - heardNs)) / 2;
-    last.addLast(new Estimate(offsetNs, wayNs / 2 + 1));
+    Estimate now = new Estimate(offsetNs, wayNs / 2 + 1);
+    last.removeIf(now::contradicts);
+    last.addLast(now);
     if (last.size() > KEPT) {
       last.removeFirst();
     }

@@ -39,6 +39,17 @@ class ClockOffsetTest {
   }
 
   @Test
+  void aClockThatWasSetIsKnownFromTheNextExchange() {
+    ClockOffset clock = new ClockOffset();
+    long ms = 1_000_000;
+    clock.add(0, 400 * ms + 10, 400 * ms + 10, 20);
+    clock.add(500 * ms, 502 * ms, 502 * ms, 504 * ms);
+    assertThat(clock.best()).isEqualTo(new ClockOffset.Estimate(0, 2 * ms + 1));
+    clock.add(1_000 * ms, 1_001 * ms, 1_001 * ms, 1_010 * ms);
+    assertThat(clock.best().errorNs()).isEqualTo(2 * ms + 1);
+  }
+
+  @Test
   void clocksAreApartByWhatErrorsDoNotExplain() {
     ClockOffset.Estimate behind = new ClockOffset.Estimate(-300, 20);
     ClockOffset.Estimate ahead = new ClockOffset.Estimate(400, 30);
