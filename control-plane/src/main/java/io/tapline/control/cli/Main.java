@@ -13,6 +13,7 @@ public final class Main {
   private Main() {}
 
   public static void main(String[] args) {
+    LibraryLog.install();
     Console console = Console.ofProcess();
     int exitCode = run(console, args);
     // A pipeline's threads may still be about: the end of the command is the end of the process.
