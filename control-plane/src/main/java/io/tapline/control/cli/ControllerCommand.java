@@ -112,7 +112,9 @@ final class ControllerCommand implements Callable<Integer> {
     try {
       return Controller.start(ControllerOptions.of(at, map).with(tls));
     } catch (IOException e) {
-      throw new CommandException(e.getMessage() + ": is another controller running?", e);
+      boolean taken = String.valueOf(e.getMessage()).contains("already in use");
+      throw new CommandException(
+          e.getMessage() + (taken ? ": is another controller running?" : ""), e);
     }
   }
 

@@ -7,6 +7,7 @@ import io.tapline.control.replicas.Pool;
 import io.tapline.control.replicas.ReplicaManager;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -74,6 +75,8 @@ final class ReplicateCommand implements Callable<Integer> {
   private Pool pool() {
     try {
       return Pool.read(Files.readString(file));
+    } catch (NoSuchFileException e) {
+      throw new UsageException("--pool " + file + ": there is no such file");
     } catch (IOException e) {
       throw new UsageException("--pool " + file + ": can't be read; is it there?");
     } catch (IllegalArgumentException e) {

@@ -16,7 +16,9 @@ final class Typing {
    */
   static String message(ParameterException e) {
     List<String> unknown = e.getCommandLine().getUnmatchedArguments();
-    return unknown.isEmpty() ? e.getMessage() : unknown(unknown.get(0), e.getCommandLine());
+    return unknown.isEmpty()
+        ? e.getMessage().replaceFirst("is not an? (int|long|double)$", "is no number")
+        : unknown(unknown.get(0), e.getCommandLine());
   }
 
   private static String unknown(String argument, CommandLine command) {

@@ -49,6 +49,20 @@ class CommandLineTest {
             });
   }
 
+  @Test
+  void whatIsNoNumberIsSaidInWords() {
+    Result result = run("diagnose", "path", "--avoid", "s1");
+    assertThat(result.exitCode()).isEqualTo(2);
+    assertThat(result.err()).contains("'--avoid' (SWITCH): 's1' is no number");
+  }
+
+  @Test
+  void aPoolThatIsNotThere() {
+    Result result = run("replicate", "q-1", "--pool", folder.resolve("pool.yaml").toString());
+    assertThat(result.exitCode()).isEqualTo(2);
+    assertThat(result.err()).contains("pool.yaml: there is no such file");
+  }
+
   @ParameterizedTest
   @MethodSource("commands")
   void everyCommandHasHelp(String command) {
