@@ -17,6 +17,8 @@ constexpr milliseconds kPollAtLeast{100};
 constexpr milliseconds kBetweenAttempts{500};
 // Before a control plane has said how long a lease lasts.
 constexpr seconds kFirstWord{5};
+// What a control plane that is just starting may take.
+constexpr seconds kPatience{10};
 constexpr milliseconds kMostMonitorPause{10'000};
 // A monitor that ran for so long did not die of how it was started.
 constexpr seconds kHealthy{30};
@@ -37,7 +39,8 @@ Agent::Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::str
       parsers_(std::move(parsers)),
       reporter_(reporter),
       stop_(stop),
-      incarnation_(static_cast<uint64_t>(NowNs())) {}
+      incarnation_(static_cast<uint64_t>(NowNs())),
+      alone_since_(Clock::now()) {}
 
 Status Agent::Run() {
   reporter_->Ready();
@@ -88,6 +91,9 @@ void Agent::LeaseLost(const std::string& why, Time now) {
   if (welcomed_) {
     reporter_->Warning("control plane " + lease_->server() + " is lost: " + why + "; looking for it");
     grace_until_ = now + milliseconds(deployment_.grace_ms());
+    alone_since_ = now;
+  } else {
+    NotTaken(lease_->server(), why, now);
   }
   lease_.reset();
   welcomed_ = false;
@@ -95,10 +101,20 @@ void Agent::LeaseLost(const std::string& why, Time now) {
   next_attempt_ = now + kBetweenAttempts;
 }
 
+// Once until there is a lease again: it goes on trying, twice a second.
+void Agent::NotTaken(const std::string& server, const std::string& why, Time now) {
+  not_taken_[server] = why;
+  if (told_alone_ || now < alone_since_ + kPatience) return;
+  std::string all;
+  for (const auto& [each, reason] : not_taken_) all += (all.empty() ? "" : "; ") + each + ": " + reason;
+  reporter_->Warning("no control plane takes this host (" + all + "); looking for one");
+  told_alone_ = true;
+}
+
 void Agent::On(const LeaseEvent& event, Time now) {
   if (lease_ == nullptr || event.lease != lease_->id()) return;
-  if (event.refused && !refused_) reporter_->Warning("control plane " + lease_->server() + ": " + event.why);
-  refused_ |= event.refused;
+  if (event.refused && !told_alone_) reporter_->Warning("control plane " + lease_->server() + ": " + event.why);
+  told_alone_ |= event.refused;
   if (event.lost) return LeaseLost(event.why, now);
   if (!assignments_.Obey(event.command)) return LeaseLost("another has led since", now);
   if (event.command.has_welcome()) On(event.command.welcome());
@@ -112,6 +128,8 @@ void Agent::On(const v1::Welcome& welcome) {
                       welcome.text_key() != deployment_.text_key());
   deployment_ = welcome;
   welcomed_ = true;
+  told_alone_ = false;
+  not_taken_.clear();
   grace_until_ = Time::max();
   if (moved) StopMonitor();
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ class Agent {
   v1::AgentHello Hello() const;
   void KeepLease(Time now);
   void LeaseLost(const std::string& why, Time now);
+  void NotTaken(const std::string& server, const std::string& why, Time now);
   void On(const LeaseEvent& event, Time now);
   void On(const v1::Welcome& welcome);
   void Answer(const v1::Probe& probe, int64_t received_ns);
@@ -54,8 +56,10 @@ class Agent {
   uint64_t leases_ = 0;
   size_t server_ = 0;
   bool welcomed_ = false;
-  // Has been told of.
-  bool refused_ = false;
+  // Since when no control plane takes this host, why each of them last did not, and whether that has been told.
+  Time alone_since_;
+  std::map<std::string, std::string> not_taken_;
+  bool told_alone_ = false;
   Time next_attempt_{};
   // Without a word by then the lease is broken; without a lease by then all ends.
   Time lease_until_{};

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -69,6 +70,8 @@ Status Run(AgentConfig* config, Reporter* reporter) {
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  // gRPC has a line for each attempt; the agent says once what is wrong.
+  setenv("GRPC_VERBOSITY", "NONE", 0);
   if (config->monitor.empty())
     config->monitor = std::filesystem::read_symlink("/proc/self/exe").replace_filename("tapline-monitor");
   for (const std::string& service : config->clear) reporter->Warning(ClearWarning(service));
