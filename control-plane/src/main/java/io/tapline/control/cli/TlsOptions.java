@@ -86,8 +86,13 @@ final class TlsOptions {
     check();
   }
 
+  /** Of any folder: jobs read them, too, in processes that were started elsewhere. */
   private TlsFiles files() {
-    return new TlsFiles(authorities.toString(), certificate.toString(), key.toString());
+    return new TlsFiles(absolute(authorities), absolute(certificate), absolute(key));
+  }
+
+  private static String absolute(Path file) {
+    return file.toAbsolutePath().toString();
   }
 
   /** The same, read. */
