@@ -19,6 +19,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.JedisPool;
 import redis.clients.jedis.JedisPoolConfig;
 import redis.clients.jedis.Pipeline;
@@ -41,6 +42,8 @@ final class QueryStore implements AutoCloseable {
   };
   private static final int TIMEOUT_MS = 2_000;
 
+  private final HostAndPort at;
+  private final JedisClientConfig config;
   private final JedisPool pool;
 
   /**
@@ -54,13 +57,13 @@ final class QueryStore implements AutoCloseable {
     // A connection that is broken since Redis was started anew is not given out.
     settings.setTestOnBorrow(true);
     settings.setMaxWait(Duration.ofSeconds(10));
-    HostAndPort at = new HostAndPort(endpoints.redisHost(), endpoints.redisPort());
+    at = new HostAndPort(endpoints.redisHost(), endpoints.redisPort());
     try {
-      this.pool =
-          new JedisPool(settings, at, RedisClients.config(endpoints.redisTls(), TIMEOUT_MS));
+      config = RedisClients.config(endpoints.redisTls(), TIMEOUT_MS);
     } catch (IOException e) {
       throw new PipelineException(PipelineException.Kind.USER, e.getMessage(), e);
     }
+    pool = new JedisPool(settings, at, config);
   }
 
   /** Where a query itself is; all else that is kept of it begins with the same. */
@@ -195,13 +198,29 @@ final class QueryStore implements AutoCloseable {
     }
   }
 
-  /** Whether Redis answers. */
-  boolean reachable() {
-    try (Jedis redis = pool.getResource()) {
-      return redis.ping().equals("PONG");
+  /**
+   * Why Redis does not answer, or what it says instead; empty if it answers. Asks by a connection
+   * of its own, since the pool keeps reasons to itself.
+   */
+  String silence() {
+    try (Jedis redis = new Jedis(at, config)) {
+      redis.ping();
+      return "";
     } catch (JedisException e) {
-      return false;
+      String why = first(e).getMessage();
+      return why == null ? "no answer" : why.replaceFirst("\\.$", "");
     }
+  }
+
+  /** What it began with; Jedis suppresses it where a name has several addresses. */
+  private static Throwable first(Throwable e) {
+    Throwable next = e;
+    Throwable first = e;
+    while (next != null) {
+      first = next;
+      next = first.getSuppressed().length > 0 ? first.getSuppressed()[0] : first.getCause();
+    }
+    return first;
   }
 
   /**

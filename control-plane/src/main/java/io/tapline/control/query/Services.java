@@ -49,11 +49,13 @@ public final class Services implements AutoCloseable {
   /** Asks Kafka and Redis for an answer. */
   public void require() throws PipelineException {
     topics.requireReachable();
-    if (!store.reachable()) {
+    String silence = store.silence();
+    if (!silence.isEmpty()) {
       throw new PipelineException(
           PipelineException.Kind.RESOURCES,
-          "no Redis answers at %s:%d: check that it runs and that the address is right"
-              .formatted(backend.endpoints().redisHost(), backend.endpoints().redisPort()));
+          "Redis at %s:%d does not answer as it should: %s; check that it runs and that the address is right"
+              .formatted(
+                  backend.endpoints().redisHost(), backend.endpoints().redisPort(), silence));
     }
   }
 

@@ -74,13 +74,25 @@ class ReadinessTest {
         Jedis admin = redis.client()) {
       assertThat(store.fault()).isEmpty();
       admin.configSet("maxmemory", "1");
-      assertThat(store.reachable()).as("it answers").isTrue();
+      assertThat(store.silence()).as("it answers").isEmpty();
       assertThat(store.fault()).startsWith("takes no results: OOM");
       admin.configSet("maxmemory", "0");
       assertThat(store.fault()).isEmpty();
       assertThat(admin.keys("*")).as("nothing that stays").isSubsetOf(QueryStore.PROBE);
       redis.close();
       assertThat(store.fault()).isEqualTo("does not answer");
+    }
+  }
+
+  @Test
+  void aRedisThatAnswersButRefusesIsNotCalledSilent() throws Exception {
+    try (TestRedis redis = TestRedis.start();
+        QueryStore store = new QueryStore(Endpoints.of("127.0.0.1:1", redis.address()));
+        Jedis admin = redis.client()) {
+      admin.configSet("requirepass", "a password");
+      assertThat(store.silence()).startsWith("NOAUTH ");
+      redis.close();
+      assertThat(store.silence()).isEqualTo("Connection refused");
     }
   }
 }
