@@ -40,7 +40,8 @@ final class QueryResultsCommand implements Callable<Integer> {
   public Integer call() {
     HostNames names = HostNames.beside(Installation.inventory(inventoryFile));
     ApiClient client = server.client();
-    JsonNode plan = client.get(ApiClient.query(id, "")).path("plan");
+    JsonNode query = client.get(ApiClient.query(id, ""));
+    JsonNode plan = query.path("plan");
     WindowPrinter printer =
         new WindowPrinter(console, new ResultTables(plan, names, console.columns()), json);
     for (int processor = 0; processor < plan.path("processors").size(); processor++) {
@@ -48,7 +49,11 @@ final class QueryResultsCommand implements Callable<Integer> {
       pages(client, processor, windows::add);
       windows.end();
     }
-    printer.end();
+    if (query.path("state").asText().equals("failed")) {
+      printer.end("the query failed: " + query.path("error").asText());
+    } else {
+      printer.end();
+    }
     return 0;
   }
 

@@ -41,11 +41,15 @@ final class WindowPrinter {
 
   /** Prints what was kept back. */
   void end() {
+    end("no packet matched the query, or none held what its parsers look for");
+  }
+
+  /** The same; says why, if there is nothing at all. */
+  void end(String why) {
     snapshots.values().forEach(this::printNow);
     snapshots.clear();
     if (!printed && !json) {
-      console.line(
-          "no results: no packet matched the query, or none held what its parsers look for");
+      console.line("no results: " + why);
     }
   }
 }
