@@ -1,5 +1,6 @@
 #include "monitors/agent/agent.h"
 
+#include <net/if.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -44,6 +45,9 @@ Agent::Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::str
 
 Status Agent::Run() {
   reporter_->Ready();
+  // It may still come; until then the monitor of a query that comes here fails.
+  if (!config_.interface.empty() && if_nametoindex(config_.interface.c_str()) == 0)
+    reporter_->Warning("there is no interface '" + config_.interface + "' on this host; queries need it");
   while (true) {
     const Time now = Clock::now();
     KeepLease(now);

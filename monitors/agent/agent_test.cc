@@ -27,32 +27,44 @@ void ReadUntil(int fd, const std::string& text, std::chrono::milliseconds at_mos
   }
 }
 
-TEST(AgentTest, SaysOnceThatNoControlPlaneTakesItsHost) {
+// What an agent on this interface says until "text" and for so long after it, with control planes where nobody listens.
+std::string Says(const std::string& interface, const std::string& text, std::chrono::milliseconds after) {
   int said[2];
-  ASSERT_EQ(pipe(said), 0);
+  EXPECT_EQ(pipe(said), 0);
   AgentConfig config;
   config.name = "h1";
-  config.interface = "lo";
-  // Nobody listens at either.
+  config.interface = interface;
   config.control_plane = {"127.0.0.1:1", "127.0.0.1:2"};
   Reporter reporter(said[1], Reporter::Format::kText);
   std::atomic<bool> stop{false};
   Agent agent(config, {.credentials = grpc::InsecureChannelCredentials(), .authorization = ""}, {"http_get"}, &reporter,
               &stop);
   std::thread run([&] { EXPECT_TRUE(agent.Run().ok()); });
-  std::string text;
-  ReadUntil(said[0], kNotTaken, std::chrono::seconds(60), &text);
-  // Some more attempts.
-  std::this_thread::sleep_for(std::chrono::seconds(3));
+  std::string all;
+  ReadUntil(said[0], text, std::chrono::seconds(60), &all);
+  std::this_thread::sleep_for(after);
   stop = true;
   run.join();
   close(said[1]);
-  ReadUntil(said[0], "", std::chrono::seconds(1), &text);
+  ReadUntil(said[0], "", std::chrono::seconds(1), &all);
   close(said[0]);
-  const size_t first = text.find(kNotTaken);
-  EXPECT_NE(first, std::string::npos) << text;
-  EXPECT_NE(text.find("; 127.0.0.1:2: "), std::string::npos) << text;
-  EXPECT_EQ(text.find("no control plane", first + 1), std::string::npos) << text;
+  return all;
+}
+
+TEST(AgentTest, SaysOnceThatNoControlPlaneTakesItsHost) {
+  // After it there are some more attempts.
+  const std::string said = Says("lo", kNotTaken, std::chrono::seconds(3));
+  const size_t first = said.find(kNotTaken);
+  EXPECT_NE(first, std::string::npos) << said;
+  EXPECT_NE(said.find("; 127.0.0.1:2: "), std::string::npos) << said;
+  EXPECT_EQ(said.find("no control plane", first + 1), std::string::npos) << said;
+  EXPECT_EQ(said.find("interface"), std::string::npos) << said;
+}
+
+TEST(AgentTest, SaysThatItsInterfaceIsNotThere) {
+  constexpr char kMissing[] = "there is no interface 'nosuch0' on this host";
+  const std::string said = Says("nosuch0", kMissing, std::chrono::milliseconds(0));
+  EXPECT_NE(said.find(kMissing), std::string::npos) << said;
 }
 
 }  // namespace
