@@ -8,6 +8,7 @@ import java.util.TreeMap;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisPool;
 import redis.clients.jedis.StreamEntryID;
+import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.resps.StreamEntry;
 
 /**
@@ -72,9 +73,13 @@ public final class QueryResults {
   /** The last window's entry; empty where there is none. */
   public String lastWindow(String id) {
     try (Jedis redis = pool.getResource()) {
-      List<StreamEntry> last = redis.xrevrange(windows(id), "+", "-", 1);
-      return last.isEmpty() ? "" : last.get(0).getID().toString();
+      return lastWindow(redis, id);
     }
+  }
+
+  private static String lastWindow(Jedis redis, String id) {
+    List<StreamEntry> last = redis.xrevrange(windows(id), "+", "-", 1);
+    return last.isEmpty() ? "" : last.get(0).getID().toString();
   }
 
   private static WindowResult window(StreamEntry entry) {
@@ -110,10 +115,16 @@ public final class QueryResults {
     }
   }
 
-  /** Changes as long as the query's job writes results. */
+  /**
+   * Changes as long as the query's job writes results, and, without an exception, where Redis can't
+   * be reached: the job tries again then, and fails by itself if that lasts.
+   */
   Object progress(String id) {
+    // By one connection: who has one and waits for another may wait for its like.
     try (Jedis redis = pool.getResource()) {
-      return List.of(redis.hgetAll(QueryStore.key(id) + ":totals"), lastWindow(id));
+      return List.of(redis.hgetAll(QueryStore.key(id) + ":totals"), lastWindow(redis, id));
+    } catch (JedisException e) {
+      return new Object();
     }
   }
 }

@@ -24,7 +24,7 @@ import redis.clients.jedis.StreamEntryID;
  * A REST server over a real Redis whose queries and windows the test writes, as schema/redis.md
  * says; nothing that would run a query is there.
  */
-final class StoredQueries implements AutoCloseable {
+public final class StoredQueries implements AutoCloseable {
   static final String CATALOGUE =
       """
       {"parsers": [
@@ -80,12 +80,12 @@ final class StoredQueries implements AutoCloseable {
     rest = new Rest(server.port());
   }
 
-  StoredQueries() throws Exception {
+  public StoredQueries() throws Exception {
     this(null);
   }
 
   /** Writes a query with two processors. */
-  void add(String id, String state) {
+  public void add(String id, String state) {
     String plan =
         """
         {"format": 1, "query": "%s", "processors": [{"name": "top-k"}, {"name": "diff-group"}]}
@@ -115,6 +115,19 @@ final class StoredQueries implements AutoCloseable {
     }
   }
 
+  /** Writes one that failed. */
+  public void addFailed(String id, String why) {
+    add(id, "failed");
+    try (Jedis client = redis.client()) {
+      client.hset("tapline:query:" + id, "error", why);
+    }
+  }
+
+  /** Where commands ask. */
+  public String url() {
+    return "http://127.0.0.1:" + server.port();
+  }
+
   QueryService queries() {
     return queries;
   }
@@ -129,7 +142,7 @@ final class StoredQueries implements AutoCloseable {
    * Writes a window of a processor; its number, from 1, makes its time and its entry ({@code
    * number-processor}).
    */
-  void window(String id, int number, int processor, int rows) {
+  public void window(String id, int number, int processor, int rows) {
     String name = processor == 0 ? "top-k" : "diff-group";
     long endNs = number * 1_000_000_000L;
     String completeness = "{\"sampling_rate\":1.0,\"packets_in\":7,\"dropped\":{},\"late\":0}";

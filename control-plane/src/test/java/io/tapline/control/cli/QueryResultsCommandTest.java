@@ -1,0 +1,39 @@
+package io.tapline.control.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.control.rest.StoredQueries;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
+
+class QueryResultsCommandTest {
+  private static String results(StoredQueries stored, String id) {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    ByteArrayOutputStream err = new ByteArrayOutputStream();
+    int exitCode =
+        Main.run(new Console(out, err, 0, false), "query", "results", id, "--server", stored.url());
+    assertThat(exitCode).as(err.toString(StandardCharsets.UTF_8)).isZero();
+    return out.toString(StandardCharsets.UTF_8);
+  }
+
+  @Test
+  void whereThereIsNothingItSaysWhy() throws Exception {
+    try (StoredQueries stored = new StoredQueries()) {
+      stored.addFailed("q-1", "the stream job failed: no slot");
+      assertThat(results(stored, "q-1"))
+          .isEqualTo("no results: the query failed: the stream job failed: no slot\n");
+      stored.add("q-2", "finished");
+      assertThat(results(stored, "q-2")).startsWith("no results: no packet matched");
+    }
+  }
+
+  @Test
+  void whatAQueryFoundBeforeItFailedIsShown() throws Exception {
+    try (StoredQueries stored = new StoredQueries()) {
+      stored.addFailed("q-1", "the stream job failed: no slot");
+      stored.window("q-1", 1, 0, 3);
+      assertThat(results(stored, "q-1")).contains("top-k").doesNotContain("no results");
+    }
+  }
+}
