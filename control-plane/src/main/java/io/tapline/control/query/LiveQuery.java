@@ -22,6 +22,8 @@ final class LiveQuery {
   private final String plan;
   private final CompletableFuture<Void> end = new CompletableFuture<>();
   private QueryInfo info;
+  // Redis could not be reached when it was last written.
+  private boolean unwritten;
   private volatile QueryRun run;
   private volatile JsonNode parsedPlan;
 
@@ -93,10 +95,9 @@ final class LiveQuery {
   /** Writes how it ended, as another control plane had found. */
   synchronized void rewriteAs(QueryInfo end) {
     info = end;
-    try {
-      store.add(end, plan);
-    } catch (JedisException e) {
-      LOG.error("the end of query {} can't be written to Redis", end.id(), e);
+    unwritten = true;
+    if (!written()) {
+      LOG.error("query {} can't be written to Redis", end.id());
     }
   }
 
@@ -111,12 +112,30 @@ final class LiveQuery {
     info = next(state, error);
     try {
       journal.info(info);
-      store.update(info);
-    } catch (JedisException e) {
-      LOG.error("state {} of query {} can't be written to Redis", state, info.id(), e);
     } catch (IOException e) {
       LOG.error("state {} of query {} can't be kept", state, info.id(), e);
     }
+    try {
+      store.update(info);
+      unwritten = false;
+    } catch (JedisException e) {
+      LOG.error("state {} of query {} can't be written to Redis", state, info.id(), e);
+      unwritten = true;
+    }
+  }
+
+  /** Whether Redis has its state; writes it, with all else, where that had failed. */
+  synchronized boolean written() {
+    if (unwritten) {
+      try {
+        store.add(info, plan);
+        store.update(info);
+        unwritten = false;
+      } catch (JedisException e) {
+        LOG.debug("query {} can't be written to Redis", info.id(), e);
+      }
+    }
+    return !unwritten;
   }
 
   /** How it will end, once all that it used is gone. */

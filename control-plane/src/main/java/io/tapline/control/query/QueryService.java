@@ -30,6 +30,8 @@ public final class QueryService implements AutoCloseable {
   public static final int MOST_KEPT = 100;
 
   private static final Logger LOG = LoggerFactory.getLogger(QueryService.class);
+  private static final long REWRITE_MS = 1_000;
+
   private final Backend backend;
   private final QueryPlacements placements;
   private final StreamSites sites;
@@ -238,13 +240,35 @@ public final class QueryService implements AutoCloseable {
 
   /** The store is used no more once the end is complete: {@link #close} may be waiting for it. */
   private void end(LiveQuery live) {
+    boolean written = awaitWritten(live);
     try {
       forgetOldest();
     } finally {
       placements.remove(live.id());
       running.remove(live.id());
-      live.forgotten();
+      // Else whoever leads next writes how it ended.
+      if (written) {
+        live.forgotten();
+      }
       live.end().complete(null);
+    }
+  }
+
+  /** One that ended while Redis was away would be called running for ever, once it is back. */
+  private boolean awaitWritten(LiveQuery live) {
+    try {
+      while (!live.written()) {
+        synchronized (this) {
+          if (closed) {
+            return false;
+          }
+          wait(REWRITE_MS);
+        }
+      }
+      return true;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
     }
   }
 
@@ -355,6 +379,7 @@ public final class QueryService implements AutoCloseable {
     List<LiveQuery> all;
     synchronized (this) {
       closed = true;
+      notifyAll();
       all = detached ? List.of() : List.copyOf(running.values());
     }
     all.forEach(live -> live.run().stop());
@@ -365,6 +390,7 @@ public final class QueryService implements AutoCloseable {
   public synchronized void detach() {
     closed = true;
     detached = true;
+    notifyAll();
     running.values().forEach(live -> live.run().detach());
   }
 

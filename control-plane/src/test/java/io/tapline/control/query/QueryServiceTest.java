@@ -164,6 +164,38 @@ class QueryServiceTest {
   }
 
   @Test
+  void howItEndedWhileRedisWasAwayIsWrittenOnceItIsBack() throws Exception {
+    String id = submit(slow());
+    awaitState(id, QueryState.RUNNING);
+    QueryInfo shown;
+    signalRedis("STOP");
+    try {
+      queries.failAll("lost");
+      awaitState(id, QueryState.FAILED);
+      shown = queries.find(id).orElseThrow();
+      assertThat(queries.runningCount()).as("it is not forgotten").isEqualTo(1);
+    } finally {
+      signalRedis("CONT");
+    }
+    await("Redis knows how it ended", () -> queries.runningCount() == 0);
+    QueryInfo written = queries.find(id).orElseThrow();
+    assertThat(written.state()).isEqualTo(QueryState.FAILED);
+    assertThat(written.error()).isNotEmpty().isEqualTo(shown.error());
+  }
+
+  /** Debian calls the server's file redis-check-rdb. */
+  private static void signalRedis(String signal) throws Exception {
+    List<ProcessHandle> servers =
+        ProcessHandle.current()
+            .descendants()
+            .filter(child -> child.info().command().orElse("").contains("/redis-"))
+            .toList();
+    assertThat(servers).hasSize(1);
+    String pid = Long.toString(servers.get(0).pid());
+    assertThat(new ProcessBuilder("kill", "-" + signal, pid).start().waitFor()).isZero();
+  }
+
+  @Test
   void stopBeforeItRuns() throws Exception {
     String id = submit(slow());
     queries.stop(id);
