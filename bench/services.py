@@ -184,10 +184,10 @@ class TaplineServer:
                 time.sleep(0.1)
         raise AssertionError(f"the server was not ready within {DEADLINE_S} s")
 
-    def call(self, path, body=None):
-        """GET, or POST of a JSON body, and the JSON that comes back."""
+    def call(self, path, body=None, method=None):
+        """GET, or POST of a JSON body, or another method, and the JSON that comes back."""
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"})
+        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.loads(answer.read() or b"null")
 
