@@ -226,7 +226,7 @@ class WrongInputTest {
         "Kafka broker at " + brokers);
     expectLastLine(
         Cli.run("run", QUERY, "--pcap", capture().toString(), "--redis", brokers),
-        "Redis answers at " + brokers);
+        "Redis at " + brokers + " does not answer as it should: Connection refused");
   }
 
   private static void expectLastLine(Cli.Result result, String part) {
