@@ -78,7 +78,7 @@ final class ReplicateCommand implements Callable<Integer> {
     } catch (NoSuchFileException e) {
       throw new UsageException("--pool " + file + ": there is no such file");
     } catch (IOException e) {
-      throw new UsageException("--pool " + file + ": can't be read; is it there?");
+      throw new UsageException("--pool " + file + ": can't be read");
     } catch (IllegalArgumentException e) {
       throw new UsageException("--pool " + file + ": " + e.getMessage());
     }
