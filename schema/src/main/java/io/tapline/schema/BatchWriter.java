@@ -29,7 +29,8 @@ public final class BatchWriter {
 
   /**
    * Adds a row: {@link Long} for U64 (its bits) and I64, {@link Double} for F64, {@link Boolean}
-   * for BOOL, {@link String} or {@code byte[]} for STRING, {@code byte[]} for ADDRESS.
+   * for BOOL, {@link String} or {@code byte[]} for STRING, {@code byte[]} for ADDRESS; null for no
+   * value, which is written as 0 or no bytes.
    */
   public BatchWriter row(Object... values) {
     if (values.length != specs.size()) {
@@ -56,7 +57,11 @@ public final class BatchWriter {
   private Column column(int index) {
     ColumnSpec spec = specs.get(index);
     Column.Builder column =
-        Column.newBuilder().setName(spec.name()).setType(spec.type()).setUnit(spec.unit());
+        Column.newBuilder()
+            .setName(spec.name())
+            .setType(spec.type())
+            .setUnit(spec.unit())
+            .setPresent(present(index));
     long[] values =
         switch (spec.type()) {
           case STRING, ADDRESS -> entries(index, column);
@@ -67,11 +72,26 @@ public final class BatchWriter {
         : narrowest(values, spec.type(), column);
   }
 
+  /** One bit a row; empty if every row has a value. */
+  private ByteString present(int index) {
+    byte[] bits = new byte[(rows.size() + Byte.SIZE - 1) / Byte.SIZE];
+    boolean all = true;
+    for (int row = 0; row < rows.size(); row++) {
+      boolean here = rows.get(row)[index] != null;
+      bits[row / Byte.SIZE] |= (byte) (here ? 1 << row % Byte.SIZE : 0);
+      all &= here;
+    }
+    return all ? ByteString.EMPTY : ByteString.copyFrom(bits);
+  }
+
   private long[] numbers(int index) {
     return rows.stream().mapToLong(row -> bits(row[index])).toArray();
   }
 
   private static long bits(Object value) {
+    if (value == null) {
+      return 0;
+    }
     if (value instanceof Boolean flag) {
       return flag ? 1 : 0;
     }
@@ -98,6 +118,9 @@ public final class BatchWriter {
   }
 
   private static ByteString text(Object value) {
+    if (value == null) {
+      return ByteString.EMPTY;
+    }
     return value instanceof byte[] raw
         ? ByteString.copyFrom(raw)
         : ByteString.copyFrom((String) value, StandardCharsets.UTF_8);

@@ -2,6 +2,7 @@ package io.tapline.schema;
 
 import static io.tapline.schema.BatchReaderException.malformed;
 
+import com.google.protobuf.ByteString;
 import io.tapline.schema.proto.Column;
 import io.tapline.schema.proto.TupleBatch;
 import java.lang.invoke.MethodHandles;
@@ -85,9 +86,36 @@ public final class TupleColumns {
     return type == Column.Type.STRING || type == Column.Type.ADDRESS;
   }
 
+  /** The rows without a value; null if every row has one, as in most columns. */
+  public boolean[] absent(int column) {
+    ByteString present = batch.getColumns(column).getPresent();
+    return present.isEmpty() ? null : absent(present);
+  }
+
+  private boolean[] absent(ByteString present) {
+    boolean[] absent = new boolean[rows()];
+    boolean any = false;
+    for (int row = 0; row < absent.length; row++) {
+      absent[row] = !isSet(present, row);
+      any |= absent[row];
+    }
+    return any ? absent : null;
+  }
+
+  private static boolean isSet(ByteString bits, int row) {
+    return (bits.byteAt(row / Byte.SIZE) >> row % Byte.SIZE & 1) != 0;
+  }
+
+  /** Whether one row has a value, for columns of which few rows are wanted. */
+  public boolean isPresent(int column, int row) {
+    ByteString present = batch.getColumns(column).getPresent();
+    return present.isEmpty() || isSet(present, row);
+  }
+
   /**
    * The 64 bits of every row: an unsigned number (U64), two's complement (I64), 0 or 1 (BOOL) or an
-   * IEEE 754 double (F64, see {@link Double#longBitsToDouble}).
+   * IEEE 754 double (F64, see {@link Double#longBitsToDouble}). Those of rows without a value mean
+   * nothing.
    */
   public long[] longs(int column) throws BatchReaderException {
     Column source = batch.getColumns(column);
@@ -101,18 +129,35 @@ public final class TupleColumns {
 
   /**
    * The dictionary entry of every row of a STRING or ADDRESS column, each from 0 to below {@link
-   * #entries}.
+   * #entries}; {@link #entries} itself for rows without a value.
    */
   public int[] entryOfRows(int column) throws BatchReaderException {
     Column source = batch.getColumns(column);
     long[] values = new long[rows()];
     decode(source, values);
-    checkBelow(source, values, entries(column), "is no entry of its dictionary");
+    boolean[] absent = absent(column);
+    if (absent == null) {
+      checkBelow(source, values, entries(column), "is no entry of its dictionary");
+    } else {
+      checkPresent(column, values, absent);
+    }
     int[] entries = new int[values.length];
     for (int i = 0; i < values.length; i++) {
       entries[i] = (int) values[i];
     }
     return entries;
+  }
+
+  private void checkPresent(int column, long[] values, boolean[] absent)
+      throws BatchReaderException {
+    Column source = batch.getColumns(column);
+    for (int row = 0; row < values.length; row++) {
+      if (absent[row]) {
+        values[row] = entries(column);
+      } else {
+        checkBelow(source, row, values[row], entries(column), "is no entry of its dictionary");
+      }
+    }
   }
 
   /** One row of {@link #longs}, for columns of which few rows are wanted. */
@@ -199,6 +244,12 @@ public final class TupleColumns {
           "column %s has %d bytes for %d rows of %d"
               .formatted(column.getName(), column.getData().size(), rows(), width));
     }
+    int bitmap = column.getPresent().size();
+    if (bitmap != 0 && bitmap != (rows() + Byte.SIZE - 1) / Byte.SIZE) {
+      throw malformed(
+          "column %s says of %d bytes of rows which have a value, and there are %d rows"
+              .formatted(column.getName(), bitmap, rows()));
+    }
     checkType(column);
   }
 
@@ -226,7 +277,9 @@ public final class TupleColumns {
       if (end < start || end > column.getDictionary().size()) {
         throw malformed("dictionary of column " + column.getName() + " ends outside of its bytes");
       }
-      if (address && length != 4 && length != 16) {
+      // Rows without a value are written as one of no bytes.
+      boolean none = length == 0 && !column.getPresent().isEmpty();
+      if (address && length != 4 && length != 16 && !none) {
         throw malformed("column " + column.getName() + " holds an address of " + length + " bytes");
       }
       start = end;

@@ -157,7 +157,52 @@ class BatchReaderTest {
         Contradiction.column(
             "beyond its end", 1, c -> c.setDictionaryEnd(0, 0).setDictionaryEnd(1, 0)),
         Contradiction.column(
-            "an address of 1 bytes", 1, column -> column.setType(Column.Type.ADDRESS)));
+            "an address of 1 bytes", 1, column -> column.setType(Column.Type.ADDRESS)),
+        Contradiction.column(
+            "column u says of 2 bytes of rows which have a value, and there are 2 rows",
+            0,
+            column -> column.setPresent(five)));
+  }
+
+  @Test
+  void rowsWithoutAValueAreToldAndReadAsZeroByOlderReaders() throws BatchReaderException {
+    List<ColumnSpec> specs =
+        List.of(
+            new ColumnSpec("n", Column.Type.I64, "ns"),
+            new ColumnSpec("s", Column.Type.STRING, ""));
+    List<Object[]> rows = new ArrayList<>();
+    for (int row = 0; row < 10; row++) {
+      rows.add(new Object[] {row % 3 == 1 ? null : 100L + row, row == 9 ? null : "x" + row});
+    }
+    TupleBatch batch = write(specs, rows);
+    assertThat(batch.getColumns(0).getPresent().toByteArray()).containsExactly(0x6d, 0x03);
+    assertThat(batch.getColumns(1).getPresent().toByteArray()).containsExactly(0xff, 0x01);
+
+    TupleColumns columns = TupleColumns.of(batch);
+    assertThat(columns.absent(0))
+        .containsExactly(false, true, false, false, true, false, false, true, false, false);
+    assertThat(columns.entryOfRows(1)[9]).isEqualTo(columns.entries(1));
+    assertThat(columns.isPresent(1, 8)).isTrue();
+    assertThat(columns.isPresent(1, 9)).isFalse();
+
+    TupleBatch.Builder old = batch.toBuilder();
+    old.getColumnsBuilderList().forEach(Column.Builder::clearPresent);
+    TupleColumns older = TupleColumns.of(old.build());
+    assertThat(older.absent(0)).isNull();
+    assertThat(older.longs(0)).containsExactly(100, 0, 102, 103, 0, 105, 106, 0, 108, 109);
+    assertThat(value(older, 1, 9)).isEqualTo("");
+  }
+
+  @Test
+  void aBitmapThatHasEveryRowCostsAsLittleAsNone() throws BatchReaderException {
+    TupleBatch batch =
+        write(
+            List.of(new ColumnSpec("n", Column.Type.U64, "")),
+            List.of(new Object[] {1L}, new Object[] {2L}));
+    assertThat(batch.getColumns(0).getPresent()).isEmpty();
+    Column full =
+        batch.getColumns(0).toBuilder().setPresent(ByteString.copyFrom(new byte[] {3})).build();
+    assertThat(TupleColumns.of(batch.toBuilder().setColumns(0, full).build()).absent(0)).isNull();
   }
 
   @ParameterizedTest
@@ -180,6 +225,9 @@ class BatchReaderTest {
 
   private static Object value(TupleColumns columns, int column, int row)
       throws BatchReaderException {
+    if (!columns.isPresent(column, row)) {
+      return null;
+    }
     return switch (columns.type(column)) {
       case STRING -> new String(entry(columns, column, row), StandardCharsets.UTF_8);
       case ADDRESS -> columns.bytesAt(column, row);
@@ -211,11 +259,13 @@ class BatchReaderTest {
   private static List<Object[]> rows(List<ColumnSpec> specs, Random random) {
     List<Object[]> rows = new ArrayList<>();
     long[] centres = random.longs(specs.size()).toArray();
+    int absent = random.nextInt(specs.size() + 3);
     int bits = random.nextInt(64);
     for (int i = random.nextInt(40); i > 0; i--) {
       Object[] row = new Object[specs.size()];
       for (int c = 0; c < row.length; c++) {
         row[c] = value(specs.get(c).type(), centres[c], random.nextLong() >>> bits, random);
+        row[c] = c == absent && random.nextBoolean() ? null : row[c];
       }
       rows.add(row);
     }
