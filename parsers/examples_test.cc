@@ -16,9 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // Of these plain numbers are no amounts: codes, identifiers, whatever a metric is.
-const std::set<std::string> kWithoutUnit = {"alert",          "api_version", "cipher_suite", "code",
-                                            "correlation_id", "error_code",  "id",           "sequence",
-                                            "status",         "stream_id",   "type",         "value"};
+const std::set<std::string> kWithoutUnit = {"alert",       "api_version", "cipher_suite", "code",   "correlation_id",
+                                            "error_code",  "id",          "sequence",     "status", "stream_id",
+                                            "target_port", "type",        "value",        "version"};
 
 // testbed/captures and the folder captures/ of each parser.
 std::vector<std::string> committed_captures() {

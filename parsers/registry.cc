@@ -9,6 +9,7 @@
   PARSER(http2_request)         \
   PARSER(http_get)              \
   PARSER(icmp)                  \
+  PARSER(ip_flow)               \
   PARSER(kafka_request)         \
   PARSER(memcached_get)         \
   PARSER(monitor_stats)         \
@@ -16,6 +17,7 @@
   PARSER(postgres_query)        \
   PARSER(redis_command)         \
   PARSER(sample)                \
+  PARSER(socks_request)         \
   PARSER(tcp_conn_time)         \
   PARSER(tcp_flow_key)          \
   PARSER(tcp_pkt_size)          \
@@ -62,6 +64,7 @@ Json json_of(const Field& field, bool common) {
                {"description", field.description},
                {"additive", field.additive}};
   if (common) json["common"] = true;
+  if (field.optional) json["optional"] = true;
   if (!common && field.type == FieldType::kString) json["text"] = name_of(text_kind_of(field));
   return json;
 }
@@ -76,6 +79,7 @@ Json json_of(const Schema& schema) {
           {"main_fields", schema.main_fields},
           {"value_field", schema.value_field.empty() ? Json(nullptr) : Json(schema.value_field)},
           {"duration", json_of(schema.duration)},
+          {"interval_ns", schema.interval_ns},
           {"example", schema.example},
           {"fields", std::move(fields)}};
 }

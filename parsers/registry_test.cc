@@ -82,7 +82,7 @@ TEST(Registry, CatalogueIsAsUsersReadIt) {
     if (!field.contains("common")) own.push_back(field["name"]);
   }
   EXPECT_EQ(own, (std::vector<std::string>{"method", "host", "url", "status", "first_byte_ns", "response_time_ns",
-                                           "request_bytes", "response_bytes", "partial"}));
+                                           "request_bytes", "response_bytes", "partial", "unanswered"}));
 }
 
 }  // namespace

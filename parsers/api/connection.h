@@ -25,8 +25,8 @@ enum class TcpState : uint8_t {
 };
 
 // A connection in the engine's shared table. The engine writes it; parsers read it, and each writes only its own state.
-// UDP and ICMP flows are kept likewise, where a parser asks for them (Needs::datagrams): kSynSent while only one side
-// has sent anything, then kOpen; they end by being idle.
+// Flows of other protocols (UDP, ICMP, SCTP, …) are kept likewise, where a parser asks for them (Needs::datagrams):
+// kSynSent while only one side has sent anything, then kOpen; they end by being idle.
 //
 //   bytes 0..63     who it is (what a look-up compares)
 //   bytes 64..127   what TCP is at, and the table's own
@@ -45,12 +45,16 @@ struct alignas(64) Connection {
 
   int64_t last_seen_ns;  // raw time of the latest packet
   uint32_t incarnation;  // the client's initial sequence number, 0 = unknown
-  uint32_t seq_end[2];   // per side: next sequence number after the highest seen
+  uint32_t seq_end[2];   // per side: next sequence number after the highest seen, or while no payload was, the first
   uint8_t seq_known;     // bit per side
   uint8_t syn_seen;      // bit per side
-  uint8_t fin_seen;      // bit per side
-  uint8_t unused;
-  uint32_t index;  // slot in the table's slab
+  uint8_t fin_seen : 2;  // bit per side
+  uint8_t heard : 2;     // bit per side: a packet of it was captured
+  uint8_t missing : 2;   // bit per side: bytes of it were acknowledged, and not captured so far
+  uint8_t syn_acks_conflict : 1;  // until the handshake is complete
+  uint8_t going_on : 2;           // bit per side that went on after a RST
+  uint8_t proxy_step : 4;         // socks::Step
+  uint32_t index;                 // slot in the table's slab
   uint32_t wheel_previous;
   uint32_t wheel_next;
   uint16_t wheel_slot;
@@ -68,6 +72,11 @@ struct alignas(64) Connection {
   // Of a packet of this connection, whatever has been found out of who is the client since it came.
   Side side_of(const Packet& packet) const {
     return packet.src_port == port[0] && packet.src_ip == ip[0] ? Side{0} : Side{1};
+  }
+  // Where the side's stream begins was seen: its SYN, or for the client what answered that.
+  bool start_known(Side side) const {
+    const bool answered = side == client_side && client_known_by == ClientKnownBy::kHandshake && incarnation != 0;
+    return (syn_seen >> side & 1) != 0 || answered;
   }
   bool is_tcp() const { return protocol == protocol::kTcp; }
   bool ended() const { return tcp_state >= TcpState::kClosed; }

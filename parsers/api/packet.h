@@ -34,7 +34,7 @@ struct RawPacket {
 
 namespace protocol {
 inline constexpr uint8_t kIcmp = 1, kIpV4 = 4, kTcp = 6, kUdp = 17, kIpV6 = 41, kFragment = 44, kGre = 47, kEsp = 50,
-                         kAh = 51, kIcmpV6 = 58, kEtherIp = 97, kMpls = 137;
+                         kAh = 51, kIcmpV6 = 58, kEtherIp = 97, kSctp = 132, kMpls = 137;
 }
 namespace tcp_flag {
 inline constexpr uint8_t kFin = 0x01, kSyn = 0x02, kRst = 0x04, kPsh = 0x08, kAck = 0x10, kUrg = 0x20;
@@ -50,7 +50,11 @@ namespace tcp_event {
 inline constexpr uint8_t kSyn = 0x01;          // first SYN of this incarnation
 inline constexpr uint8_t kEstablished = 0x02;  // handshake complete
 inline constexpr uint8_t kClosed = 0x04;       // the second FIN
-inline constexpr uint8_t kReset = 0x08;        // the first RST
+inline constexpr uint8_t kReset = 0x08;        // a RST that its receiver has to accept
+// A RST that its receiver has to ignore, or that, as this packet shows, both sides ignored although it looked right.
+inline constexpr uint8_t kRstIgnored = 0x10;
+inline constexpr uint8_t kStrayRst = 0x20;        // a RST of no known connection: the packet has none
+inline constexpr uint8_t kSynAckConflict = 0x40;  // a SYN/ACK with another sequence number than an earlier one
 }  // namespace tcp_event
 
 // A decoded frame: offsets into the raw bytes and the fields that more than one part needs. Filled by decode(), then by
@@ -125,9 +129,10 @@ inline constexpr int kDecodeOutcomes = 7;
 std::string_view drop_reason(DecodeOutcome outcome);
 
 // Decodes the frame down to the innermost TCP or UDP header, through tags and tunnels (see parsers/decode/README.md).
-// Other transports are kOk with ports 0. Every length is checked before it is read. *packet is fully overwritten but
-// for flow_hash, and meaningless unless kOk is returned, or kFragment: then it is the datagram's as far as its IP
-// header, with the fragment's data as payload. Checksums are not verified: captures on the sending host have none.
+// SCTP has its ports; other transports are kOk with ports 0. Every length is checked before it is read. *packet is
+// fully overwritten but for flow_hash, and meaningless unless kOk is returned, or kFragment: then it is the datagram's
+// as far as its IP header, with the fragment's data as payload. Checksums are not verified: captures on the sending
+// host have none.
 DecodeOutcome decode(const RawPacket& raw, Packet* packet);
 
 // Also sets flow_hash, if kOk is returned.

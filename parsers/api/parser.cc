@@ -55,4 +55,21 @@ TupleHeader Emitter::header_of(const Packet& packet) {
   return header;
 }
 
+std::span<const Value> Emitter::encoded(std::span<const Value> values) {
+  encoded_.assign(values.begin(), values.end());
+  size_t bytes = 0;
+  for (const Value& value : values) bytes += value.type() == FieldType::kString ? value.as_string().size() : 0;
+  texts_.clear();
+  texts_.reserve(3 * bytes);  // a byte becomes three at most, so no text moves while others are added
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].type() != FieldType::kString) continue;
+    const std::string_view text = values[i].as_string();
+    if (!tapline::must_encode(text, line_breaks_of(i))) continue;
+    const size_t begin = texts_.size();
+    append_encoded(text, line_breaks_of(i), &texts_);
+    encoded_[i] = Value::string(std::string_view(texts_).substr(begin));
+  }
+  return encoded_;
+}
+
 }  // namespace tapline

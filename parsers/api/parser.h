@@ -4,12 +4,15 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "parsers/api/connection.h"
 #include "parsers/api/packet.h"
 #include "parsers/api/schema.h"
 #include "parsers/api/statistics.h"
+#include "parsers/api/text.h"
 #include "parsers/api/tuple.h"
 
 namespace tapline {
@@ -18,8 +21,9 @@ namespace tapline {
 struct Needs {
   bool packets = true;       // process() is called
   bool connections = false;  // TCP packets come with their connection
-  bool datagrams = false;    // UDP and ICMP packets come with their flow, kept as a connection
+  bool datagrams = false;    // packets of all other protocols come with their flow, kept as a connection
   bool streams = false;      // it is a StreamParser (implies connections)
+  bool proxies = false;      // its streams are whole: others begin behind the handshake with a SOCKS proxy
   bool intervals = false;    // on_interval() is called each second of packet time
   // False: of an open connection's packets without SYN, FIN and RST, the first in each second of packet time is enough,
   // and of the others, how many they were: Connection::more_packets, more_bytes. They then need not even be decoded.
@@ -43,12 +47,14 @@ class Emitter {
   // The same for a connection, certain now, for all of its queries.
   TupleHeader header_of(const Connection& connection) const;
 
-  // Left out if nobody wants this parser's tuple. REQUIRES: header.time_ns is not below that of an earlier tuple for
-  // any of its queries.
+  // Texts are emitted as text.h says. Left out if nobody wants this parser's tuple. REQUIRES: header.time_ns is not
+  // below that of an earlier tuple for any of its queries.
   void emit(TupleHeader header, std::span<const Value> values) {
     header.queries &= queries_;
     if (header.queries == 0) return;
     ++tuples_;
+    if (must_encode(values)) [[unlikely]]
+      values = encoded(values);
     sink_->emit(parser_, header, values);
   }
   void emit(const TupleHeader& header, std::initializer_list<Value> values) {
@@ -64,12 +70,29 @@ class Emitter {
 
  private:
   friend class Engine;
+
+  LineBreaks line_breaks_of(size_t value) const {
+    return value < 64 && (statements_ >> value & 1) != 0 ? LineBreaks::kKeep : LineBreaks::kEncode;
+  }
+  bool must_encode(std::span<const Value> values) const {
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i].type() != FieldType::kString || !values[i].present()) continue;
+      if (tapline::must_encode(values[i].as_string(), line_breaks_of(i))) return true;
+    }
+    return false;
+  }
+  // Valid until the next call.
+  std::span<const Value> encoded(std::span<const Value> values);
+
   TupleSink* sink_;
   int64_t* clock_ns_;
   uint64_t queries_ = ~0ull;  // those that want this parser
   uint64_t tuples_ = 0;
   uint64_t losses_[kLossReasons] = {};
   uint32_t parser_;
+  uint64_t statements_ = 0;  // bit per value that is a statement
+  std::vector<Value> encoded_;
+  std::string texts_;  // of encoded_
 };
 
 // Sees bursts of packets, emits tuples. One instance per lane: no locks, no shared state, no allocation per packet.

@@ -26,7 +26,13 @@ struct Field {
   std::string description = {};
   bool additive = false;  // sums mean something
   TextKind text = TextKind::kPlain;
+  bool optional = false;  // absent in tuples whose parser could not see it
 };
+
+inline Field optional(Field field) {
+  field.optional = true;
+  return field;
+}
 
 // As the field says. Plug-ins can't: theirs by name, url, statement or query, key or keys.
 TextKind text_kind_of(const Field& field);
@@ -49,6 +55,7 @@ struct Schema {
   std::vector<std::string> main_fields = {};  // what top-k ranks
   std::string value_field = {};               // default of by=; empty: none
   Duration duration = {};                     // empty: none
+  int64_t interval_ns = 0;                    // a flow's tuples come once in each; 0: a tuple is an event
   std::vector<std::string> example = {};      // a tuple's own values as text, as `fields` are; plug-ins have none
 };
 

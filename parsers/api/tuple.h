@@ -32,6 +32,9 @@ struct TupleHeader {
 };
 
 // One value of a tuple, 16 bytes. Strings are borrowed: valid during the call that they are passed to.
+//
+// A value may be absent: the parser could not see it. Zero and "" are only ever measured. Consumers that do not ask
+// read an absent value as zero or "".
 class Value {
  public:
   static Value u64(uint64_t value) { return Value(FieldType::kU64, value); }
@@ -49,7 +52,16 @@ class Value {
     return result;
   }
 
+  // REQUIRES: the field is optional.
+  static Value absent(FieldType type) {
+    Value result(type, 0);
+    if (type == FieldType::kString) result.text_ = "";
+    result.present_ = false;
+    return result;
+  }
+
   FieldType type() const { return type_; }
+  bool present() const { return present_; }
   // REQUIRES: type() is the one named.
   uint64_t as_u64() const { return u64_; }
   int64_t as_i64() const { return static_cast<int64_t>(u64_); }
@@ -61,6 +73,7 @@ class Value {
   Value(FieldType type, uint64_t value) : type_(type), u64_(value) {}
 
   FieldType type_;
+  bool present_ = true;
   uint32_t size_ = 0;
   union {
     uint64_t u64_;

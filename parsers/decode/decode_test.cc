@@ -96,10 +96,27 @@ TEST(Decode, VlanTags) {
   expect_hello(two);
   EXPECT_EQ(two.packet.vlan_tags, 2);
   EXPECT_EQ(two.packet.vlan_key(), 7u << 12 | 5);
+  EXPECT_EQ(decoded(ethernet(0x0800, kIpV4, {0xe007, 0xa005})).packet.vlan_key(), 7u << 12 | 5);
   expect_hello(decoded(ethernet(0x0800, kIpV4, {1, 2, 3})));
   EXPECT_EQ(decoded(ethernet(0x0800, kIpV4, std::vector<uint16_t>(9, 1))).outcome, DecodeOutcome::kTooManyHeaders);
   const Decoded none = decoded(ethernet(0x0800, kIpV4));
   EXPECT_NE(none.packet.flow_hash, one.packet.flow_hash);
+}
+
+TEST(Decode, AUdpLengthBelowItsHeaderIsWrong) {
+  for (uint8_t length = 0; length < 9; ++length) {
+    Bytes udp = testing::udp_datagram(53, 5353, "query");
+    udp[5] = length;
+    const Decoded result = decoded(ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kUdp, udp)));
+    if (length > 0 && length < 8) {
+      EXPECT_EQ(result.outcome, DecodeOutcome::kMalformed) << int{length};
+      continue;
+    }
+    ASSERT_EQ(result.outcome, DecodeOutcome::kOk) << int{length};
+    // Without a length it is as long as what IP carries.
+    EXPECT_EQ(result.packet.payload_text(), length == 0 ? "query" : "");
+    EXPECT_EQ(result.packet.payload_bytes, length == 0 ? 5u : 0u);
+  }
 }
 
 TEST(Decode, EthernetPaddingIsNoPayload) {
@@ -294,6 +311,19 @@ TEST(Decode, UdpAndOthers) {
   ASSERT_EQ(icmp.outcome, DecodeOutcome::kOk);
   EXPECT_EQ(icmp.packet.src_port, 0);
   EXPECT_EQ(icmp.packet.protocol, protocol::kIcmp);
+}
+
+TEST(Decode, SctpHasPorts) {
+  const Bytes sctp = {0x0b, 0x59, 0x0b, 0x5a, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 4};
+  const Decoded result = decoded(ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kSctp, sctp)));
+  ASSERT_EQ(result.outcome, DecodeOutcome::kOk);
+  EXPECT_EQ(result.packet.protocol, protocol::kSctp);
+  EXPECT_EQ(result.packet.src_port, 2905);
+  EXPECT_EQ(result.packet.dst_port, 2906);
+  EXPECT_EQ(result.packet.payload_bytes, 4u);
+  const Bytes cut(sctp.begin(), sctp.begin() + 8);
+  EXPECT_EQ(decoded(ethernet(0x0800, ip_v4("10.0.0.1", "10.0.0.2", protocol::kSctp, cut))).outcome,
+            DecodeOutcome::kMalformed);
 }
 
 TEST(Decode, ContradictionsAreMalformed) {

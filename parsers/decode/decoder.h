@@ -64,6 +64,7 @@ class Decoder {
   DecodeOutcome transport();
   DecodeOutcome tcp();
   DecodeOutcome udp();
+  DecodeOutcome sctp();
   uint64_t around() const;
   bool has_wrong_length(uint32_t header_bytes, uint32_t ip_bytes) const;
   void end_at(uint32_t ip_bytes);
@@ -103,13 +104,14 @@ inline constexpr uint16_t kIpV4 = 0x0800, kIpV6 = 0x86dd, kVlan = 0x8100, kProvi
 
 // UDP ports at which udp_tunnel() looks, in one place with the fast path's question.
 namespace tunnel_port {
-inline constexpr uint16_t kGtpU = 2152, kTeredo = 3544, kVxlan = 4789, kVxlanGpe = 4790, kGeneve = 6081, kMpls = 6635,
-                          kVxlanOld = 8472;
+inline constexpr uint16_t kGtpU = 2152, kTeredo = 3544, kGre = 4754, kVxlan = 4789, kVxlanGpe = 4790, kGeneve = 6081,
+                          kMpls = 6635, kVxlanOld = 8472;
 }
 inline bool may_be_udp_tunnel(uint16_t src_port, uint16_t dst_port) {
   using namespace tunnel_port;
-  return (dst_port == kGtpU) | (dst_port == kTeredo) | (src_port == kTeredo) | (dst_port == kVxlan) |
-         (dst_port == kVxlanGpe) | (dst_port == kGeneve) | (dst_port == kMpls) | (dst_port == kVxlanOld);
+  return (dst_port == kGtpU) | (dst_port == kTeredo) | (src_port == kTeredo) | (dst_port == kGre) |
+         (dst_port == kVxlan) | (dst_port == kVxlanGpe) | (dst_port == kGeneve) | (dst_port == kMpls) |
+         (dst_port == kVxlanOld);
 }
 
 }  // namespace tapline

@@ -59,6 +59,12 @@ TEST_F(DuplicateFilterTest, OnlyWithinTheWindow) {
   EXPECT_FALSE(v4_is_copy(no_id, kMs + 1));
 }
 
+TEST_F(DuplicateFilterTest, TheCopyMayHaveBeenCapturedFirst) {
+  EXPECT_FALSE(v4_is_copy(kV4, 20 * kMs));
+  EXPECT_TRUE(v4_is_copy(kV4, 10 * kMs));
+  EXPECT_FALSE(v4_is_copy(kV4, 10 * kMs - 1));
+}
+
 TEST_F(DuplicateFilterTest, WhatChangesOnTheWay) {
   v4_is_copy(kV4, 0);
   v4_is_copy(kUdp, 0);

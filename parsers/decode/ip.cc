@@ -120,6 +120,8 @@ DecodeOutcome Decoder::transport() {
       return tcp();
     case protocol::kUdp:
       return udp();
+    case protocol::kSctp:
+      return sctp();
     case protocol::kIpV4:
       return through(Because::kProtocol, 0, &Decoder::ip_v4);
     case protocol::kIpV6:
@@ -157,6 +159,13 @@ DecodeOutcome Decoder::udp() {
   if (length != 0) ip_end_ = std::min<uint64_t>(ip_end_, position_ + static_cast<uint64_t>(length));
   payload(position_ + 8, ip_end_);
   return udp_tunnel();
+}
+
+// RFC 9260: ports, verification tag, checksum; then chunks.
+DecodeOutcome Decoder::sctp() {
+  if (!has(12)) return missing(12);
+  ports(at(position_));
+  return payload(position_ + 12, ip_end_);
 }
 
 void Decoder::ports(const uint8_t* header) {

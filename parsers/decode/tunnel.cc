@@ -66,6 +66,8 @@ DecodeOutcome Decoder::udp_tunnel() {
       return through(Because::kPort, 8, &Decoder::gtp_u);
     case tunnel_port::kMpls:
       return through(Because::kPort, 8, &Decoder::mpls);
+    case tunnel_port::kGre:
+      return through(Because::kPort, 8, &Decoder::gre);  // RFC 8086
     default:
       break;
   }

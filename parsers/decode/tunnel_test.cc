@@ -96,6 +96,11 @@ std::vector<Case> cases() {
       {"gre", over_gre({0, 0, 0x08, 0}, kV4)},
       {"gre_v6_in_v6", ethernet(0x86dd, outer_v6(protocol::kGre, Bytes{0, 0, 0x86, 0xdd} + kV6)), 0, 0, true},
       {"gre_checksum_key_sequence", over_gre({0xb0, 0, 0x08, 0, 1, 2, 0, 0, 3, 4, 5, 6, 0, 0, 0, 7}, kV4)},
+      {"gre_in_udp", over_udp(4754, Bytes{0, 0, 0x08, 0} + kV4)},
+      {"gre_in_udp_key_v6",
+       ethernet(0x86dd, outer_v6(protocol::kUdp, udp(50000, 4754, Bytes{0x20, 0, 0x86, 0xdd, 0, 0, 0, 9} + kV6))), 0, 0,
+       true},
+      {"gre_in_udp_ethernet", over_udp(4754, Bytes{0, 0, 0x65, 0x58} + kTagged), 0, 7},
       {"gre_mpls", over_gre({0, 0, 0x88, 0x47}, bottom + kV4)},
       {"nvgre", over_gre({0x20, 0, 0x65, 0x58, 0, 0x12, 0x34, 0x99}, kTagged), 0, 7},
       {"pptp", over_gre({0x30, 0x81, 0x88, 0x0b, 0, 50, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2}, Bytes{0xff, 3, 0, 0x21} + kV4)},
@@ -152,6 +157,8 @@ TEST(Tunnel, EachLeadsToTheInnermostPacket) {
     EXPECT_EQ(packet.tcp_seq, 7u);
     EXPECT_EQ(packet.network_id, c.network_id);
     EXPECT_EQ(packet.vlan_key(), c.vlan_key);
+    EXPECT_EQ(packet.vlan[0], c.vlan_key > 0xfff ? c.vlan_key >> 12 : c.vlan_key)
+        << "no tag of the outer frame is left";
     EXPECT_EQ(packet.wire_bytes, c.frame.size());
     EXPECT_EQ(packet.dst_ip, address(c.v6 ? "fd00::2" : "10.0.0.2"));
   }
@@ -230,12 +237,13 @@ TEST(Tunnel, WhatIsNoneStaysTheOuterFlow) {
     EXPECT_EQ(packet.payload_captured_bytes, payload_bytes);
   };
   const Bytes answer = {0x08, 0x1a, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0, 3, 'w', 'w', 'w', 0, 0, 1, 0, 1};
-  for (const uint16_t port : {4789, 8472, 4790, 6081, 2152, 3544, 6635}) {
+  for (const uint16_t port : {4754, 4789, 8472, 4790, 6081, 2152, 3544, 6635}) {
     outer(over_udp(port, answer), protocol::kUdp, port, answer.size());
     outer(over_udp(port, Bytes(60, 0x45)), protocol::kUdp, port, 60);
     outer(over_udp(port, {}), protocol::kUdp, port, 0);
   }
   outer(over_udp(4789, kVxlan + ethernet(0x0806, Bytes(28), {5})), protocol::kUdp, 4789, 8 + 18 + 28);  // ARP
+  outer(over_udp(4755, Bytes{0, 0, 0x08, 0} + kV4), protocol::kUdp, 4755, 4 + kV4.size());  // GRE under DTLS
   outer(over_udp(1234, kV6), protocol::kUdp, 1234, kV6.size());  // IPv6, but no address of Teredo's
   outer(over_gre({0, 0, 0x12, 0x34}, kV4), protocol::kGre, 0, 4 + kV4.size());
   outer(over_gre({0, 2, 0x08, 0}, kV4), protocol::kGre, 0, 4 + kV4.size());  // no such version

@@ -2,6 +2,7 @@
 #include <bit>
 #include <utility>
 
+#include "parsers/api/socks.h"
 #include "parsers/engine/engine_impl.h"
 
 namespace tapline {
@@ -43,7 +44,7 @@ void Engine::Impl::process(std::span<Packet> burst) {
     if (!runs_) clock_ns_ = std::max(clock_ns_, packet.time_ns);
     if (packet.is_tcp()) {
       if ((packet.queries & connection_queries_) != 0) connect(packet, hashes_[i]);
-    } else if ((packet.queries & datagram_queries_) != 0 && (packet.is_udp() || packet.is_icmp())) {
+    } else if ((packet.queries & datagram_queries_) != 0) {
       connect_datagram(packet, hashes_[i]);
     }
     run_ = run_.empty() ? burst.subspan(i, 1) : std::span<Packet>(run_.data(), run_.size() + 1);
@@ -58,9 +59,34 @@ void Engine::Impl::advance(int64_t now_ns) {
 }
 
 bool Engine::Impl::on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment) {
+  if (static_cast<socks::Step>(connection.proxy_step) != socks::Step::kOver) [[unlikely]] {
+    return on_handshake(connection, side, bytes, segment);
+  }
   return for_each_stream_parser(connection, [&](StreamParser& parser, Emitter& out) {
     return parser.on_data(connection, side, bytes, segment, out);
   });
+}
+
+bool Engine::Impl::on_handshake(Connection& connection, Side side, std::span<const uint8_t> bytes, Segment segment) {
+  auto step = static_cast<socks::Step>(connection.proxy_step);
+  std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const bool from_client = step == socks::Step::kStart || side == connection.client_side;
+  socks::Message message;
+  while (!rest.empty() && step != socks::Step::kOver) {
+    const bool begins = step == socks::Step::kStart;
+    const size_t taken = socks::take_message(rest, from_client, &step, &message);
+    if (taken == 0) break;
+    if (begins) Parser::claim_client(connection, side);
+    for_each_stream_parser(connection, [&](StreamParser& parser, Emitter& out) {
+      if (!parser.needs().proxies) return StreamVerdict::kContinue;
+      return parser.on_data(connection, side, bytes.first(taken), segment, out);
+    });
+    rest.remove_prefix(taken);
+    bytes = bytes.subspan(taken);
+    segment.offset += taken;
+  }
+  connection.proxy_step = static_cast<uint8_t>(static_cast<uint8_t>(step) & 15u);
+  return bytes.empty() ? wanted(connection) : on_data(connection, side, bytes, segment);
 }
 
 bool Engine::Impl::on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment,
@@ -185,8 +211,11 @@ void Engine::Impl::connect(Packet& packet, uint64_t hash) {
     connection = nullptr;
   }
   if (connection == nullptr) {
-    // A RST of a connection that was never seen, or is long over, is no connection.
-    if (packet.has_tcp_flag(tcp_flag::kRst)) return;
+    // A RST of a connection that was never seen, or is long over, begins none.
+    if (packet.has_tcp_flag(tcp_flag::kRst)) {
+      packet.tcp_events = tcp_event::kStrayRst;
+      return;
+    }
     connection = &start(packet, hash);
     side = 0;
   }
@@ -198,6 +227,8 @@ void Engine::Impl::connect(Packet& packet, uint64_t hash) {
   if (in_time) connection->shown_tick = for_all ? tick_number_ : 0;
   packet.connection = connection;
   packet.tcp_events = track_handshake(*connection, packet, side);
+  if ((packet.tcp_events & tcp_event::kRstIgnored) != 0) [[unlikely]]
+    forget_streams(*connection);
   if (all_ignore_ != 0) reassemble(*connection, packet, side);
   packet.tcp_events |= track_progress(*connection, packet, side);
   packet.direction = connection->direction_of(side);

@@ -55,7 +55,8 @@ bool Engine::Impl::absorb_one(size_t i, const RawPacket& raw, uint64_t always, u
   Side side;
   Connection* connection = table_->find(segment, plain_hashes_[i], likely_[i], &side);
   if (connection == nullptr || connection->shown_tick != tick_number_) return false;
-  const bool settled = connection->tcp_state >= TcpState::kOpen && connection->seq_known == 3;
+  const bool followed = connection->tcp_state >= TcpState::kOpen && connection->tcp_state <= TcpState::kClosed;
+  const bool settled = followed && connection->seq_known == 3;
   *queries = connection->queries;
   if (!settled || *queries == 0 || (*queries & always) != always || wanted(*connection)) return false;
   track_data(*connection, segment.seq_end, raw.time_ns, side);

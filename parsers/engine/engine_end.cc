@@ -49,10 +49,19 @@ bool Engine::Impl::settle(Connection& connection) {
 
 void Engine::Impl::end_for(Loaded& each, Connection& connection, uint64_t ending) {
   each.parser->on_end(connection, ending, each.emitter);
-  if ((each.emitter.queries_ & ~ending_) != 0) return;
+  if ((each.emitter.queries_ & ~ending_) == 0) clear_state(each, connection);
+}
+
+void Engine::Impl::clear_state(Loaded& each, Connection& connection) {
   each.parser->on_release(connection);
   std::memset(connection.parser_state() + each.parser->state_offset_, 0, each.needs.connection_state_bytes);
   connection.ignored_by &= static_cast<uint16_t>(~each.ignore_bit);
+}
+
+void Engine::Impl::forget_streams(Connection& connection) {
+  for (Loaded& each : loaded_) {
+    if (each.stream_parser != nullptr) clear_state(each, connection);
+  }
 }
 
 void Engine::Impl::retire(Connection& connection) {

@@ -151,6 +151,10 @@ class Engine::Impl final : public StreamReceiver {
 
   // A parser that is left without queries forgets the connection: it may be asked again, and knows nothing then.
   void end_for(Loaded& each, Connection& connection, uint64_t ending);
+  void clear_state(Loaded& each, Connection& connection);
+
+  // Its streams had ended and begin anew, so stream parsers know nothing of it.
+  void forget_streams(Connection& connection);
   void retire(Connection& connection);
   void retire_now(Connection& connection);
 
@@ -173,6 +177,9 @@ class Engine::Impl final : public StreamReceiver {
     }
     return going_on != 0;
   }
+
+  // Bytes of a stream that may begin with the handshake with a proxy: only the parsers that ask see that.
+  bool on_handshake(Connection& connection, Side side, std::span<const uint8_t> bytes, Segment segment);
 
   void lose(LossReason reason, uint64_t count, uint64_t queries);
 

@@ -8,6 +8,15 @@ namespace {
 
 constexpr int kMaxStreamParsers = 16;  // bits of Connection::ignored_by
 
+// Bit per field, as far as there are bits.
+uint64_t statements_of(const Schema& schema) {
+  uint64_t statements = 0;
+  for (size_t i = 0; i < std::min<size_t>(schema.fields.size(), 64); ++i) {
+    if (text_kind_of(schema.fields[i]) == TextKind::kSql) statements |= uint64_t{1} << i;
+  }
+  return statements;
+}
+
 }  // namespace
 
 void Engine::Impl::load(std::unique_ptr<Parser> parser, StateBytes* state) {
@@ -25,7 +34,9 @@ void Engine::Impl::load(std::unique_ptr<Parser> parser, StateBytes* state) {
   parser->state_offset_ = place(needs, state);
   const auto index = static_cast<uint32_t>(loaded_.size());
   loaded_.push_back({std::move(parser), stream_parser, needs, Emitter(index, sink_, &clock_ns_), ignore_bit, {}});
-  loaded_.back().stats.name = loaded_.back().parser->schema().name;
+  const Schema& schema = loaded_.back().parser->schema();
+  loaded_.back().stats.name = schema.name;
+  loaded_.back().emitter.statements_ = statements_of(schema);
 }
 
 uint32_t Engine::Impl::place(const Needs& needs, StateBytes* state) {

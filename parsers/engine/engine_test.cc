@@ -110,6 +110,80 @@ TEST(Engine, TheClientIsToldByWhatIsKnown) {
   EXPECT_EQ(header({handshake[2]}, ToSide::kUnknown), "10.0.0.2:40000>10.0.0.1:80 port");
 }
 
+Frame from_server(uint32_t seq, uint32_t ack, uint8_t flags, int64_t time_ns) {
+  return testing::tcp_frame(
+      {.src = "10.0.0.2", .dst = "10.0.0.1", .src_port = 80, .dst_port = 40000, .seq = seq, .ack = ack, .flags = flags},
+      time_ns);
+}
+
+const Lines kPair = {"url", "status", "partial"};
+constexpr std::string_view kAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+
+TEST(Engine, AStreamBeginsWhereTheSynAckDoesThatTheClientAcknowledges) {
+  for (const uint32_t forged : {4000u, 900'000u, 3'000'000'000u}) {
+    Conversation conversation;
+    conversation.client("", tcp_flag::kSyn);
+    conversation.frames().push_back(from_server(forged, 1001, tcp_flag::kSyn | tcp_flag::kAck, conversation.now_ns()));
+    conversation.server("", tcp_flag::kSyn | tcp_flag::kAck).client_ack();
+    conversation.client("GET /a HTTP/1.1\r\n\r\n").server(kAnswer).close();
+    EXPECT_EQ(Harness({"http_get"}).all(conversation.frames()).lines(kPair), (Lines{"/a 200 "})) << forged;
+  }
+}
+
+TEST(Engine, StreamsGoOnAfterARstThatBothSidesIgnore) {
+  Conversation conversation;
+  conversation.handshake().client("GET /a HTTP/1.1\r\n\r\n").server(kAnswer);
+  const auto answered = static_cast<uint32_t>(5001 + kAnswer.size());
+  conversation.frames().push_back(from_server(answered, 0, tcp_flag::kRst, conversation.now_ns()));
+  for (const char* page : {"/b", "/c", "/d"}) {
+    conversation.client("GET " + std::string(page) + " HTTP/1.1\r\n\r\n").server(kAnswer);
+  }
+  conversation.close();
+  const Lines lines = Harness({"http_get"}).all(conversation.frames()).lines(kPair);
+  ASSERT_GE(lines.size(), 3u);
+  EXPECT_EQ(lines.front(), "/a 200 ");
+  EXPECT_EQ(lines[lines.size() - 2], "/c 200 ");
+  EXPECT_EQ(lines.back(), "/d 200 ");
+}
+
+TEST(Engine, TextsAreEmittedReadablyAndStatementsWithTheirLineBreaks) {
+  const auto texts = [](const Packet& packet, Emitter& out) {
+    const Value text = Value::string(packet.payload_text());
+    out.emit(packet, {text, Value::u64(7), text, Value::string("plain")});
+  };
+  std::vector<std::unique_ptr<Parser>> parsers;
+  parsers.push_back(packet_parser({.name = "texts",
+                                   .fields = {{"key", FieldType::kString, "", "", false, TextKind::kKey},
+                                              {"number"},
+                                              {"statement", FieldType::kString, "", "", false, TextKind::kSql},
+                                              {"other", FieldType::kString}}},
+                                  texts));
+  Conversation conversation;
+  conversation.client("a\n\x01\xff").client("a\nb").client("ab");
+  EXPECT_EQ(Harness(std::move(parsers)).all(conversation.frames()).lines({"key", "number", "statement", "other"}),
+            (Lines{"a%0A%01%FF 7 a\n%01%FF plain", "a%0Ab 7 a\nb plain", "ab 7 ab plain"}));
+}
+
+TEST(Engine, AUrlWithAControlCharacterIsSeenHoweverItIsCut) {
+  const std::string request = "GET /" + std::string(80, 'a') + "\x01" + "b HTTP/1.1\r\nHost: h\r\n\r\n";
+  for (const size_t bytes : {size_t{1}, size_t{3}, size_t{70}, size_t{85}, size_t{86}, request.size()}) {
+    Conversation conversation;
+    conversation.handshake().client_cut(request, bytes).server(kAnswer).close();
+    EXPECT_EQ(Harness({"http_get"}).all(conversation.frames()).lines(kPair),
+              Lines{"/" + std::string(80, 'a') + "%01b 200 "})
+        << bytes;
+  }
+}
+
+TEST(Engine, AKeyWithAControlCharacterIsSeen) {
+  Conversation::Options options;
+  options.server_port = 11211;
+  Conversation conversation(options);
+  conversation.handshake().client("get k\x01y\r\n").server("VALUE k\x01y 0 1\r\nx\r\nEND\r\n").close();
+  EXPECT_EQ(Harness({"memcached_get"}).all(conversation.frames()).lines({"command", "key", "partial"}),
+            Lines{"get k%01y "});
+}
+
 TEST(Engine, IdleConnectionsEndByPacketTime) {
   EngineOptions options = Harness::small();
   options.idle_timeout_ns = 30'000'000'000;
@@ -122,6 +196,33 @@ TEST(Engine, IdleConnectionsEndByPacketTime) {
   const testing::Tuple& timeout = harness.tuples().back();
   EXPECT_EQ(timeout.header.time_ns - std::stoll(timeout["certain_after_ns"]), kStart + 2 * Conversation::kStepNs);
   EXPECT_EQ(harness.engine().stats().live_connections, 0u);
+}
+
+// One that has ended is remembered for stray packets only.
+TEST(Engine, EndedConnectionsAreForgottenSoon) {
+  EngineOptions options = Harness::small();
+  options.closed_timeout_ns = 10'000'000'000;
+  options.idle_timeout_ns = 300'000'000'000;
+  Harness harness({"tcp_conn_time"}, options);
+  harness.feed(Conversation(at(kStart, 100)).handshake().close().frames());
+  harness.engine().advance(kStart + 9'000'000'000);
+  EXPECT_EQ(harness.engine().stats().live_connections, 1u);
+  harness.engine().advance(kStart + 13'000'000'000);
+  EXPECT_EQ(harness.engine().stats().live_connections, 0u);
+  EXPECT_EQ(harness.lines(kEvent).back(), "fin closed");
+}
+
+// Of connections that are all as useful, the one that was silent for longest makes room.
+TEST(Engine, TheLongestSilentConnectionMakesRoom) {
+  EngineOptions options = Harness::small();
+  options.max_connections = 3;
+  Harness harness({"tcp_conn_time"}, options);
+  for (const uint32_t isn : {300u, 100u, 200u, 400u}) {
+    Conversation::Options each = at(kStart + isn * 1'000'000, isn);
+    each.client_port = static_cast<uint16_t>(40000 + isn);
+    harness.feed(Conversation(each).handshake().frames());
+  }
+  EXPECT_EQ(incarnations(harness, "timeout"), std::vector<uint32_t>{100});
 }
 
 TEST(Engine, AJumpOfPacketTimeEndsEverythingIdle) {
@@ -313,7 +414,7 @@ TEST(Engine, AParserThatIsAskedForAgainKnowsNothingOfBefore) {
   for (const testing::Tuple& tuple : harness.tuples()) {
     if (tuple.parser == 1) requests.push_back(tuple["url"] + " " + tuple["status"] + " " + tuple["partial"]);
   }
-  EXPECT_EQ(requests, (Lines{"/a 0 request", "/b 204 "}));
+  EXPECT_EQ(requests, (Lines{"/a - request", "/b 204 "}));
 }
 
 // Ending in steps tells the same as ending at once, at the time of the end, whatever happens meanwhile.

@@ -51,6 +51,7 @@ void Reassembler::add(const Packet& packet, Side side) {
     if (connection.stream != 0) give_up_stale_hole(connection, each, packet.time_ns);
     if (connection.stream != 0) end_if_complete(connection, each, packet.time_ns);
   }
+  if (connection.stream != 0) note_missing(connection);
 }
 
 // Where each side's stream starts is known from its SYN, else from the other side's acknowledgements: both are in
@@ -70,11 +71,8 @@ void Reassembler::open(Connection& connection, const Packet& packet, Side side) 
     half.known = (connection.seq_known >> each & 1) != 0;
     half.next_seq = connection.seq_end[each];
     // Joined in mid-stream: data before what is first seen is not worth waiting for.
-    const bool joined = (connection.syn_seen >> each & 1) == 0;
-    // An acknowledgement without data came before the data that it was sent after. (One byte may be a keep-alive's.)
-    const bool overtaken = packet.payload_bytes > 1 && packet.tcp_seq + packet.payload_bytes == half.next_seq;
     const bool first = each == side && half.known && before(packet.tcp_seq, half.next_seq);
-    if (first && (joined || overtaken)) half.next_seq = packet.tcp_seq;
+    if (first && !connection.start_known(each)) half.next_seq = packet.tcp_seq;
   }
 }
 
@@ -96,14 +94,17 @@ void Reassembler::abandon(Connection& connection) {
   if (connection.stream != 0) release(connection);
 }
 
+// The acknowledgement is the packet's own, not the highest that was seen: of a packet that comes late, that is one
+// which its sender had not even received when it sent this.
 Segment Reassembler::segment_of(Connection& connection, const Packet& packet, Side side) {
   const Half& peer = stream_of(connection).half[other_side(side)];
   Segment segment{.time_ns = packet.time_ns, .offset = 0, .peer_offset = 0, .peer_offset_known = false};
-  if (!peer.acked_known || !peer.known) return segment;
-  // Below 0: of what came before the first byte seen, or made up.
-  const int64_t offset = static_cast<int64_t>(peer.offset) + distance(peer.next_seq, peer.acked);
-  segment.peer_offset_known = offset >= 0;
-  segment.peer_offset = offset >= 0 ? static_cast<uint64_t>(offset) : 0;
+  const bool believed = peer.acked_known && peer.known && !before(peer.acked, packet.tcp_ack);
+  if (!packet.has_tcp_flag(tcp_flag::kAck) || !believed) return segment;
+  // Below 0 it is of what came before the first byte seen, or made up: of the stream, its sender had nothing.
+  const int64_t offset = static_cast<int64_t>(peer.offset) + distance(peer.next_seq, packet.tcp_ack);
+  segment.peer_offset_known = true;
+  segment.peer_offset = static_cast<uint64_t>(std::max<int64_t>(offset, 0));
   return segment;
 }
 
@@ -308,6 +309,15 @@ void Reassembler::give_up_stale_hole(Connection& connection, Side side, int64_t 
     Half& after = stream_of(connection).half[side];
     if (after.head != 0 && before(after.next_seq, after.acked)) after.acked_packets = packets;
   }
+}
+
+// An acknowledgement of just one byte may be for a FIN that nobody captured.
+void Reassembler::note_missing(Connection& connection) {
+  const Half* half = stream_of(connection).half;
+  const auto missing = [&](Side side) {
+    return half[side].acked_known && before(half[side].next_seq + 1, half[side].acked);
+  };
+  connection.missing = static_cast<uint8_t>(missing(0) | missing(1) << 1);
 }
 
 void Reassembler::end_if_complete(Connection& connection, Side side, int64_t time_ns) {

@@ -35,7 +35,7 @@ class StreamReceiver {
 // Not thread-safe. State is made with the first payload, so connections without any cost nothing.
 class Reassembler {
  public:
-  static constexpr uint32_t kPatiencePackets = 8;
+  static constexpr uint32_t kPatiencePackets = 32;
   static constexpr int64_t kPatienceNs = 200'000'000;
   static constexpr int64_t kHoleTimeoutNs = 5'000'000'000;
 
@@ -93,6 +93,7 @@ class Reassembler {
   uint32_t store(Connection& connection, Side side, const Piece& piece);
   bool skip_hole(Connection& connection, Side side, LossReason reason);
   void give_up_stale_hole(Connection& connection, Side side, int64_t time_ns);
+  void note_missing(Connection& connection);
   void end_if_complete(Connection& connection, Side side, int64_t time_ns);
   void finish_side(Connection& connection, Side side, StreamEnd end, int64_t time_ns);
 

@@ -105,6 +105,33 @@ TEST(Reassembler, FirstDataThatItsAcknowledgementOvertook) {
             "ab.");
 }
 
+// Acknowledgements of both sides come before the first data of either.
+TEST(Reassembler, FirstDataOfBothSidesThatAcknowledgementsOvertook) {
+  Conversation conversation;
+  conversation.handshake().server("hello").client_ack().client("hi").server_ack().client("more").close();
+  std::vector<Frame> frames = conversation.frames();
+  const auto first = frames.begin() + 3;
+  std::vector<size_t> order = {0, 1, 2, 3};
+  const std::vector<Frame> data(first, first + 4);
+  do {
+    for (size_t i = 0; i < order.size(); ++i) first[static_cast<ptrdiff_t>(i)] = data[order[i]];
+    const Streams streams = reassemble(frames);
+    EXPECT_EQ(streams.client(), "himore|") << order[0] << order[1] << order[2] << order[3];
+    EXPECT_EQ(streams.server(), "hello|") << order[0] << order[1] << order[2] << order[3];
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(Reassembler, SynsThatAcknowledgementsOvertook) {
+  Conversation conversation;
+  conversation.handshake().server("hello").client_ack().client("hi").close();
+  std::vector<Frame> frames = conversation.frames();
+  // SYN, ACK of the greeting, SYN/ACK, ACK, greeting.
+  std::rotate(frames.begin() + 1, frames.begin() + 4, frames.begin() + 5);
+  const Streams streams = reassemble(frames);
+  EXPECT_EQ(streams.client(), "hi|");
+  EXPECT_EQ(streams.server(), "hello|");
+}
+
 TEST(Reassembler, FirstCopyOfOverlapsWins) {
   EXPECT_EQ(reassemble(opened({client_data(2, "CD"), client_data(0, "abcdef")})).client(), "abCDef.");
   EXPECT_EQ(reassemble(opened({client_data(0, "abc"), client_data(1, "XXXd")})).client(), "abcXd.");
@@ -172,6 +199,9 @@ TEST(Reassembler, WhatIsAcknowledgedAtTheEndAndNeverSeenIsAGap) {
   EXPECT_EQ(reassemble(opened({client_data(0, "ab"), server_ack(10)})).client(), "ab<8>.");
   EXPECT_EQ(reassemble(opened({client_data(0, "ab"), client_data(6, "", tcp_flag::kAck | tcp_flag::kFin)})).client(),
             "ab<4>|");
+  // One byte more may be a FIN that nobody captured; two are not.
+  EXPECT_EQ(reassemble(opened({client_data(0, "ab"), server_ack(3)})).client(), "ab.");
+  EXPECT_EQ(reassemble(opened({client_data(0, "ab"), server_ack(4)})).client(), "ab<2>.");
 }
 
 TEST(Reassembler, SnaplenLeavesAGapOfWhatWasCut) {
@@ -189,6 +219,15 @@ TEST(Reassembler, MidStreamAndOneWay) {
   Frame late = client_data(4, "ef");
   late.time_ns += Reassembler::kHoleTimeoutNs;
   EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late}).client(), "a<1>cdef.");
+  // So what was missing comes too late then, and a nanosecond before it does not.
+  Frame missing = client_data(1, "b");
+  missing.time_ns = late.time_ns;
+  EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late, missing}).client(), "a<1>cdef.");
+  const int64_t stale_ns = client_data(2, "cd").time_ns + Reassembler::kHoleTimeoutNs;
+  late.time_ns = stale_ns - 1;
+  EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late, missing}).client(), "abcdef.");
+  late.time_ns = stale_ns;
+  EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late, missing}).client(), "a<1>cdef.");
 }
 
 TEST(Reassembler, FullBuffersGiveUpTheHole) {
@@ -197,6 +236,11 @@ TEST(Reassembler, FullBuffersGiveUpTheHole) {
   std::vector<Frame> frames =
       opened({client_data(0, "a"), client_data(2, "c"), client_data(4, "e"), client_data(6, "g")});
   EXPECT_EQ(reassemble(frames, options).client(), "a<1>c<1>e<1>g.");
+  // There is room for the hole to fill, but for others' bytes.
+  frames.push_back(client_data(1, "b"));
+  EXPECT_EQ(reassemble(frames, options).client(), "a<1>c<1>e<1>g.");
+  EXPECT_EQ(reassemble(frames).client(), "abc<1>e<1>g.");
+  frames.pop_back();
   options = testing::Harness::small();
   options.max_reassembly_bytes = Chunk::kBytes;
   EXPECT_EQ(reassemble(frames, options).client(), "a<1>c<1>e<1>g.");

@@ -8,8 +8,8 @@ constexpr int64_t kSilentNs = 10'000'000'000;
 // A SYN that is captured after the data which it precedes (mirrors reorder) lies at most this far before it.
 constexpr uint32_t kLateSynBytes = 1 << 16;
 constexpr int64_t kLateSynNs = 1'000'000'000;
-// A RST further from what the side has sent is somebody else's.
-constexpr int32_t kRstWindowBytes = 1 << 26;
+// A RST, an acknowledgement or a repeated SYN/ACK further from what the side has sent is somebody else's.
+constexpr int32_t kWindowBytes = 1 << 26;
 
 int32_t distance(uint32_t from, uint32_t to) { return static_cast<int32_t>(to - from); }
 bool has(uint8_t bits, Side side) { return (bits >> side & 1) != 0; }
@@ -55,15 +55,36 @@ uint8_t track_syn(Connection& connection, const Packet& packet, Side side) {
   return tcp_event::kSyn;
 }
 
-void track_syn_ack(Connection& connection, const Packet& packet, Side side) {
+// The same SYN answered twice, by two senders or by a proxy of SYNs. Until the handshake is complete the numbers are
+// compared exactly, later data may have moved the sender's on.
+bool conflicts(const Connection& connection, const Packet& packet, Side side) {
+  if (!has(connection.syn_seen, side) || !has(connection.seq_known, side)) return false;
+  const int32_t sent = distance(packet.tcp_seq + 1, connection.seq_end[side]);
+  return connection.tcp_state == TcpState::kSynAnswered ? sent != 0 : sent < 0 || sent > kWindowBytes;
+}
+
+uint8_t track_syn_ack(Connection& connection, const Packet& packet, Side side) {
   const Side client = other_side(side);
   if (!knows_incarnation(connection)) {
     know_client(connection, client, packet.tcp_ack - 1);
   } else if (client != connection.client_side || packet.tcp_ack - 1 != connection.incarnation) {
-    return;  // of a simultaneous open, or of an older connection
+    return 0;  // of a simultaneous open, or of an older connection
+  }
+  if (conflicts(connection, packet, side)) {
+    connection.syn_acks_conflict = 1;
+    return tcp_event::kSynAckConflict;
   }
   set(&connection.syn_seen, side);
   if (connection.tcp_state == TcpState::kSynSent) connection.tcp_state = TcpState::kSynAnswered;
+  return 0;
+}
+
+// Of several SYN/ACKs the one counts that the client acknowledges, or that the server's data follow.
+void settle_syn_acks(Connection& connection, const Packet& packet, Side side) {
+  if (connection.syn_acks_conflict == 0) return;
+  connection.syn_acks_conflict = 0;
+  const Side server = other_side(connection.client_side);
+  connection.seq_end[server] = side == server ? packet.tcp_seq : packet.tcp_ack;
 }
 
 // Where one direction is not captured, what the other one does still shows that the handshake is over.
@@ -78,7 +99,12 @@ void track_sequence(Connection& connection, const Packet& packet, Side side) {
   uint32_t end = packet.tcp_seq + packet.payload_bytes;
   if (packet.has_tcp_flag(tcp_flag::kSyn)) ++end;
   if (packet.has_tcp_flag(tcp_flag::kFin)) ++end;
-  if (!has(connection.seq_known, side) || distance(connection.seq_end[side], end) > 0) connection.seq_end[side] = end;
+  // An acknowledgement that comes before the data that it was sent after must not hide where that begins.
+  const bool moves = packet.payload_bytes > 0 || packet.has_tcp_flag(tcp_flag::kSyn) || !connection.start_known(side);
+  // What the other side acknowledged before it came tells less than the SYN itself.
+  const bool begins = packet.has_tcp_flag(tcp_flag::kSyn) && connection.stream == 0;
+  const bool known = has(connection.seq_known, side) && !begins;
+  if (!known || (moves && distance(connection.seq_end[side], end) > 0)) connection.seq_end[side] = end;
   set(&connection.seq_known, side);
   const Side peer = other_side(side);
   if (has(connection.seq_known, peer) || !packet.has_tcp_flag(tcp_flag::kAck)) return;
@@ -86,26 +112,70 @@ void track_sequence(Connection& connection, const Packet& packet, Side side) {
   set(&connection.seq_known, peer);
 }
 
-bool is_believable_rst(const Connection& connection, const Packet& packet, Side side) {
+// RFC 9293 section 3.10.7: a SYN is refused only by a RST that acknowledges it. Later the receiver's next sequence
+// number decides, which a tap knows less exactly: a RST near it may be accepted, and whether it was shows what comes
+// after it.
+bool may_be_accepted(const Connection& connection, const Packet& packet, Side side) {
+  const Side peer = other_side(side);
   if (connection.tcp_state == TcpState::kSynSent && side != connection.client_side) {
-    return !packet.has_tcp_flag(tcp_flag::kAck) || !knows_incarnation(connection) ||
-           packet.tcp_ack - connection.incarnation - 1 <= kLateSynBytes;
+    if (!packet.has_tcp_flag(tcp_flag::kAck)) return false;
+    const uint32_t first = connection.incarnation + 1;
+    return !knows_incarnation(connection) || packet.tcp_ack - first <= connection.seq_end[peer] - first;
   }
   if (!has(connection.seq_known, side)) return true;
   const int32_t off = distance(connection.seq_end[side], packet.tcp_seq);
-  return off > -kRstWindowBytes && off < kRstWindowBytes;
+  return off > -kWindowBytes && off < kWindowBytes;
 }
 
+bool is_newer(const Connection& connection, uint32_t seq_end, Side side) {
+  const int32_t off = distance(connection.seq_end[side], seq_end);
+  return has(connection.seq_known, side) && off > 0 && off < kWindowBytes;
+}
+
+// From here to the connection's end seq_end stays what had been sent when the RST came: what lies beyond was sent
+// later.
 uint8_t track_rst(Connection& connection, const Packet& packet, Side side) {
-  if (connection.ended() || !is_believable_rst(connection, packet, side)) return 0;
+  if (connection.ended()) return 0;
+  if (!may_be_accepted(connection, packet, side)) return tcp_event::kRstIgnored;
   const bool refused = connection.tcp_state == TcpState::kSynSent && side != connection.client_side;
+  const Side peer = other_side(side);
+  const bool acknowledges = packet.has_tcp_flag(tcp_flag::kAck);
+  if (is_newer(connection, packet.tcp_seq, side)) connection.seq_end[side] = packet.tcp_seq;
+  if (acknowledges && is_newer(connection, packet.tcp_ack, peer)) connection.seq_end[peer] = packet.tcp_ack;
   connection.tcp_state = refused ? TcpState::kRefused : TcpState::kReset;
+  connection.going_on = 0;
   return tcp_event::kReset;
+}
+
+bool was_reset(const Connection& connection) { return connection.tcp_state >= TcpState::kReset; }
+
+// A side that sends more, or acknowledges what was sent after the RST, goes on. A server that was said to have refused
+// does by its SYN/ACK, and its client by anything later.
+bool goes_on(const Connection& connection, const Packet& packet, Side side) {
+  if (connection.tcp_state == TcpState::kRefused) {
+    if (side == connection.client_side) return connection.going_on != 0 && !is_syn(packet);
+    return !is_syn(packet) || (is_syn_ack(packet) && packet.tcp_ack - 1 == connection.incarnation);
+  }
+  const uint32_t end = packet.tcp_seq + packet.payload_bytes + (packet.has_tcp_flag(tcp_flag::kFin) ? 1 : 0);
+  return is_newer(connection, end, side) ||
+         (packet.has_tcp_flag(tcp_flag::kAck) && is_newer(connection, packet.tcp_ack, other_side(side)));
+}
+
+// The streams of a connection that was open have been ended, so they are joined anew in the middle.
+uint8_t track_after_rst(Connection& connection, const Packet& packet, Side side) {
+  if (!goes_on(connection, packet, side)) return 0;
+  if (is_syn_ack(packet)) set(&connection.syn_seen, side);
+  connection.going_on = static_cast<uint8_t>((connection.going_on | 1u << side) & 3u);
+  if (connection.going_on != 3) return 0;
+  const bool refused = connection.tcp_state == TcpState::kRefused;
+  if (!refused) connection.syn_seen = 0;
+  connection.tcp_state = connection.fin_seen != 0 ? TcpState::kHalfClosed : TcpState::kOpen;
+  return static_cast<uint8_t>(tcp_event::kRstIgnored | (refused ? tcp_event::kEstablished : 0));
 }
 
 uint8_t track_fin(Connection& connection, Side side) {
   if (connection.ended()) return 0;
-  set(&connection.fin_seen, side);
+  connection.fin_seen |= 1u << side;
   if (connection.fin_seen != 3) {
     connection.tcp_state = TcpState::kHalfClosed;
     return 0;
@@ -137,21 +207,24 @@ void start_connection(Connection& connection, const Packet& packet) {
 }
 
 uint8_t track_handshake(Connection& connection, const Packet& packet, Side side) {
+  if (was_reset(connection) && !packet.has_tcp_flag(tcp_flag::kRst)) {
+    return track_after_rst(connection, packet, side);
+  }
   if (!is_syn(packet)) {
     if (packet.has_tcp_flag(tcp_flag::kRst) || !completes_handshake(connection, packet, side)) return 0;
+    settle_syn_acks(connection, packet, side);
     connection.tcp_state = TcpState::kOpen;
     return tcp_event::kEstablished;
   }
-  if (!is_syn_ack(packet)) return track_syn(connection, packet, side);
-  track_syn_ack(connection, packet, side);
-  return 0;
+  return is_syn_ack(packet) ? track_syn_ack(connection, packet, side) : track_syn(connection, packet, side);
 }
 
 uint8_t track_progress(Connection& connection, const Packet& packet, Side side) {
   uint8_t events = 0;
+  connection.heard |= 1u << side;
   if (packet.has_tcp_flag(tcp_flag::kRst)) {
     events = track_rst(connection, packet, side);
-  } else {
+  } else if (connection.tcp_state != TcpState::kReset && (packet.tcp_events & tcp_event::kSynAckConflict) == 0) {
     track_sequence(connection, packet, side);
     if (packet.has_tcp_flag(tcp_flag::kFin)) events = track_fin(connection, side);
   }

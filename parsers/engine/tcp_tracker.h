@@ -16,7 +16,8 @@ bool starts_new_incarnation(const Connection& connection, const Packet& packet, 
 // A connection, or a flow of datagrams, that begins with this packet, sent by side 0.
 void start_connection(Connection& connection, const Packet& packet);
 
-// SYN and SYN/ACK. Returns tcp_event bits. Called before payload is reassembled, for it tells where streams start.
+// SYN and SYN/ACK, and whether a connection goes on that seemed to have been reset. Returns tcp_event bits. Called
+// before payload is reassembled, for it tells where streams start.
 uint8_t track_handshake(Connection& connection, const Packet& packet, Side side);
 
 // All that a packet without SYN, FIN and RST does to a connection that is open or over, both sides' sequence numbers
@@ -32,7 +33,7 @@ inline void track_datagram(Connection& flow, int64_t time_ns, Side side) {
   if (time_ns > flow.last_seen_ns) flow.last_seen_ns = time_ns;
 }
 
-// Sequence numbers, FIN and RST. Returns tcp_event bits.
+// Sequence numbers, FIN and RST. Returns tcp_event bits. REQUIRES: the packet has those of track_handshake().
 uint8_t track_progress(Connection& connection, const Packet& packet, Side side);
 
 }  // namespace tapline

@@ -16,6 +16,7 @@ class MonitorStats final : public Parser {
                    {"value", FieldType::kF64, "", "Counters: since the monitor's start"}},
         .main_fields = {"metric", "labels"},
         .value_field = "value",
+        .interval_ns = kIntervalNs,
         .example = {"packets_total", "stage=received", "486.000000"},
     };
     return schema;

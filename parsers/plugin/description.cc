@@ -1,6 +1,7 @@
 #include "parsers/plugin/description.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <string_view>
 
@@ -11,6 +12,8 @@ constexpr size_t kLongestName = 63;
 constexpr size_t kLongestText = 1000;
 constexpr uint32_t kMostFields = 64;
 constexpr uint32_t kMostStateBytes = 4096;
+// Of plug-ins made before fields could be optional.
+constexpr uint32_t kOldestFieldBytes = offsetof(tapline_field, optional);
 constexpr uint32_t kKnownNeeds =
     TAPLINE_NEEDS_PACKETS | TAPLINE_NEEDS_CONNECTIONS | TAPLINE_NEEDS_STREAMS | TAPLINE_NEEDS_INTERVALS;
 
@@ -49,7 +52,7 @@ class Reader {
   bool read_structure(const tapline_parser* from, ParserDescription* out) {
     if (from == nullptr) return wrong("is null");
     if (from->struct_bytes < sizeof(tapline_parser)) return wrong("struct_bytes is too small");
-    if (from->field_bytes < sizeof(tapline_field)) return wrong("field_bytes is too small");
+    if (from->field_bytes < kOldestFieldBytes) return wrong("field_bytes is too small");
     out->callbacks = *from;
     return true;
   }
@@ -76,8 +79,8 @@ class Reader {
     }
     const auto* at = reinterpret_cast<const char*>(from.fields);
     for (uint32_t i = 0; i < from.field_count; ++i, at += from.field_bytes) {
-      tapline_field field;
-      std::memcpy(&field, at, sizeof field);
+      tapline_field field = {};
+      std::memcpy(&field, at, std::min<size_t>(sizeof field, from.field_bytes));
       if (!read_field(field, &out->schema)) return false;
     }
     return true;
@@ -98,6 +101,7 @@ class Reader {
     if (from.type > TAPLINE_STRING) return wrong("field " + field.name + " has no known type");
     field.type = static_cast<FieldType>(from.type);
     field.additive = from.additive != 0;
+    field.optional = from.optional != 0;
     schema->fields.push_back(std::move(field));
     return true;
   }

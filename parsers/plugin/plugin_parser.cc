@@ -59,12 +59,14 @@ Connection* connection_of(const tapline_out& out, const tapline_connection* view
   return index < out.connections.size() ? out.connections[index] : nullptr;
 }
 
-bool value_fits(const tapline_value& value, FieldType type) {
-  if (value.type != static_cast<uint32_t>(type)) return false;
-  return type != FieldType::kString || value.text_bytes == 0 || value.as.text != nullptr;
+bool value_fits(const tapline_value& value, const Field& field) {
+  if (value.type == TAPLINE_ABSENT) return field.optional;
+  if (value.type != static_cast<uint32_t>(field.type)) return false;
+  return field.type != FieldType::kString || value.text_bytes == 0 || value.as.text != nullptr;
 }
 
-Value value_of(const tapline_value& value, std::string_view text) {
+Value value_of(const tapline_value& value, FieldType type, std::string_view text) {
+  if (value.type == TAPLINE_ABSENT) return Value::absent(type);
   switch (value.type) {
     case TAPLINE_I64:
       return Value::i64(value.as.i64);
@@ -92,7 +94,7 @@ struct Values {
     std::memcpy(copied.data(), values, count * sizeof(tapline_value));
     out.texts.clear();
     for (uint32_t i = 0; i < count; ++i) {
-      if (!value_fits(copied[i], fields[i].type)) return;
+      if (!value_fits(copied[i], fields[i])) return;
       if (copied[i].type != TAPLINE_STRING) continue;
       copied[i].text_bytes = std::min<uint32_t>(copied[i].text_bytes, kLongestText);
       out.texts.append(copied[i].as.text, copied[i].text_bytes);
@@ -113,7 +115,7 @@ int emit_checked(tapline_out& out, TupleHeader header, const Values& values) {
   std::string_view texts = out.texts;
   for (uint32_t i = 0; i < values.count; ++i) {
     const uint32_t text_bytes = values.copied[i].type == TAPLINE_STRING ? values.copied[i].text_bytes : 0;
-    new (made + i) Value(value_of(values.copied[i], texts.substr(0, text_bytes)));
+    new (made + i) Value(value_of(values.copied[i], out.schema->fields[i].type, texts.substr(0, text_bytes)));
     texts.remove_prefix(text_bytes);
   }
   out.emitter->emit(header, std::span<const Value>(made, values.count));

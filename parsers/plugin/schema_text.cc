@@ -14,6 +14,7 @@ Field field_of(const Json& json) {
   field.unit = json.at(2);
   field.description = json.at(3);
   field.additive = json.at(4);
+  field.optional = json.at(5);
   return field;
 }
 
@@ -22,7 +23,8 @@ Field field_of(const Json& json) {
 std::string schema_to_text(const Schema& schema) {
   Json fields = Json::array();
   for (const Field& field : schema.fields) {
-    fields.push_back({field.name, static_cast<uint8_t>(field.type), field.unit, field.description, field.additive});
+    fields.push_back(
+        {field.name, static_cast<uint8_t>(field.type), field.unit, field.description, field.additive, field.optional});
   }
   const Duration& duration = schema.duration;
   return Json{schema.name,

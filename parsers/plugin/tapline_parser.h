@@ -36,7 +36,14 @@ extern "C" {
 
 /* ---- Values -------------------------------------------------------------------------------------------------- */
 
-typedef enum tapline_type { TAPLINE_U64, TAPLINE_I64, TAPLINE_F64, TAPLINE_BOOL, TAPLINE_STRING } tapline_type;
+typedef enum tapline_type {
+  TAPLINE_U64,
+  TAPLINE_I64,
+  TAPLINE_F64,
+  TAPLINE_BOOL,
+  TAPLINE_STRING,
+  TAPLINE_ABSENT /* of a value alone: the parser could not see it. Only for fields that are optional */
+} tapline_type;
 
 typedef struct tapline_value {
   uint32_t type;       /* tapline_type */
@@ -82,6 +89,15 @@ static inline tapline_value tapline_string(const char* text, uint32_t bytes) {
   value.type = TAPLINE_STRING;
   value.text_bytes = bytes;
   value.as.text = text;
+  return value;
+}
+
+/* No value: aggregates leave it out, comparisons with it are false. Zero is for a measured zero. */
+static inline tapline_value tapline_absent(void) {
+  tapline_value value;
+  value.type = TAPLINE_ABSENT;
+  value.text_bytes = 0;
+  value.as.u64 = 0;
   return value;
 }
 
@@ -200,6 +216,8 @@ typedef struct tapline_field {
   const char* description; /* null: none */
   uint32_t type;           /* tapline_type */
   uint32_t additive;       /* 1: sums mean something */
+  uint32_t optional;       /* 1: a tuple may have TAPLINE_ABSENT here */
+  uint32_t reserved;
 } tapline_field;
 
 typedef enum tapline_layer { TAPLINE_NETWORK, TAPLINE_TRANSPORT, TAPLINE_APPLICATION } tapline_layer;

@@ -10,6 +10,7 @@ namespace tapline::testing {
 namespace {
 
 std::string to_text(const Value& value) {
+  if (!value.present()) return "-";
   switch (value.type()) {
     case FieldType::kU64:
       return std::to_string(value.as_u64());
@@ -43,6 +44,7 @@ void Collector::emit(uint32_t parser, const TupleHeader& header, std::span<const
   Tuple tuple{parser, header, {}};
   for (size_t i = 0; i < values.size(); ++i) {
     EXPECT_EQ(values[i].type(), fields[i].type) << fields[i].name;
+    EXPECT_TRUE(values[i].present() || fields[i].optional) << fields[i].name;
     tuple.values[fields[i].name] = to_text(values[i]);
   }
   tuples.push_back(std::move(tuple));
@@ -84,7 +86,7 @@ size_t Harness::feed(const std::vector<Frame>& frames, uint64_t queries, size_t 
   size_t decoded = 0;
   for (size_t i = 0; i < frames.size(); ++i) {
     Packet packet;
-    if (decode(frames[i].raw(), hasher, &packet) == DecodeOutcome::kOk) {
+    if (whole_packet(frames[i], hasher, &packet)) {
       packet.queries = queries;
       packet.to_side = to_side;
       packets.push_back(packet);
@@ -93,9 +95,19 @@ size_t Harness::feed(const std::vector<Frame>& frames, uint64_t queries, size_t 
     if (packets.size() == burst || i + 1 == frames.size()) {
       engine_.process(packets);
       packets.clear();
+      if (fragments_ != nullptr) fragments_->recycle();
     }
   }
   return decoded;
+}
+
+// False: not to be decoded, or a fragment whose datagram lacks others.
+bool Harness::whole_packet(const Frame& frame, const FlowHasher& hasher, Packet* packet) {
+  const DecodeOutcome outcome = decode(frame.raw(), hasher, packet);
+  if (outcome != DecodeOutcome::kFragment) return outcome == DecodeOutcome::kOk;
+  if (fragments_ == nullptr) fragments_ = std::make_unique<FragmentTable>(FragmentOptions{}, kTestKey);
+  Datagram datagram;
+  return fragments_->add(*packet, &datagram) && decode(datagram, hasher, packet) == DecodeOutcome::kOk;
 }
 
 Harness& Harness::all(const std::vector<Frame>& frames) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "parsers/api/flow_hash.h"
+#include "parsers/decode/fragment_table.h"
 #include "parsers/engine/engine.h"
 #include "parsers/testing/frames.h"
 
@@ -55,7 +56,8 @@ class Harness {
   // Bounds that suit tests: few connections, little memory.
   static EngineOptions small();
 
-  // All frames in bursts of `burst`, each packet wanted by `queries`. Returns how many could be decoded.
+  // All frames in bursts of `burst`, fragments put together, each packet wanted by `queries`. Returns how many packets
+  // there were.
   size_t feed(const std::vector<Frame>& frames, uint64_t queries = 1, size_t burst = 32,
               ToSide to_side = ToSide::kUnknown);
   // feed() and end().
@@ -67,8 +69,11 @@ class Harness {
   uint64_t lost(LossReason reason) const;
 
  private:
+  bool whole_packet(const Frame& frame, const FlowHasher& hasher, Packet* packet);
+
   Collector collector_;
   Engine engine_;
+  std::unique_ptr<FragmentTable> fragments_;  // made with the first fragment
 };
 
 std::vector<std::unique_ptr<Parser>> make_parsers(const std::vector<std::string>& names);

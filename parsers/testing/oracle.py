@@ -1,11 +1,14 @@
 """What the comparisons with recorded truth share: the reference captures, the monitor, the table of known differences."""
 
 import fnmatch
+import functools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
+import urllib.parse
 
 SKIPPED = 77
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -32,13 +35,51 @@ def monitor_or_skip():
     sys.exit(SKIPPED)
 
 
+ZERO = {"u64": 0, "i64": 0, "f64": 0.0, "bool": False, "string": ""}
+
+
+@functools.cache
+def zeros(monitor, parser):
+    """Field -> what the truth writes where nothing is known."""
+    run = subprocess.run([str(monitor), "--list-parsers"], capture_output=True, check=True, timeout=60)
+    catalogue = json.loads(run.stdout)["parsers"]
+    return {f["name"]: ZERO[f["type"]] for p in catalogue if p["name"] == parser for f in p["fields"] if "common" not in f}
+
+
+UNREADABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f%"
+                        "\udc80-\udcff]")
+
+
+def encoded(data, kept=""):
+    """full() of docs/reference/texts.md."""
+    escape = lambda c: c if c in kept else "".join(f"%{byte:02X}" for byte in c.encode("utf-8", "surrogateescape"))
+    return UNREADABLE.sub(lambda match: escape(match[0]), data.decode("utf-8", "surrogateescape"))
+
+
+def as_sent(text, kept=""):
+    """A string of a tuple as it was sent; each byte that is no UTF-8 is U+FFFD."""
+    decoded = urllib.parse.unquote_to_bytes(text)
+    if "%" not in text or encoded(decoded, kept) != text:
+        return text
+    return re.sub("[\udc80-\udcff]", "\ufffd", decoded.decode("utf-8", "surrogateescape"))
+
+
+def read_value(name, value, zero):
+    if value is None:
+        return zero[name]
+    return as_sent(value, "\t\n\r" if name == "statement" else "") if isinstance(value, str) else value
+
+
 def tuples(monitor, parser, capture):
-    """The parser's tuples of one capture, in the order in which they were emitted."""
+    """The parser's tuples of one capture, in the order in which they were emitted, with strings as they were sent and absent
+    values as the truth writes them."""
     command = [str(monitor), "--parser", parser, "--pcap", str(capture), "--output", "json"]
     run = subprocess.run(command, capture_output=True, timeout=120, check=False)
     if run.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} exited with {run.returncode}: {run.stderr.decode(errors='replace')}")
-    return [json.loads(line) for line in run.stdout.decode(errors="replace").splitlines()]
+    zero = zeros(monitor, parser)
+    read = (json.loads(line) for line in run.stdout.decode(errors="replace").splitlines())
+    return [{name: read_value(name, value, zero) for name, value in t.items()} for t in read]
 
 
 def json_lines(path):

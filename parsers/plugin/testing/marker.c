@@ -48,9 +48,9 @@ static void destroy(void* self) { free(self); }
 /* ---- marker: a tuple for each packet with payload, one for each second ---- */
 
 static const tapline_field marker_fields[] = {
-    {"kind", NULL, "packet or second", TAPLINE_STRING, 0},
-    {"text", NULL, "The payload's first 16 bytes", TAPLINE_STRING, 0},
-    {"bytes", "bytes", "Payload", TAPLINE_U64, 1},
+    {.name = "kind", .description = "packet or second", .type = TAPLINE_STRING},
+    {.name = "text", .description = "The payload's first 16 bytes", .type = TAPLINE_STRING, .optional = 1},
+    {.name = "bytes", .unit = "bytes", .description = "Payload", .type = TAPLINE_U64, .additive = 1},
 };
 
 static void emit_wrong(struct instance* self, const tapline_packet* packet, tapline_out* out) {
@@ -59,6 +59,9 @@ static void emit_wrong(struct instance* self, const tapline_packet* packet, tapl
   self->host->emit_packet(out, packet, values, 1);
   self->host->emit_packet(out, packet, NULL, 3);
   values[1] = tapline_string(NULL, 7);
+  self->host->emit_packet(out, packet, values, 3);
+  values[1] = tapline_string("b", 1);
+  values[2] = tapline_absent(); /* the field is not optional */
   self->host->emit_packet(out, packet, values, 3);
 }
 
@@ -83,7 +86,7 @@ static void marker_process(void* instance, const tapline_packet* const* packets,
 static void marker_interval(void* instance, int64_t end_ns, tapline_out* out) {
   struct instance* self = instance;
   (void)end_ns;
-  const tapline_value values[3] = {tapline_string("second", 6), tapline_string(NULL, 0), tapline_u64(self->packets)};
+  const tapline_value values[3] = {tapline_string("second", 6), tapline_absent(), tapline_u64(self->packets)};
   if (self->packets > 0) self->host->emit(out, &self->last, values, 3);
   self->packets = 0;
 }

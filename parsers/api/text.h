@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace tapline {
+
+// How texts of the network are shown: percent-encoded where they hold what is no readable UTF-8. Unreadable are control
+// characters (C0, DEL, C1), invisible and directional format characters, separators of lines, and bytes that are no
+// UTF-8. The rule, which docs/reference/texts.md has for users:
+//
+//   full(t)   each unreadable byte as %XX, in capitals, and each % as %25; all else as it is
+//   coded(t)  t holds a %, and is full(u) of some u
+//   shown(t)  full(t) if t is unreadable in part or coded, else t
+//
+// shown() is injective: coded(shown(t)) tells which of the two it is, and undoing full() is percent-decoding. So most
+// texts with escapes of their own stay as they are: /caf%C3%A9 is coded by nothing, since é is readable.
+enum class LineBreaks : uint8_t { kEncode, kKeep };  // of statements, tab, LF and CR are kept
+
+namespace text_detail {
+bool must_encode(std::string_view text, LineBreaks line_breaks);
+
+// Whether all eight bytes are readable ASCII other than %.
+inline bool is_plain(uint64_t word) {
+  constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
+  const auto has_zero = [](uint64_t x) { return ((x - kOnes) & ~x & kHigh) != 0; };
+  const bool control = ((word - kOnes * 0x20) & ~word & kHigh) != 0;
+  return (word & kHigh) == 0 && !control && !has_zero(word ^ kOnes * 0x7f) && !has_zero(word ^ kOnes * '%');
+}
+}  // namespace text_detail
+
+// Whether shown(text) is another text. Eight bytes at a time: it is asked of every text of every tuple.
+inline bool must_encode(std::string_view text, LineBreaks line_breaks) {
+  const char* at = text.data();
+  size_t left = text.size();
+  for (; left >= 8; left -= 8, at += 8) {
+    uint64_t word;
+    std::memcpy(&word, at, 8);
+    if (!text_detail::is_plain(word)) return text_detail::must_encode(text, line_breaks);
+  }
+  uint64_t word = 0x2020202020202020;
+  if (left > 0) std::memcpy(&word, at, left);
+  return !text_detail::is_plain(word) && text_detail::must_encode(text, line_breaks);
+}
+
+// full(text), to be used where must_encode() says so.
+void append_encoded(std::string_view text, LineBreaks line_breaks, std::string* out);
+
+}  // namespace tapline
