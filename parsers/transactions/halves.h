@@ -13,15 +13,20 @@ namespace tapline {
 // RequestHalf, and adds what it tells of; objects are used again, so it sets all its own fields after begin_request().
 struct BareRequestHalf {
   int64_t first_ns = 0;
-  uint64_t begin = 0;         // offsets are of the requests' stream
-  uint64_t end = 0;           // of what was read so far
-  uint64_t peer_offset = 0;   // how much of the responses the client had received when it sent it; 0 = unknown
-  uint32_t number = 0;        // in its connection, from 1
-  bool complete = false;      // end is where it ends
-  bool after_hidden = false;  // requests may lie unseen between it and the one before
+  uint64_t begin = 0;        // offsets are of the requests' stream
+  uint64_t end = 0;          // of what was read so far
+  uint64_t peer_offset = 0;  // how much of the responses the client had received when it sent it; 0 = unknown
+  uint32_t number = 0;       // in its connection, from 1
+  // Bits, so that a protocol's own request stays small.
+  bool complete : 1 = false;      // end is where it ends
+  bool reported : 1 = false;      // as unanswered, when the parser's patience ended; its answer may still come
+  bool after_hidden : 1 = false;  // requests may lie unseen between it and the one before
+  bool begins_batch : 1 = false;  // the client had received more than when it sent the one before, which was seen
 
   // What a protocol may know better, by hiding these in its own request:
   //
+  // A client may ask again when it has had some of the answers that it waits for, but not all.
+  static constexpr bool kMayOverlap = true;
   // It can't be what this response answers: another command, key or number is in it.
   template <typename Response>
   bool contradicts(const Response& /*response*/) const {
@@ -54,14 +59,28 @@ struct ResponseHalf {
   uint64_t end = 0;
   uint64_t acked = 0;  // how much of the requests the server had received when it began to answer
   bool acked_known = false;
+  bool complete = false;      // end is where it ends
   bool after_hidden = false;  // responses may lie unseen between it and the one before
+
+  // Not so where several requests may have no answer but this one. A protocol that knows such hides it.
+  bool answers_one() const { return true; }
 
   void start(const Segment& first) {
     first_ns = last_ns = first.time_ns;
     begin = end = first.offset;
     acked = first.peer_offset;
     acked_known = first.peer_offset_known;
+    complete = false;
   }
+};
+
+// How much of a transaction was seen, and why not more.
+enum class Seen : uint8_t {
+  kBoth,
+  kUnanswered,  // the request; its answer never came, and no loss explains that
+  kRequest,     // the request; its answer may have been lost, or the capture ended before it
+  kResponse,
+  kLate,  // both, after the request was reported as unanswered
 };
 
 // Told of transactions as they become certain.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -40,7 +41,7 @@ class IdPairing {
     request.number = next_number_++;
     request.first_ns = first.time_ns;
     request.begin = request.end = first.offset;
-    request.complete = false;
+    request.complete = request.reported = false;
     return request;
   }
 
@@ -90,6 +91,7 @@ class IdPairing {
     if (place == nullptr || !place->answering) return;
     place->response.end = end;
     place->response.last_ns = time_ns;
+    place->response.complete = true;
     place->answered = true;
     const bool may_come = place->response.acked_known ? place->response.acked > settled_offset_ : kAnswersWait;
     if (place->asked || !may_come) return tell(*place, sink);
@@ -145,6 +147,24 @@ class IdPairing {
       const Place& place = places_[i];
       if (place.open) show(place, sink);
     }
+  }
+
+  // Emits those of the requests without any answer that began before this time and leaves them open. Returns when the
+  // oldest of the others began, INT64_MAX without one.
+  int64_t report_overdue(int64_t before_ns, Sink& sink) {
+    int64_t oldest_ns = INT64_MAX;
+    for (size_t i = 0; i < places_.size(); ++i) {
+      Place& place = places_[i];
+      if (!place.open || !place.asked || place.answering) continue;
+      if (place.request.reported || !place.request.complete) continue;
+      if (place.request.first_ns >= before_ns) {
+        oldest_ns = std::min(oldest_ns, place.request.first_ns);
+        continue;
+      }
+      show(place, sink);
+      place.request.reported = true;
+    }
+    return oldest_ns;
   }
 
   size_t pending() const { return open_; }

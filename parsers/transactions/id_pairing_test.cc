@@ -120,7 +120,9 @@ TEST(IdPairing, GivesUpWhatIsOld) {
   Talk talk;
   talk.ask(1, "a").ask(2, "b").ask(3, "c");
   talk.pairing.give_up(2, talk.sink);
+  EXPECT_EQ(talk.sink.told, Told{"b:-"});
   talk.pairing.give_up_before(3, talk.sink);
+  EXPECT_EQ(talk.sink.told, (Told{"b:-", "a:-"}));
   EXPECT_EQ(talk.told(), (Told{"b:-", "a:-", "c:-"}));
 }
 

@@ -63,6 +63,10 @@ class OrderedExchange {
     pairing_.visit_pending(filter);
   }
 
+  int64_t report_overdue(int64_t before_ns, Sink& sink) {
+    return confirmed_ ? pairing_.report_overdue(before_ns, sink) : INT64_MAX;
+  }
+
   bool hopeless() const { return !confirmed_ && readers_[0].seek_bytes() + readers_[1].seek_bytes() > kMaxSeekBytes; }
 
   size_t memory_bytes() const {

@@ -13,13 +13,20 @@ namespace tapline {
 
 // Pairs the responses of one connection with its requests where responses come in the order of the requests.
 //
-// Where a gap may hide messages the order alone does not tell any more, but the acknowledgement in a response's first
-// segment does: a client that does not pipeline sends one request and waits, so the response is for the request that
-// ends where the acknowledgement does. A client that pipelines is told by what the halves say of each other
-// (RequestHalf::contradicts) if that leaves one request only; else both halves stay single. A client that never lets
-// all of its requests be answered before it sends the next ones stays unpaired after a gap until it has been quiet for
-// longer than its slowest response took. A response may also be seen before its request, when the request's segment
-// comes late; it waits as long as the bytes that it acknowledges are still to come.
+// No pair contradicts what the acknowledgements in the first segments of its halves say: the server had received the
+// request when it answered, and the client nothing of the answer when it asked. While nothing is hidden, order tells
+// the rest.
+//
+// Where a gap may hide messages it does not, and acknowledgements do: a client that does not pipeline sends one request
+// and waits, so the response is for the request that ends where the acknowledgement does. A client that pipelines and
+// was seen to wait for all answers before it sends the next requests (a batch) has fixed points: a batch's first
+// response begins where the client had received everything when it sent the batch, and its last one ends where it had
+// when it sent the next. From these, messages are counted, forwards or backwards; responses wait for the next batch
+// where that is the only way. Else both halves stay single, unless what they say of each other
+// (RequestHalf::contradicts) leaves one request only. A client that sends requests while others are unanswered has no
+// fixed points: after a gap it stays unpaired until it has been quiet for longer than its slowest response took, or
+// has sent and received in turns for a while. A response may also be seen before its request, when the request's
+// segment comes late; it waits as long as the bytes that it acknowledges are still to come.
 //
 // The protocol's reader calls, for the side that asks:     begin_request, keep_text, end_request, hide_requests,
 //                                  after each piece of it:  requests_settled
@@ -32,7 +39,7 @@ class OrderedPairing {
  public:
   using Sink = TransactionSink<Request, Response>;
   // The reassembler waits some packets for a late one, each of which may be full of responses.
-  static constexpr size_t kMaxWaiting = 512;
+  static constexpr size_t kMaxWaiting = 1024;
 
   // A request whose first byte is that of `first`. Its own fields are as some earlier request left them. `max_pending`:
   // fewer than kMaxPending, where the protocol knows why.
@@ -48,8 +55,9 @@ class OrderedPairing {
     request.first_ns = first.time_ns;
     request.begin = request.end = first.offset;
     request.peer_offset = first.peer_offset_known ? first.peer_offset : 0;
-    request.complete = false;
+    request.complete = request.reported = false;
     request.after_hidden = std::exchange(requests_hidden_, false);
+    request.begins_batch = begins_batch_ && !request.after_hidden;
     hidden_requests_ += request.after_hidden;
     request.clear_text();
     return request;
@@ -99,7 +107,9 @@ class OrderedPairing {
     current_ = response;
     current_->start(first);
     current_->after_hidden = std::exchange(response_gap_, false);
-    current_paired_ = waiting_.empty() && take_request(*current_, &current_request_, false, sink);
+    note_alternation(first);
+    current_paired_ =
+        waiting_.empty() && take_request(*current_, &current_request_, {.closing = false}, sink) == Taken::kRequest;
     return answered();
   }
 
@@ -113,15 +123,27 @@ class OrderedPairing {
     if (!requests_.empty()) touch(&requests_.front(), sizeof(Request));
   }
   const Request* next_request() const { return requests_.empty() ? nullptr : &requests_.front(); }
+  // Whether a request is pending that was sent when the client had received so much of the responses: there, one
+  // begins.
+  bool asked_at(uint64_t offset) const {
+    for (size_t i = 0; i < requests_.size(); ++i) {
+      if (requests_[i].peer_offset == offset) return true;
+    }
+    return false;
+  }
   bool responses_are_hidden() const { return responses_hidden_ || response_gap_; }
 
-  void end_response(uint64_t end, int64_t time_ns, Sink& sink) {
+  // Not complete where bytes of it were lost: it may end elsewhere.
+  void end_response(uint64_t end, int64_t time_ns, Sink& sink, bool complete = true) {
     if (!current_) return;
     current_->end = end;
     current_->last_ns = time_ns;
+    current_->complete = complete;
     latest_response_end_ = end;
+    paired_end_ = 0;
     latest_ns_ = time_ns;
     if (current_paired_) {
+      note_pair(current_request_, *current_);
       slowest_ns_ = std::max(slowest_ns_, time_ns - current_request_.first_ns);
       sink.on_transaction(&current_request_, &*current_);
       forget(current_request_);
@@ -156,6 +178,19 @@ class OrderedPairing {
     for (size_t i = 0; i < requests_.size(); ++i) sink.on_transaction(&requests_[i], nullptr);
   }
 
+  // Emits those of the unanswered requests that began before this time and leaves them in their places: the answers
+  // that may still come are theirs. Returns when the oldest of the others began, INT64_MAX without one.
+  int64_t report_overdue(int64_t before_ns, Sink& sink) {
+    for (size_t i = 0; i < requests_.size(); ++i) {
+      Request& request = requests_[i];
+      if (request.reported || !request.complete) continue;
+      if (request.first_ns >= before_ns) return request.first_ns;
+      sink.on_transaction(&request, nullptr);
+      request.reported = true;
+    }
+    return INT64_MAX;
+  }
+
   size_t pending() const { return requests_.size(); }
   // Of texts and of places beyond the few that are kept for ever.
   size_t memory_bytes() const {
@@ -181,22 +216,68 @@ class OrderedPairing {
   static constexpr size_t kNone = SIZE_MAX;
   static constexpr uint32_t kCertainWaits = 3;
 
+  // In how many turns, of one request and one response each, a client proves that it waits.
+  static constexpr uint32_t kCertainTurns = 32;
+
+  enum class Taken : uint8_t {
+    kRequest,
+    kNothing,  // no request is known to be what the response answers
+    kLater,    // what is still to come may tell
+  };
+  struct Circumstances {
+    bool closing = false;  // nothing is still to come
+    bool whole = false;    // the response is the first of waiting_
+  };
+
   // How the client uses its connection, from what it had received when it sent this request.
   void note_overlap(const Segment& first) {
-    const bool quiet = requests_.empty() && !current_ && first.time_ns - latest_ns_ > 2 * slowest_ns_;
-    if (overlapping_ && quiet) responses_hidden_ = response_gap_ = false;
+    const bool idle = requests_.empty() && !current_;
+    if (overlapping_ && idle && first.time_ns - latest_ns_ > 2 * slowest_ns_) responses_hidden_ = response_gap_ = false;
     latest_ns_ = std::max(latest_ns_, first.time_ns);
+    begins_batch_ = next_number_ == 1;
     if (!first.peer_offset_known) return;
-    if (requests_.empty() && !current_ && !responses_are_hidden() && latest_response_end_ == first.peer_offset)
-      ++waits_;
+    note_turn(idle && first.peer_offset == latest_response_end_);
+    if (idle && !responses_are_hidden() && latest_response_end_ == first.peer_offset) ++waits_;
+    const bool same_batch = request_peer_offset_ == first.peer_offset;
+    if (!same_batch && first.peer_offset < paired_end_) overlap();
+    begins_batch_ |= request_peer_offset_ && *request_peer_offset_ < first.peer_offset;
     if (!requests_.empty() && !requests_hidden_) {
-      if (request_peer_offset_ == first.peer_offset) pipelined_ = true;
+      if (same_batch) pipelined_ = true;
       // It has had whole responses since its last request, and still waits for others. (Those that wait for requests
       // were sent after this one, which comes late.)
       const bool waits = !responses_are_hidden() && latest_response_end_ >= first.peer_offset && waiting_.empty();
-      if (request_peer_offset_ != first.peer_offset && waits && pipelined_) overlapping_ = true;
+      if (!same_batch && waits && pipelined_) overlap();
     }
     request_peer_offset_ = first.peer_offset;
+  }
+
+  // The client asked while earlier requests were unanswered, of which it had answers since.
+  void overlap() {
+    overlapping_ = true;
+    waits_ = turns_ = 0;
+  }
+
+  // The pair was certain: if the client sent the next request before it had all of this response, and not at once with
+  // this request, it does not wait.
+  void note_pair(const Request& request, const Response& response) {
+    paired_end_ = response.end;
+    if (requests_.empty()) return;
+    const uint64_t received = requests_.front().peer_offset;
+    if (request.peer_offset < received && received < response.end) overlap();
+  }
+
+  // Request and response have taken turns for long enough: whatever was there before, the client waits now.
+  void note_turn(bool has_all) {
+    turns_ = has_all && std::exchange(answered_turn_, false) ? turns_ + 1 : 0;
+    if (turns_ < kCertainTurns || !waiting_.empty()) return;
+    overlapping_ = pipelined_ = responses_hidden_ = false;
+  }
+
+  // Of the response that begins: whether it is the only one to the latest request, as far as acknowledgements tell.
+  void note_alternation(const Segment& first) {
+    const Request* latest = requests_.empty() ? nullptr : &requests_.back();
+    answered_turn_ = requests_.size() == 1 && first.peer_offset_known && latest->peer_offset == first.offset &&
+                     latest->complete && latest->end == first.peer_offset;
   }
 
   static bool received(const Request& request, const Response& response) {
@@ -208,21 +289,36 @@ class OrderedPairing {
     return response.acked_known && response.acked > std::max(settled_offset_, abandoned_until_);
   }
 
+  // The client had nothing of the response when it sent the request.
+  static bool awaited(const Request& request, const Response& response) {
+    return request.peer_offset <= response.begin;
+  }
+
   // While nothing is hidden the order tells, and what both say must not contradict.
-  bool take_request(Response& response, Request* taken, bool closing, Sink& sink) {
+  Taken take_request(Response& response, Request* taken, Circumstances now, Sink& sink) {
     responses_hidden_ |= std::exchange(response.after_hidden, false);
     while (!requests_.empty() && requests_.front().begin < abandoned_until_) [[unlikely]] tell_first_requests(1, sink);
-    if (requests_.empty() || !received(requests_.front(), response)) return false;
-    const bool ordered = !hidden_before(response) && pass_silent(response, sink);
-    if (!ordered) {
-      if (may_come(response) && !closing) return false;
-      if (!resynchronise(response, sink)) return false;
+    const bool later = may_come(response) && !now.closing;
+    if (requests_.empty() || !received(requests_.front(), response)) return later ? Taken::kLater : Taken::kNothing;
+    const bool ordered = !hidden_before(response) && awaited(requests_.front(), response) && !passed_over(response) &&
+                         pass_silent(response, sink);
+    if (!ordered) [[unlikely]] {
+      const Taken found = later ? Taken::kLater : resynchronise(response, now, sink);
+      if (found != Taken::kRequest) return found;
     }
     note_previous(response);
     hidden_requests_ -= requests_.front().after_hidden;
     std::swap(*taken, requests_.front());
     requests_.pop_front();
-    return true;
+    return Taken::kRequest;
+  }
+
+  // The client, which waits for all answers, has asked again since the oldest request, and had received all that came
+  // before this response: a response was not recognised.
+  bool passed_over(const Response& response) const {
+    if (requests_.size() < 2 || !waits_for_all()) return false;
+    const Request& next = requests_[1];
+    return next.begins_batch && awaited(next, response) && received(next, response);
   }
 
   bool hidden_before(const Response& response) const {
@@ -248,21 +344,76 @@ class OrderedPairing {
     return true;
   }
 
-  // Makes the request that this response certainly answers the first. False: there is none, and all that the server
-  // had received are told as halves.
-  bool resynchronise(const Response& response, Sink& sink) {
+  // Makes the request that this response certainly answers the first. If there is none, all that the server had
+  // received are told as halves.
+  Taken resynchronise(const Response& response, Circumstances now, Sink& sink) {
+    // It was sent before any of these was asked.
+    responses_hidden_ = true;
+    if (!awaited(requests_.front(), response)) return Taken::kNothing;
     size_t last = 0;
     while (response.acked_known && last + 1 < requests_.size() && received(requests_[last + 1], response)) ++last;
     size_t chosen = kNone;
     if (response.acked_known && ends_there(requests_[last], response)) {
       chosen = pipelined_ ? only_candidate(last, response) : last;
-      if (chosen != kNone && requests_[chosen].contradicts(response)) chosen = kNone;
+      if (chosen != kNone && !fits(requests_[chosen], response)) chosen = kNone;
     }
     if (chosen == kNone && pipelined_) chosen = first_of_batch(last, response);
+    if (chosen == kNone && pipelined_ && waits_for_all()) {
+      const Counted counted = count_back(response, now);
+      if (counted.later) return Taken::kLater;
+      if (counted.unseen) return Taken::kNothing;
+      chosen = counted.chosen;
+    }
     responses_hidden_ = overlapping_ && chosen == kNone;
     if (chosen == kNone && response.acked_known) abandoned_until_ = std::max(abandoned_until_, response.acked);
     tell_first_requests(chosen == kNone ? last + 1 : chosen, sink);
-    return chosen != kNone;
+    return chosen == kNone ? Taken::kNothing : Taken::kRequest;
+  }
+
+  bool waits_for_all() const { return !Request::kMayOverlap || (!overlapping_ && waits_ >= kCertainWaits); }
+
+  static bool fits(const Request& request, const Response& response) {
+    return awaited(request, response) && !request.contradicts(response);
+  }
+
+  struct Counted {
+    size_t chosen = kNone;
+    bool later = false;   // the next fixed point is still to come
+    bool unseen = false;  // the request is certainly none of those that are pending
+  };
+
+  // Of a client that waits for all answers before it sends the next requests: what the response that waits first
+  // answers, counted back from the next batch. All responses that the client had when it sent that are to what it asked
+  // before.
+  Counted count_back(const Response& response, Circumstances now) const {
+    const auto later = [&] { return Counted{.later = !now.closing}; };
+    if (!now.whole || requests_.back().peer_offset <= response.begin) return later();
+    size_t next = 0;
+    while (requests_[next].peer_offset <= response.begin) ++next;
+    const Request& batch = requests_[next];
+    size_t responses = 0;
+    while (responses < waiting_.size() && waiting_[responses].end <= batch.peer_offset) ++responses;
+    const bool followed = responses < waiting_.size();
+    const bool at_end = responses > 0 && waiting_[responses - 1].end == batch.peer_offset;
+    if (!at_end && !followed) return later();
+    // Bytes of no response may lie between the last one and the batch's first.
+    const bool all_here = at_end || (responses > 0 && !waiting_[responses].after_hidden &&
+                                     waiting_[responses].begin >= batch.peer_offset);
+    if (!all_here || batch.after_hidden) return {};
+    for (size_t i = 0; i < responses; ++i) {
+      if (i > 0 && waiting_[i].after_hidden) return {.unseen = true};  // nothing tells how many were lost between
+      if (!waiting_[i].answers_one()) return {};
+    }
+    for (size_t back = 1; back <= responses; ++back) {
+      if (back > next) return {.unseen = true};
+      const Request& request = requests_[next - back];
+      if (request.may_be_silent()) return {};
+      if (request.after_hidden && back < responses) return {.unseen = true};
+      // What a gap has cut off may be told by nothing that is left of it.
+      const bool whole = back < responses;
+      if (!fits(request, waiting_[responses - back])) return {.unseen = !whole && responses > 1};
+    }
+    return {.chosen = next - responses};
   }
 
   bool ends_there(const Request& request, const Response& response) const {
@@ -289,7 +440,7 @@ class OrderedPairing {
   // The first of the batch up to `last`, if the response begins where the client had received all when it sent that: of
   // a client that was seen to wait for all answers before it sends the next batch.
   size_t first_of_batch(size_t last, const Response& response) const {
-    if (overlapping_ || waits_ < kCertainWaits) return kNone;
+    if (!waits_for_all()) return kNone;
     for (size_t i = last + 1; i-- > 0 && requests_[i].peer_offset == response.begin;) {
       if (begins_batch(requests_[i])) return requests_[i].contradicts(response) ? kNone : i;
       if (requests_[i].after_hidden) return kNone;
@@ -297,8 +448,10 @@ class OrderedPairing {
     return kNone;
   }
 
-  // An answer that the client had before shows that nothing before this request was on its way with it.
+  // The client sent it at another time than the request before, or an answer that it had shows that nothing before this
+  // request was on its way with it.
   bool begins_batch(const Request& request) const {
+    if (request.begins_batch) return true;
     return previous_acked_ >= request.begin && previous_begin_ < request.peer_offset;
   }
   void note_previous(const Response& response) {
@@ -325,12 +478,15 @@ class OrderedPairing {
   void settle(bool closing, Sink& sink) {
     while (!waiting_.empty()) {
       Response& response = waiting_.front();
-      if (take_request(response, &settled_, closing, sink)) {
+      const Taken taken = take_request(response, &settled_, {.closing = closing, .whole = true}, sink);
+      if (taken == Taken::kLater) return;
+      if (taken == Taken::kRequest) {
+        note_pair(settled_, response);
         sink.on_transaction(&settled_, &response);
         forget(settled_);
       } else {
-        if (may_come(response) && !closing) return;
         note_previous(response);
+        paired_end_ = 0;
         sink.on_transaction(nullptr, &response);
       }
       waiting_.pop_front();
@@ -339,7 +495,10 @@ class OrderedPairing {
 
   bool pipelined_ = false;         // two requests were seen on their way at once
   bool overlapping_ = false;       // and others before all of these were answered
-  uint32_t waits_ = 0;             // times that it had received all answers before it sent the next request
+  uint32_t waits_ = 0;             // times since that it had received all answers before it sent the next request
+  uint32_t turns_ = 0;             // that request and response took, since anything else was seen
+  bool answered_turn_ = false;     // the latest response began such a turn
+  bool begins_batch_ = false;      // the request at hand: see BareRequestHalf
   bool requests_hidden_ = false;   // since the latest request
   bool response_gap_ = false;      // since the latest response, its tail included
   bool responses_hidden_ = false;  // among those up to the one asked about, since the latest that was certain
@@ -352,6 +511,7 @@ class OrderedPairing {
   // stay single, too.
   uint64_t abandoned_until_ = 0;
   uint64_t latest_response_end_ = 0;
+  uint64_t paired_end_ = 0;                      // of the latest response, if it was paired
   uint64_t previous_begin_ = 0;                  // of the response before the one asked about
   uint64_t previous_acked_ = 0;                  // and how much of the requests that acknowledged
   int64_t latest_ns_ = INT64_MIN / 2;            // of the latest message

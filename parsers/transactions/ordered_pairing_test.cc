@@ -94,6 +94,16 @@ class Talk {
     pairing.hide_responses();
     return *this;
   }
+  // It comes, but whoever reads the stream does not see that it is one.
+  Talk& miss_answer() {
+    answered_ += 10;
+    return *this;
+  }
+  // Exchanges from 0 on, one after the other.
+  Talk& wait_for(uint32_t exchanges) {
+    for (uint32_t i = 0; i < exchanges; ++i) ask(i).answer(i);
+    return *this;
+  }
   std::vector<std::string> told() {
     pairing.tell_all(sink);
     EXPECT_EQ(pairing.memory_bytes(), 0u);
@@ -162,6 +172,21 @@ TEST(OrderedPairing, QuietRequestsAreAnsweredBySilence) {
             (Told{"1:silent", "2:2", "3:3"}));
   // In a gap there may have been an answer.
   EXPECT_EQ(Talk().ask(1, 7, true).ask(2, 9).lose_answer().answer(2, 9).told(), (Told{"1:-", "2:2"}));
+}
+
+TEST(OrderedPairing, TheLastAnswersToABatchAreCountedBackFromTheNext) {
+  Talk talk;
+  talk.wait_for(4).ask(4).ask(5).ask(6).ask(7).answer(4).lose_answer().answer(6).answer(7).ask(8).answer(8);
+  EXPECT_EQ(talk.told(), (Told{"0:0", "1:1", "2:2", "3:3", "4:4", "5:-", "6:6", "7:7", "8:8"}));
+  // Of a client that was not seen to wait the next requests tell nothing.
+  EXPECT_EQ(Talk().ask(0).ask(1).answer(0).lose_answer().ask(2).ask(3).answer(2).told(),
+            (Told{"0:0", "1:-", "2:-", "3:-", "-:2"}));
+}
+
+TEST(OrderedPairing, AnAnswerThatWasNotRecognisedShiftsNothing) {
+  Talk talk;
+  talk.wait_for(4).ask(4).miss_answer().ask(5).answer(5).ask(6).answer(6);
+  EXPECT_EQ(talk.told(), (Told{"0:0", "1:1", "2:2", "3:3", "4:-", "5:5", "6:6"}));
 }
 
 TEST(OrderedPairing, TooManyPendingAreToldOldestFirst) {

@@ -20,6 +20,7 @@ class Ring {
   T& front() { return (*this)[0]; }
   const T& front() const { return (*this)[0]; }
   T& back() { return (*this)[size_ - 1]; }
+  const T& back() const { return (*this)[size_ - 1]; }
 
   // The new last element, as some earlier one left it.
   T& push_back() {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -13,17 +13,45 @@
 
 namespace tapline {
 
-// "" for a whole transaction, else which half was seen: the field `partial`.
-inline std::string_view partial_of(const void* request, const void* response) {
-  if (request != nullptr && response != nullptr) return "";
-  return request != nullptr ? "request" : "response";
+// The field `partial`: "" for a whole transaction, else which half was seen.
+inline std::string_view partial_of(Seen seen) {
+  if (seen == Seen::kBoth) return "";
+  return seen == Seen::kUnanswered || seen == Seen::kRequest ? "request" : "response";
 }
 
-// From a request's first byte to a moment of its response, first_ns or last_ns; 0 where either is missing.
-inline Value since_request(const BareRequestHalf* request, const ResponseHalf* response,
-                           int64_t ResponseHalf::*moment_ns) {
-  if (request == nullptr || response == nullptr) return Value::i64(0);
-  return Value::i64(std::max<int64_t>(response->*moment_ns - request->first_ns, 0));
+// The last two fields of every parser of transactions.
+inline Field partial_field() {
+  return {"partial", FieldType::kString, "", "request = no answer was seen, response = no request was seen in time"};
+}
+inline Field unanswered_field() {
+  return {"unanswered", FieldType::kBool, "", "No answer came, and no loss or end of the capture explains that"};
+}
+
+// From a request's first byte to a moment of its response. Absent where one of the two was not seen, and where the
+// answer was captured before its question: no duration is known then.
+inline Value duration_of(const BareRequestHalf* request, int64_t moment_ns) {
+  if (request == nullptr || moment_ns < request->first_ns) return Value::absent(FieldType::kI64);
+  return Value::i64(moment_ns - request->first_ns);
+}
+inline Value time_to_first_byte(const BareRequestHalf* request, const ResponseHalf* response) {
+  return response == nullptr ? Value::absent(FieldType::kI64) : duration_of(request, response->first_ns);
+}
+inline Value time_to_last_byte(const BareRequestHalf* request, const ResponseHalf* response) {
+  const bool ended = response != nullptr && response->complete;
+  return ended ? duration_of(request, response->last_ns) : Value::absent(FieldType::kI64);
+}
+
+// Bytes of a half by its place in the stream; absent where its end was not seen.
+template <typename Half>
+Value bytes_of(const Half* half) {
+  if (half == nullptr || !half->complete) return Value::absent(FieldType::kU64);
+  return Value::u64(half->end - half->begin);
+}
+
+inline Value u64_if(bool known, uint64_t value) { return known ? Value::u64(value) : Value::absent(FieldType::kU64); }
+inline Value bool_if(bool known, bool value) { return known ? Value::boolean(value) : Value::absent(FieldType::kBool); }
+inline Value text_if(bool known, std::string_view text) {
+  return known ? Value::string(text) : Value::absent(FieldType::kString);
 }
 
 enum class ExchangeVerdict : uint8_t {
@@ -41,11 +69,15 @@ enum class ExchangeVerdict : uint8_t {
 //     using Request = …; using Response = …;
 //     void start_in_middle(Side);      // its first bytes were not captured
 //     void set_client(Side);           // optional: the handshake told who asks
+//     void suggest_client(Side, bool by_query);  // optional: it did not; the query's TO did, or a guess
+//     static constexpr bool kAnswersBearNumbers;  // optional: it is there where numbers pair, and not order
 //     ExchangeVerdict data(Side, std::span<const uint8_t>, const Segment&, TransactionSink<Request, Response>&);
 //     ExchangeVerdict gap(Side, uint64_t bytes, const Segment&, TransactionSink<Request, Response>&);
 //                                      // anything but kFine: all has been told
 //     void end(Side, TransactionSink<Request, Response>&);
 //     void visit_pending(TransactionSink<Request, Response>&) const;  // changes nothing
+//     int64_t report_overdue(int64_t before_ns, TransactionSink<Request, Response>&);  // as OrderedPairing's
+//     static constexpr int64_t kPatienceNs;  // optional: a request that waits longer is reported as unanswered
 //     bool hopeless() const;           // so much was looked at, and nothing of the protocol was in it
 //     size_t memory_bytes() const;     // beyond the object itself
 //     static constexpr size_t kMaxMemoryBytes;  // optional: of all exchanges together
@@ -62,11 +94,20 @@ class TransactionParser : public StreamParser {
     return size_t{256} << 20;
   }();
   static constexpr size_t kMaxIdleExchanges = 4096;
+  static constexpr int64_t kPatienceNs = [] {
+    if constexpr (requires { Exchange::kPatienceNs; }) return Exchange::kPatienceNs;
+    return int64_t{60'000'000'000};
+  }();
 
-  Needs needs() const override { return {.packets = false, .streams = true, .connection_state_bytes = sizeof(State)}; }
+  Needs needs() const override {
+    return {.packets = false, .streams = true, .intervals = true, .connection_state_bytes = sizeof(State)};
+  }
+
+  void on_interval(int64_t end_ns, Emitter& out) override { report_overdue(end_ns, out); }
 
   StreamVerdict on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment,
                         Emitter& out) override {
+    place_of(connection).data_ns = segment.time_ns;
     return with_exchange(connection, out, [&](Exchange& exchange, TransactionSink<Request, Response>& sink) {
       return exchange.data(side, bytes, segment, sink);
     });
@@ -75,9 +116,10 @@ class TransactionParser : public StreamParser {
   void look_ahead(const Connection& connection, int step) const override {
     const uint32_t slot = this->template state_of<State>(connection).slot;
     if (slot == 0) return;
-    const std::unique_ptr<Exchange>& exchange = exchanges_[slot - 1];
+    const Place& place = places_[slot - 1];
+    const std::unique_ptr<Exchange>& exchange = place.exchange;
     if (step == 0) {
-      touch(&exchange, sizeof exchange);
+      touch(&place, sizeof place);
     } else if (step == 1) {
       touch(exchange.get(), sizeof(Exchange));
     } else if constexpr (requires { exchange->look_ahead(); }) {
@@ -87,13 +129,15 @@ class TransactionParser : public StreamParser {
 
   StreamVerdict on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment,
                        Emitter& out) override {
+    place_of(connection).lost_ns = segment.time_ns;
     return with_exchange(connection, out, [&](Exchange& exchange, TransactionSink<Request, Response>& sink) {
       return exchange.gap(side, bytes, segment, sink);
     });
   }
 
-  void on_stream_end(Connection& connection, Side side, StreamEnd /*end*/, int64_t /*time_ns*/, Emitter& out) override {
-    if (this->template state_of<State>(connection).slot == 0) return;
+  void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t /*time_ns*/, Emitter& out) override {
+    if (!has_exchange(connection)) return;
+    place_of(connection).closed |= end != StreamEnd::kGivenUp;
     with_exchange(connection, out, [&](Exchange& exchange, TransactionSink<Request, Response>& sink) {
       exchange.end(side, sink);
       return ExchangeVerdict::kFine;
@@ -101,50 +145,70 @@ class TransactionParser : public StreamParser {
   }
 
   void on_end(Connection& connection, uint64_t queries, Emitter& out) override {
-    const uint32_t slot = this->template state_of<State>(connection).slot;
-    if (slot == 0) return;
+    if (!has_exchange(connection)) return;
     Writer writer(*this, connection, queries, out);
-    exchanges_[slot - 1]->visit_pending(writer);
+    known_exchange(connection).visit_pending(writer);
   }
 
   void on_release(Connection& connection) override {
     const uint32_t slot = this->template state_of<State>(connection).slot;
     if (slot == 0) return;
-    memory_bytes_ -= exchanges_[slot - 1]->memory_bytes();
+    Place& place = places_[slot - 1];
+    memory_bytes_ -= place.exchange->memory_bytes();
     if (idle_.size() < kMaxIdleExchanges) {
-      exchanges_[slot - 1]->recycle();
-      idle_.push_back(std::move(exchanges_[slot - 1]));
+      place.exchange->recycle();
+      idle_.push_back(std::move(place.exchange));
     }
-    exchanges_[slot - 1].reset();
+    place.exchange.reset();
+    unlink(slot);
     free_.push_back(slot);
     this->template state_of<State>(connection).slot = 0;
   }
 
  protected:
   // Emits the tuple of a transaction, one of whose halves may be null. Whatever it emits bears this header.
-  virtual void tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) = 0;
+  virtual void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+                    Emitter& out) = 0;
   // The same of a request that was answered by silence.
   virtual void tell_silence(const TupleHeader& header, const Request& request, const Response& /*later*/,
                             Emitter& out) {
-    tell(header, &request, nullptr, out);
+    tell(header, &request, nullptr, Seen::kRequest, out);
   }
 
   bool has_exchange(const Connection& connection) const { return this->template state_of<State>(connection).slot != 0; }
 
   // REQUIRES: has_exchange().
   Exchange& known_exchange(const Connection& connection) {
-    return *exchanges_[this->template state_of<State>(connection).slot - 1];
+    return *places_[this->template state_of<State>(connection).slot - 1].exchange;
+  }
+
+  // Reports the requests that have waited too long. To be called once an interval.
+  void report_overdue(int64_t now_ns, Emitter& out) {
+    while (first_due_ != 0 && places_[first_due_ - 1].due_ns <= now_ns) {
+      const uint32_t slot = first_due_;
+      Place& place = places_[slot - 1];
+      unlink(slot);
+      const int64_t before_ns = now_ns - kPatienceNs;
+      // While a stream has bytes, a long request may just have ended, or a long answer have begun.
+      if (place.data_ns >= before_ns) {
+        look_again(slot, now_ns);
+        continue;
+      }
+      Writer writer(*this, *place.connection, place.connection->queries, out);
+      if (place.exchange->report_overdue(before_ns, writer) != INT64_MAX) look_again(slot, now_ns);
+    }
   }
 
   // Calls `use(exchange, sink)` with the connection's exchange, made now if need be, and keeps account of its memory.
   template <typename Use>
   StreamVerdict with_exchange(Connection& connection, Emitter& out, Use use) {
-    Exchange& exchange = exchange_of(connection);
+    Exchange& exchange = *place_of(connection).exchange;
     const size_t before = exchange.memory_bytes();
     Writer writer(*this, connection, connection.queries, out);
     const ExchangeVerdict verdict = use(exchange, writer);
     memory_bytes_ += exchange.memory_bytes() - before;
     if (verdict != ExchangeVerdict::kFine || exchange.hopeless()) return give_up(connection);
+    look_again(this->template state_of<State>(connection).slot, out.now_ns());
     if (memory_bytes_ <= kMaxMemoryBytes) return StreamVerdict::kContinue;
     out.lose(LossReason::kParserMemoryFull, 1, connection.queries);
     exchange.visit_pending(writer);
@@ -153,8 +217,23 @@ class TransactionParser : public StreamParser {
 
  private:
   struct State {
-    uint32_t slot;  // in exchanges_, from 1; 0 = none yet
+    uint32_t slot;  // in places_, from 1; 0 = none yet
   };
+
+  // A connection's exchange, and what else tells why an answer is missing. Those that may have requests which wait are
+  // chained by due_ns.
+  struct Place {
+    std::unique_ptr<Exchange> exchange = nullptr;
+    Connection* connection = nullptr;
+    int64_t data_ns = INT64_MIN;  // of the latest bytes of either stream
+    int64_t lost_ns = INT64_MIN;  // when the latest gap in either stream was noticed
+    int64_t due_ns = 0;           // when to look at what waits; 0 = not in the chain
+    uint32_t previous = 0, next = 0;
+    bool closed = false;  // one side has ended its stream, or both were reset
+  };
+  // How often what waits is looked at: so much later than its patience at most the parser reports it. A connection that
+  // is looked at this rarely costs next to nothing, however many requests it has.
+  static constexpr int64_t kLookEveryNs = kPatienceNs / 4;
 
   // Turns transactions into tuples of a connection for some of its queries.
   class Writer final : public TransactionSink<Request, Response> {
@@ -163,7 +242,9 @@ class TransactionParser : public StreamParser {
         : parser_(parser), connection_(connection), queries_(queries), out_(out) {}
 
     void on_transaction(const Request* request, const Response* response) override {
-      parser_.tell(header(), request, response, out_);
+      const bool reported = request != nullptr && request->reported;
+      if (reported && response == nullptr) return;
+      parser_.tell(header(), request, response, reported ? Seen::kLate : seen(request, response), out_);
     }
     void on_silence(const Request& request, const Response& later) override {
       parser_.tell_silence(header(), request, later, out_);
@@ -172,6 +253,12 @@ class TransactionParser : public StreamParser {
     void on_loss(LossReason reason) override { out_.lose(reason, 1, queries_); }
 
    private:
+    Seen seen(const Request* request, const Response* response) const {
+      if (request != nullptr && response != nullptr) return Seen::kBoth;
+      if (request == nullptr) return Seen::kResponse;
+      return parser_.is_unanswered(connection_, *request, out_.now_ns()) ? Seen::kUnanswered : Seen::kRequest;
+    }
+
     TupleHeader header() const {
       TupleHeader header = out_.header_of(connection_);
       header.queries = queries_;
@@ -184,27 +271,64 @@ class TransactionParser : public StreamParser {
     Emitter& out_;
   };
 
-  Exchange& exchange_of(Connection& connection) {
+  // The whole request was seen, nobody will answer it any more, and everything both sides sent since was captured.
+  bool is_unanswered(const Connection& connection, const Request& request, int64_t now_ns) const {
+    const Place& place = places_[this->template state_of<State>(connection).slot - 1];
+    const bool over = place.closed || now_ns - request.first_ns >= kPatienceNs;
+    if (!over || !request.complete || request.may_be_silent() || place.lost_ns >= request.first_ns) return false;
+    return !connection.is_tcp() || (connection.heard == 3 && connection.missing == 0);
+  }
+
+  // Appends the place to the chain, unless it is there.
+  void look_again(uint32_t slot, int64_t now_ns) {
+    Place& place = places_[slot - 1];
+    if (place.due_ns != 0) return;
+    place.due_ns = now_ns + kLookEveryNs;
+    place.previous = last_due_;
+    place.next = 0;
+    (last_due_ == 0 ? first_due_ : places_[last_due_ - 1].next) = slot;
+    last_due_ = slot;
+  }
+
+  void unlink(uint32_t slot) {
+    Place& place = places_[slot - 1];
+    if (std::exchange(place.due_ns, 0) == 0) return;
+    (place.previous == 0 ? first_due_ : places_[place.previous - 1].next) = place.next;
+    (place.next == 0 ? last_due_ : places_[place.next - 1].previous) = place.previous;
+  }
+
+  Place& place_of(Connection& connection) {
     uint32_t& slot = this->template state_of<State>(connection).slot;
-    if (slot != 0) return *exchanges_[slot - 1];
+    if (slot != 0) return places_[slot - 1];
     if (free_.empty()) {
-      exchanges_.emplace_back();
-      free_.push_back(static_cast<uint32_t>(exchanges_.size()));
+      places_.emplace_back();
+      free_.push_back(static_cast<uint32_t>(places_.size()));
     }
     slot = free_.back();
     free_.pop_back();
     if (idle_.empty()) idle_.push_back(std::make_unique<Exchange>());
-    exchanges_[slot - 1] = std::move(idle_.back());
+    Place& place = places_[slot - 1];
+    place = {.exchange = std::move(idle_.back()), .connection = &connection};
     idle_.pop_back();
-    Exchange& exchange = *exchanges_[slot - 1];
+    Exchange& exchange = *place.exchange;
     for (const Side side : {Side{0}, Side{1}}) {
-      if ((connection.syn_seen >> side & 1) == 0) exchange.start_in_middle(side);
+      if (!begins_here(connection, side)) exchange.start_in_middle(side);
     }
     if constexpr (requires { exchange.set_client(Side{0}); }) {
       if (connection.client_known_by == ClientKnownBy::kHandshake) exchange.set_client(connection.client_side);
     }
+    if constexpr (requires { exchange.suggest_client(Side{0}, false); }) {
+      exchange.suggest_client(connection.client_side, connection.client_known_by == ClientKnownBy::kQuery);
+    }
     memory_bytes_ += exchange.memory_bytes();
-    return exchange;
+    return place;
+  }
+
+  // A server whose SYN/ACK is late or lost may have said more than what is seen first, which matters where order pairs.
+  static bool begins_here(const Connection& connection, Side side) {
+    if (connection.start_known(side)) return true;
+    constexpr bool kAnswersBearNumbers = requires { Exchange::kAnswersBearNumbers; };
+    return kAnswersBearNumbers && side != connection.client_side && connection.start_known(connection.client_side);
   }
 
   StreamVerdict give_up(Connection& connection) {
@@ -212,7 +336,8 @@ class TransactionParser : public StreamParser {
     return StreamVerdict::kGiveUp;
   }
 
-  std::vector<std::unique_ptr<Exchange>> exchanges_;
+  std::vector<Place> places_;
+  uint32_t first_due_ = 0, last_due_ = 0;
   std::vector<uint32_t> free_;  // slots
   std::vector<std::unique_ptr<Exchange>> idle_;
   size_t memory_bytes_ = 0;

@@ -43,6 +43,7 @@ class EchoExchange {
     if (side != client_) pairing_.server_ended(sink);
   }
   void visit_pending(Sink& sink) const { pairing_.visit_pending(sink); }
+  int64_t report_overdue(int64_t before_ns, Sink& sink) { return pairing_.report_overdue(before_ns, sink); }
   bool hopeless() const { return readers_[0].seek_bytes() + readers_[1].seek_bytes() > 1000 && client_ < 0; }
   size_t memory_bytes() const {
     return pairing_.memory_bytes() + readers_[0].memory_bytes() + readers_[1].memory_bytes();
@@ -100,20 +101,20 @@ class EchoExchange {
 class Echo final : public TransactionParser<EchoExchange> {
  public:
   const Schema& schema() const override {
-    static const Schema schema = {.name = "echo",
-                                  .fields = {{"text", FieldType::kString},
-                                             {"bytes", FieldType::kU64},
-                                             {"response_time_ns", FieldType::kI64},
-                                             {"partial", FieldType::kString}}};
+    static const Schema schema = {
+        .name = "echo",
+        .fields = {optional({"text", FieldType::kString}), optional({"bytes", FieldType::kU64}),
+                   optional({"response_time_ns", FieldType::kI64}), partial_field(), unanswered_field()}};
     return schema;
   }
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) override {
-    out.emit(
-        header,
-        {Value::string(request != nullptr ? request->text : ""), Value::u64(response != nullptr ? response->bytes : 0),
-         since_request(request, response, &ResponseHalf::last_ns), Value::string(partial_of(request, response))});
+  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+            Emitter& out) override {
+    out.emit(header, {text_if(request != nullptr, request != nullptr ? request->text : ""),
+                      u64_if(response != nullptr, response != nullptr ? response->bytes : 0),
+                      time_to_last_byte(request, response), Value::string(partial_of(seen)),
+                      Value::boolean(seen == Seen::kUnanswered)});
   }
 };
 
@@ -131,7 +132,67 @@ LinesOf parse(Conversation& conversation) {
 TEST(TransactionParser, TellsTransactionsAndHalves) {
   Conversation conversation;
   conversation.handshake().client("?a\n?bc").server("!1\n").client("d\n").server("!").server("22\n").client("?e\n");
-  EXPECT_EQ(parse(conversation), (LinesOf{"a 3 1000000 ", "bcd 4 4000000 ", "e 0 0 request"}));
+  EXPECT_EQ(parse(conversation), (LinesOf{"a 3 1000000 ", "bcd 4 4000000 ", "e - - request"}));
+}
+
+const std::vector<std::string> kWhy = {"text", "response_time_ns", "partial", "unanswered"};
+
+TEST(TransactionParser, ARequestWhoseConnectionIsClosedIsUnanswered) {
+  Conversation conversation;
+  conversation.handshake().client("?a\n").server("!1\n").client("?b\n").server_ack().close();
+  Harness run = echo();
+  EXPECT_EQ(run.all(conversation.frames()).lines(kWhy), (LinesOf{"a 1000000  false", "b - request true"}));
+}
+
+TEST(TransactionParser, TheEndOfTheCaptureExplainsAMissingAnswer) {
+  Conversation conversation;
+  conversation.handshake().client("?a\n").server_ack();
+  Harness run = echo();
+  EXPECT_EQ(run.all(conversation.frames()).lines(kWhy), LinesOf{"a - request false"});
+}
+
+TEST(TransactionParser, ALostAnswerIsNoMissingOne) {
+  Conversation conversation;
+  conversation.handshake().client("?a\n").server("!1\n").client_ack().close();
+  std::vector<testing::Frame> frames = conversation.frames();
+  frames.erase(frames.begin() + 4);  // the answer
+  Harness run = echo();
+  EXPECT_EQ(run.all(frames).lines(kWhy), LinesOf{"a - request false"});
+}
+
+TEST(TransactionParser, AOneWayMirrorSaysNothingOfAnswers) {
+  Conversation conversation;
+  conversation.handshake().client("?a\n").close();
+  std::vector<testing::Frame> frames;
+  for (const testing::Frame& frame : conversation.frames()) {
+    constexpr size_t kLastOfSource = 14 + 15;  // of an IPv4 address behind an Ethernet header
+    if (frame.bytes[kLastOfSource] == 1) frames.push_back(frame);
+  }
+  Harness run = echo();
+  EXPECT_EQ(run.all(frames).lines(kWhy), LinesOf{"a - request false"});
+}
+
+// A client that waits in vain shows while it waits, and a late answer comes with its time and counts no request twice.
+TEST(TransactionParser, PatienceEnds) {
+  Conversation conversation;
+  conversation.handshake().client("?a\n").server_ack();
+  Harness run = echo();
+  run.feed(conversation.frames());
+  const int64_t asked_ns = conversation.frames().back().time_ns;
+  constexpr int64_t kSecondNs = 1'000'000'000;
+  for (int64_t passed_ns = 0; passed_ns < 3 * Echo::kPatienceNs; passed_ns += kSecondNs) {
+    run.engine().advance(asked_ns + passed_ns);
+    if (passed_ns < Echo::kPatienceNs) ASSERT_TRUE(run.tuples().empty());
+  }
+  EXPECT_EQ(run.lines(kWhy), LinesOf{"a - request true"});
+  const size_t before = conversation.frames().size();
+  conversation.wait_ns(4 * Echo::kPatienceNs).server("!1\n").client("?b\n").server("!2\n").close();
+  run.feed({conversation.frames().begin() + static_cast<ptrdiff_t>(before), conversation.frames().end()});
+  run.engine().end();
+  ASSERT_EQ(run.tuples().size(), 3u);
+  EXPECT_EQ(run.lines({"text", "partial", "unanswered"})[1], "a response false");
+  EXPECT_GE(std::stoll(run.tuples()[1]["response_time_ns"]), 4 * Echo::kPatienceNs);
+  EXPECT_EQ(run.lines(kWhy)[2], "b 1000000  false");
 }
 
 TEST(TransactionParser, ClaimsTheClientWhereItWasGuessed) {

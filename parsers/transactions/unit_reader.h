@@ -48,6 +48,9 @@ struct Unit {
 //   size_t resume_within(Side, std::string_view bytes)
 //                           Optional. Out of step, and not so: where within the segment a unit certainly begins, or
 //                           npos.
+//   bool is_overtaken(Side, std::string_view bytes)
+//                           Optional. A unit goes on, although its sender has received more since it began it: whether
+//                           a segment that begins so certainly begins with another one, since a length was read wrong.
 //   void on_hidden(Side, uint64_t offset)
 //                           Out of step: what was being read is cut off here, and units may lie unseen.
 //   void on_too_long(Side)
@@ -74,6 +77,10 @@ class UnitReader {
       join(segment, handler);
     segment_ = segment;
     std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if constexpr (requires { handler.is_overtaken(side_, text); }) {
+      if (is_overtaken(segment) && handler.is_overtaken(side_, text)) [[unlikely]]
+        lose_step(handler);
+    }
     if (mode_ == Mode::kSeek) seek(text, handler);
     while (!text.empty()) {
       switch (mode_) {
@@ -144,6 +151,12 @@ class UnitReader {
   enum class Mode : uint8_t { kUnit, kSkip, kSeek, kOpaque };
 
   bool collecting() const { return !unit_.empty(); }
+
+  // A unit goes on, although its sender has received more since it began it.
+  bool is_overtaken(const Segment& segment) const {
+    const bool goes_on = mode_ == Mode::kSkip || collecting();
+    return goes_on && first_.peer_offset_known && segment.peer_offset_known && segment.peer_offset > first_.peer_offset;
+  }
 
   void consume(std::string_view& text, uint64_t bytes) {
     text.remove_prefix(bytes);

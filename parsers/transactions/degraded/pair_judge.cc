@@ -36,6 +36,7 @@ PairScore& PairScore::operator+=(const PairScore& other) {
   partly += other.partly;
   batched += other.batched;
   batched_right += other.batched_right;
+  batched_partly += other.batched_partly;
   wrong += other.wrong;
   unknowable += other.unknowable;
   again += other.again;
@@ -55,7 +56,7 @@ PairJudge::PairJudge(JudgedTuple judged, std::vector<Frame> frames)
     : judged_(std::move(judged)), frames_(std::move(frames)) {
   for (size_t i = 0; i < frames_.size(); ++i) frames_[i].time_ns = time_of(static_cast<int64_t>(i));
   PairScore unused;
-  truth_ = told_of(frames_, &unused);
+  truth_ = told_of(frames_, &unused, &connections_);
   for (const auto& [frames_of_pair, texts] : truth_) asked_.emplace(frames_of_pair.second, frames_of_pair.first);
   note_copies();
 }
@@ -74,13 +75,20 @@ void PairJudge::note_copies() {
   }
 }
 
-// Where a frame was lost that was sent again, its copy is what was captured first.
-PairJudge::Pair PairJudge::of_first_copies(const Pair& pair, const Frames& whole) const {
+// Where a frame that was sent again was lost, or came behind its copy, that is what was captured first.
+PairJudge::Told PairJudge::by_first_copies(const Told& told, const Order& order) const {
   const auto first = [&](uint32_t frame) {
-    const auto found = first_copy_.find(frame);
-    return found == first_copy_.end() || whole.contains(found->second) ? frame : found->second;
+    const auto copied = first_copy_.find(frame);
+    if (copied == first_copy_.end()) return frame;
+    const auto original = order.find(copied->second), copy = order.find(frame);
+    const bool earlier = original != order.end() && copy != order.end() && original->second < copy->second;
+    return earlier ? frame : copied->second;
   };
-  return {first(pair.first), first(pair.second)};
+  Told result;
+  for (const auto& [pair, texts] : told) {
+    for (const auto& [details, times] : texts) result[{first(pair.first), first(pair.second)}][details] += times;
+  }
+  return result;
 }
 
 size_t PairJudge::pairs() const {
@@ -106,7 +114,7 @@ bool PairJudge::frames_of(int64_t distance_ns, Pair* pair) const {
   return false;
 }
 
-PairJudge::Told PairJudge::told_of(const std::vector<Frame>& frames, PairScore* score) const {
+PairJudge::Told PairJudge::told_of(const std::vector<Frame>& frames, PairScore* score, Connections* connections) const {
   Harness run({judged_.parser}, options());
   run.all(frames);
   Told told;
@@ -114,8 +122,9 @@ PairJudge::Told PairJudge::told_of(const std::vector<Frame>& frames, PairScore* 
     score->half_requests += tuple["partial"] == "request";
     score->half_responses += tuple["partial"] == "response";
     Pair pair;
-    if (!tuple["partial"].empty() || tuple[judged_.since] == "0") continue;
+    if (!tuple["partial"].empty() || tuple[judged_.since] == "-") continue;
     if (!frames_of(std::stoll(tuple[judged_.since]), &pair)) pair = {UINT32_MAX, UINT32_MAX};
+    if (connections != nullptr) (*connections)[tuple.endpoints()].insert(pair.first);
     Details details;
     for (const std::string& field : judged_.fields) details.values.push_back(tuple[field]);
     const auto cut = tuple.values.find("cut");
@@ -130,7 +139,7 @@ bool PairJudge::is_part_of(const Details& told, const Values& truth) const {
   if (!judged_.may_forget) return false;
   for (size_t i = 0; i < truth.size(); ++i) {
     const std::string& value = told.values[i];
-    if (value != truth[i] && !value.empty() && value != "0" && !(told.cut && truth[i].starts_with(value))) return false;
+    if (value != truth[i] && value != "-" && !(told.cut && truth[i].starts_with(value))) return false;
   }
   return true;
 }
@@ -161,9 +170,9 @@ void PairJudge::count_right(const Pair& pair, const std::map<Details, uint64_t>&
     const uint64_t right = std::min(times, same);
     (batched ? score->batched : score->eligible) += times;
     (batched ? score->batched_right : score->right) += right;
-    if (!batched) score->partly += std::min(times - right, part);
+    (batched ? score->batched_partly : score->partly) += std::min(times - right, part);
     score->again += same - right;
-    if (!batched && right + part < times && score->missed.size() < kMostExamples) {
+    if (right + part < times && score->missed.size() < kMostExamples) {
       score->missed.push_back(shown(values, pair.first, pair.second));
     }
   }
@@ -191,8 +200,8 @@ bool PairJudge::begins_late(const Pair& pair, const Details& told) const {
 }
 
 void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>& told, const Frames& whole,
-                            PairScore* score) const {
-  const bool readable = whole.contains(pair.first) && whole.contains(pair.second);
+                            const Frames& altered, PairScore* score) const {
+  const bool readable = !altered.contains(pair.first) && !altered.contains(pair.second);
   // Whether all is lost that speaks against it: the request's own answer, and the answer's own request or that it is
   // one.
   const auto is_unknowable = [&](const Details& details) {
@@ -202,8 +211,7 @@ void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>&
     return details.asked_again || (own != asked_.end() && !whole.contains(own->second));
   };
   for (const auto& [details, times] : told) {
-    if (is_of(pair, details, readable) || is_of(of_first_copies(pair, whole), details, true)) continue;
-    if (begins_late(pair, details)) continue;
+    if (is_of(pair, details, readable) || begins_late(pair, details)) continue;
     const bool unknowable = !judged_.asked_again.empty() && is_unknowable(details);
     (unknowable ? score->unknowable : score->wrong) += times;
     if (!unknowable && score->examples.size() < kMostExamples) {
@@ -212,37 +220,59 @@ void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>&
   }
 }
 
-PairScore PairJudge::judge(const http::Degraded& degraded) const {
+// The frames of the first requests of each connection that the degraded capture has.
+PairJudge::Frames PairJudge::joining(const Frames& whole, uint32_t requests) const {
+  Frames joining;
+  for (const auto& [connection, asked] : connections_) {
+    uint32_t seen = 0;
+    for (auto frame = asked.begin(); frame != asked.end() && seen < requests; ++frame) {
+      if (!whole.contains(*frame)) continue;
+      joining.insert(*frame);
+      ++seen;
+    }
+  }
+  return joining;
+}
+
+PairScore PairJudge::judge(const http::Degraded& degraded, JudgedCapture capture) const {
   const FlowHasher hasher(kTestKey);
   DuplicateFilter copies({}, kTestKey);
   std::vector<Frame> frames;
-  Frames whole;
+  Frames whole, altered;
+  Order order;
   for (const auto& item : degraded.items) {
     if (item.original == http::Degraded::kForeign) continue;
     Frame frame = degraded.frames.empty() ? frames_[item.original] : degraded.frames[item.frame];
     frame.time_ns = time_of(item.original);
+    if (degraded.frames.empty() && item.captured_bytes < frame.bytes.size()) {
+      frame.wire_bytes = frame.raw().wire_bytes;
+      frame.bytes.resize(item.captured_bytes);
+    }
     const bool unaltered = !item.altered && frame.bytes.size() == frames_[item.original].bytes.size();
-    if (unaltered) whole.insert(item.original);
+    (unaltered ? whole : altered).insert(item.original);
+    order.emplace(item.original, order.size());
     Packet packet;
     if (judged_.drop_copies && decode(frame.raw(), hasher, &packet) == DecodeOutcome::kOk && copies.is_copy(packet)) {
       continue;
     }
-    frames.push_back(std::move(frame));
+    for (Frame& each : wrapped(frame, capture.wrapping, item.original)) frames.push_back(std::move(each));
   }
   PairScore score;
-  const Told told = told_of(frames, &score);
+  const Told told = by_first_copies(told_of(frames, &score), order);
   std::map<uint32_t, uint64_t> asked_in;
   for (const auto& [pair, texts] : truth_) {
     for (const auto& [values, times] : texts) asked_in[pair.first] += times;
   }
+  const Frames passed_over = joining(whole, capture.joining);
   for (const auto& [pair, texts] : truth_) {
+    if (passed_over.contains(pair.first)) continue;
     const bool asked = whole.contains(pair.first), answered = whole.contains(pair.second);
     if (asked && answered) count_right(pair, texts, told, asked_in[pair.first] > 1, &score);
     if (asked == answered) continue;
     for (const auto& [values, times] : texts) score.alone += times;
   }
   for (const auto& [pair, texts] : told) {
-    count_wrong(pair, texts, whole, &score);
+    count_wrong(pair, texts, whole, altered, &score);
   }
   return score;
 }

@@ -10,6 +10,7 @@
 #include "parsers/http_get/degraded/degrade.h"
 #include "parsers/testing/frames.h"
 #include "parsers/testing/harness.h"
+#include "parsers/transactions/degraded/wrapping.h"
 
 namespace tapline::testing {
 
@@ -23,6 +24,7 @@ struct PairScore {
   // a row, nothing gives back.
   uint64_t batched = 0;
   uint64_t batched_right = 0;
+  uint64_t batched_partly = 0;
   uint64_t wrong = 0;       // whole transactions that the whole capture does not have
   uint64_t unknowable = 0;  // the same, but nothing that was captured speaks against them (JudgedTuple::asked_again)
   uint64_t again = 0;       // told more often than there
@@ -51,6 +53,14 @@ struct JudgedTuple {
   bool drop_copies = false;
 };
 
+// Of a degraded capture, beside its frames.
+struct JudgedCapture {
+  Wrapping wrapping = Wrapping::kNone;
+  // So many requests of each connection, the first that the degraded capture has, are not counted: a parser that joins
+  // in the middle may need them to know what it sees.
+  uint32_t joining = 0;
+};
+
 // Holds what a parser makes of degraded captures against what it made of the whole one, which other tests compare with
 // logs. Frames get times of which any two have another distance, so the time from request to response names the frame
 // in which its request began and the one in which its response did.
@@ -59,7 +69,7 @@ class PairJudge {
   // At most 262,000 frames.
   PairJudge(JudgedTuple judged, std::vector<Frame> frames);
 
-  PairScore judge(const http::Degraded& degraded) const;
+  PairScore judge(const http::Degraded& degraded, JudgedCapture capture = {}) const;
   const std::vector<Frame>& frames() const { return frames_; }
   size_t pairs() const;
 
@@ -74,14 +84,18 @@ class PairJudge {
   };
   using Told = std::map<Pair, std::map<Details, uint64_t>>;
   using Frames = std::set<uint32_t>;
+  using Order = std::map<uint32_t, size_t>;  // of the frames of a degraded capture
 
-  Told told_of(const std::vector<Frame>& frames, PairScore* score) const;
+  using Connections = std::map<std::string, Frames>;  // where requests begin
+
+  Told told_of(const std::vector<Frame>& frames, PairScore* score, Connections* connections = nullptr) const;
+  Frames joining(const Frames& whole, uint32_t requests) const;
   void note_copies();
-  Pair of_first_copies(const Pair& pair, const Frames& whole) const;
+  Told by_first_copies(const Told& told, const Order& order) const;
   void count_right(const Pair& pair, const std::map<Details, uint64_t>& truth, const Told& told, bool batched,
                    PairScore* score) const;
   void count_wrong(const Pair& pair, const std::map<Details, uint64_t>& told, const Frames& whole,
-                   PairScore* score) const;
+                   const Frames& altered, PairScore* score) const;
   bool is_of(const Pair& pair, const Details& told, bool readable) const;
   bool begins_late(const Pair& pair, const Details& told) const;
   bool is_part_of(const Details& told, const Values& truth) const;
@@ -90,6 +104,7 @@ class PairJudge {
   JudgedTuple judged_;
   std::vector<Frame> frames_;
   Told truth_;
+  Connections connections_;
   std::multimap<uint32_t, uint32_t> asked_;  // of the truth's pairs: the request's frame by the response's
   std::map<uint32_t, uint32_t> first_copy_;  // of frames that were sent again: the first
 };

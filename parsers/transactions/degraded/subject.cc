@@ -25,6 +25,8 @@ class Keys {
     if (node_.contains(key)) *value = node_[key].get<Value>();
   }
 
+  void know(const char* key) { known_.push_back(key); }
+
   void expect_no_others() const {
     for (const auto& [key, unused] : node_.items()) {
       if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
@@ -38,6 +40,23 @@ class Keys {
   std::string where_;
   std::vector<std::string> known_;
 };
+
+// What a bar leaves out stays as the condition has it.
+std::map<std::string, Bar> read_bars(const nlohmann::json& node, const std::string& where) {
+  std::map<std::string, Bar> bars;
+  for (const Condition& condition : conditions()) {
+    if (!node.contains(condition.name)) continue;
+    Bar& bar = bars[condition.name] = condition.bar;
+    Keys keys(node[condition.name], where);
+    keys.read("right", &bar.right);
+    keys.read("batched", &bar.batched);
+    keys.read("wrong", &bar.wrong);
+    keys.expect_no_others();
+  }
+  if (bars.size() == node.size()) return bars;
+  std::fprintf(stderr, "%s: a bar of no condition\n", where.c_str());
+  std::abort();
+}
 
 Subject read_subject(const nlohmann::json& node, const std::string& parser, const std::string& where) {
   Subject subject;
@@ -56,9 +75,8 @@ Subject read_subject(const nlohmann::json& node, const std::string& parser, cons
   keys.read("copies", &subject.copies);
   keys.read("skip", &subject.skip);
   keys.read("frames", &subject.frames);
-  keys.read("right", &subject.right);
-  keys.read("told", &subject.told);
-  keys.read("batched", &subject.batched);
+  if (node.contains("bars")) subject.bars = read_bars(node["bars"], where);
+  keys.know("bars");
   keys.read("has_damaged", &subject.has_damaged);
   keys.read("tells_requests_alone", &subject.tells_requests_alone);
   keys.read("tells_responses_alone", &subject.tells_responses_alone);

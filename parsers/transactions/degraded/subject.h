@@ -1,10 +1,12 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "parsers/http_get/degraded/degrade.h"
 #include "parsers/testing/frames.h"
+#include "parsers/transactions/degraded/condition.h"
 #include "parsers/transactions/degraded/pair_judge.h"
 
 namespace tapline::testing {
@@ -16,12 +18,10 @@ struct Subject {
   JudgedTuple judged = {};
   std::string capture = {};  // in the repository, or of the reference captures
   http::ServerPorts servers = {};
-  size_t copies = 1;         // with other addresses
-  size_t skip = 0;           // frames
-  size_t frames = SIZE_MAX;  // to use after these
-  double right = 0.999;      // of those of captures with packets lost or late
-  double told = 0.999;       // with those that are told in part
-  double batched = 0.95;     // of those that share a frame with others
+  size_t copies = 1;                     // with other addresses
+  size_t skip = 0;                       // frames
+  size_t frames = SIZE_MAX;              // to use after these
+  std::map<std::string, Bar> bars = {};  // instead of a condition's own, by its name
   bool has_damaged = false;
   bool tells_requests_alone = false, tells_responses_alone = false;
 };
