@@ -27,4 +27,7 @@ bool ends_answers(std::string_view name);
 // Types of the values that the command may be answered with, errors and QUEUED aside; empty: any.
 std::string_view answers_of(std::string_view name);
 
+// Whether Redis, or one of its modules, has a command of this name that takes so many words, the name among them.
+bool is_command(std::string_view name, uint64_t words);
+
 }  // namespace tapline::redis

@@ -4,81 +4,20 @@
 #include <charconv>
 #include <utility>
 
+#include "parsers/redis_command/beginning.h"
 #include "parsers/redis_command/commands.h"
+#include "parsers/redis_command/resp.h"
 
 namespace tapline::redis {
 namespace {
 
-constexpr size_t kMaxNameBytes = 64;
 constexpr size_t kMaxWordBytes = 32;
-constexpr uint64_t kMaxElements = 1 << 20;
-constexpr uint64_t kMaxBulkBytes = uint64_t{512} << 20;
-constexpr uint64_t kLineEnd = 2;
-constexpr std::string_view kTypes = "+-:$*_,#!=(%~>|";
-constexpr std::string_view kBulks = "$=!";
-constexpr std::string_view kCollections = "*%~>|";
-
-// "*3\r\n", "$-1\r\n": the number behind the type. False: there is none.
-bool parse_count(std::string_view line, int64_t* count) {
-  if (line.size() < 4 || !line.ends_with("\r\n")) return false;
-  const char* end = line.data() + line.size() - 2;
-  const auto [behind, error] = std::from_chars(line.data() + 1, end, *count);
-  return error == std::errc() && behind == end && *count >= -1;
-}
-
-bool is_text(std::string_view line) {
-  return line.ends_with("\r\n") &&
-         std::all_of(line.begin(), line.end() - 2, [](char c) { return static_cast<uint8_t>(c) >= ' ' || c == '\t'; });
-}
-
-bool is_number(std::string_view text) {
-  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-// A line that says a value of its own, or how long it is.
-bool is_value_line(std::string_view line, int64_t* count) {
-  const char type = line.front();
-  if (kTypes.find(type) == std::string_view::npos || !line.ends_with("\r\n")) return false;
-  const std::string_view rest = line.substr(1, line.size() - 3);
-  if (kBulks.find(type) != std::string_view::npos) {
-    return parse_count(line, count) && *count <= static_cast<int64_t>(kMaxBulkBytes);
-  }
-  if (kCollections.find(type) != std::string_view::npos) {
-    return parse_count(line, count) && *count <= static_cast<int64_t>(kMaxElements);
-  }
-  if (type == ':') return is_number(rest);
-  if (type == '_') return rest.empty();
-  if (type == '#') return rest == "t" || rest == "f";
-  return is_text(line);
-}
-
-bool is_name(std::string_view name) {
-  return !name.empty() && name.size() <= kMaxNameBytes && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-           c == '-' || c == '|';
-  });
-}
-
-void append_upper(std::string* text, std::string_view word) {
-  for (const char c : word) text->push_back(c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c);
-}
-
-std::string_view first_word(std::string_view text) { return text.substr(0, text.find_first_of(" \r\n")); }
-
-// A line that is hardly anything else.
-bool is_inline_command(std::string_view line) {
-  const std::string_view word = first_word(line);
-  std::string name;
-  if (word.size() <= kMaxNameBytes) append_upper(&name, word);
-  return is_text(line) && is_common(name);
-}
+constexpr size_t kMaxLineBytes = 512;  // of an answer that is resumed
 
 Response response_of(std::string_view line, int64_t count) {
   Response response;
   response.type = line.front();
-  const bool counted = kBulks.find(response.type) != std::string_view::npos ||
-                       kCollections.find(response.type) != std::string_view::npos;
+  const bool counted = is_bulk(response.type) || is_collection(response.type);
   response.null = response.type == '_' || (counted && count < 0);
   if (response.type != '+' && response.type != '-') return response;
   const std::string_view word = first_word(line.substr(1));
@@ -97,11 +36,58 @@ bool Request::contradicts(const Response& response) const {
 }
 
 ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink) {
+  if (judging_) [[unlikely]]
+    return judge(side, bytes, segment, sink);
+  return read(side, bytes, segment, boundary_ == 0, sink);
+}
+
+ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink) {
+  if (client_ >= 0) return OrderedExchange::gap(side, bytes, segment, sink);
+  held_.keep_gap(side, bytes, segment);
+  return ExchangeVerdict::kFine;
+}
+
+ExchangeVerdict Exchange::read(Side side, std::span<const uint8_t> bytes, const Segment& segment, bool begins,
+                               Sink& sink) {
   segment_ = segment;
-  if (side == client_ && segment.peer_offset_known && !is_boundary(segment.peer_offset)) {
-    boundaries_[boundary_++ % boundaries_.size()] = segment.peer_offset;
+  if (side == client_ && segment.peer_offset_known) {
+    const bool more = boundary_ > 0 && boundaries_[(boundary_ - 1) % boundaries_.size()] != segment.peer_offset;
+    if (more || boundary_ == 0) boundaries_[boundary_++ % boundaries_.size()] = segment.peer_offset;
+    asks_anew_ = begins || more;
   }
   return OrderedExchange::data(side, bytes, segment, sink);
+}
+
+ExchangeVerdict Exchange::judge(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink) {
+  const bool begins = judge_.see(side, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, segment);
+  if (judge_.client() >= 0 && judge_.client() == client_) return read(side, bytes, segment, begins, sink);
+  held_.keep(side, bytes, segment, begins);
+  judged_bytes_ += bytes.size();
+  if (judge_.client() < 0) return ExchangeVerdict::kFine;
+  if (client_ >= 0) begin_again();
+  take_client(static_cast<Side>(judge_.client()));
+  sink.on_client(static_cast<Side>(client_));
+  return read_held(sink);
+}
+
+ExchangeVerdict Exchange::read_held(Sink& sink) {
+  for (const HeldPieces::Piece& piece : held_.take()) {
+    const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(piece.bytes.data()), piece.bytes.size());
+    const ExchangeVerdict verdict = piece.missing > 0 ? gap(piece.side, piece.missing, piece.segment, sink)
+                                                      : read(piece.side, bytes, piece.segment, piece.begins, sink);
+    if (verdict != ExchangeVerdict::kFine) return verdict;
+  }
+  return ExchangeVerdict::kFine;
+}
+
+// Client and server were taken for each other: nothing that was read is right.
+void Exchange::begin_again() {
+  ClientJudge judge = std::move(judge_);
+  HeldPieces held = std::move(held_);
+  recycle();
+  judge_ = std::move(judge);
+  held_ = std::move(held);
+  for (const Side side : {Side{0}, Side{1}}) start_in_middle(side);
 }
 
 void Exchange::recycle() {
@@ -120,25 +106,14 @@ uint64_t Exchange::settled_offset() const {
 }
 
 bool Exchange::is_boundary(uint64_t offset) const {
-  return std::find(boundaries_.begin(), boundaries_.end(), offset) != boundaries_.end();
+  return std::find(boundaries_.begin(), boundaries_.end(), offset) != boundaries_.end() || pairing_.asked_at(offset);
 }
 
 Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) {
-  if (client_ >= 0) return side == client_ ? request_unit(side, bytes, first) : response_unit(side, bytes, first);
-  if (asking_ != Asking::kStart && side == asking_side_) return request_unit(side, bytes, first);
-  if (bytes.front() == '*') {
-    const size_t line = readers_[side].line_end(bytes);
-    if (line == std::string_view::npos) return bytes.size() < kMaxWordBytes ? Unit::more() : Unit::none();
-    if (bytes.size() < line + 1) return Unit::more(line + 1);
-    asking_side_ = side;
-    return bytes[line] == '$' ? request_unit(side, bytes, first) : response_unit(side, bytes, first);
-  }
-  return kTypes.find(bytes.front()) != std::string_view::npos ? response_unit(side, bytes, first)
-                                                              : request_unit(side, bytes, first);
+  return side == client_ ? request_unit(side, bytes, first) : response_unit(side, bytes, first);
 }
 
 Unit Exchange::request_unit(Side side, std::string_view bytes, const Segment& first) {
-  asking_side_ = side;
   const size_t line_bytes = readers_[side].line_end(bytes);
   const bool starts = asking_ == Asking::kStart;
   const char type = bytes.front();
@@ -198,7 +173,7 @@ Unit Exchange::inline_command(Side side, std::string_view line, const Segment& f
 
 // One bulk string of a command.
 Unit Exchange::element(std::string_view bytes, size_t line_bytes, uint64_t length, uint64_t begin) {
-  const uint64_t whole = line_bytes + length + kLineEnd;
+  const uint64_t whole = line_bytes + length + kLineEndBytes;
   const bool named = asking_ == Asking::kName || asking_ == Asking::kSubcommand;
   const bool reply = asking_ == Asking::kArgument && name_ == "CLIENT REPLY" && !begun_;
   if (named && (length == 0 || length > kMaxNameBytes)) return Unit::none();
@@ -230,7 +205,8 @@ Unit Exchange::element(std::string_view bytes, size_t line_bytes, uint64_t lengt
 
 // The command's name is known, and whether it will be answered.
 void Exchange::begin_request(bool certain) {
-  recognise(asking_side_, asking_side_, certain, certain);
+  const Side client = static_cast<Side>(client_);
+  recognise(client, client, certain, certain);
   begun_ = true;
   wants_key_ = has_key(name_);
   answered_ = !silent_ && !std::exchange(skips_, false);
@@ -273,12 +249,13 @@ void Exchange::element_read(uint64_t end) {
   begun_ = false;
   if (answered_) return pairing_.end_request(end);
   request_.end = end;
+  request_.complete = true;
   sink_->on_transaction(&request_, nullptr);
 }
 
 Unit Exchange::response_unit(Side side, std::string_view bytes, const Segment& first) {
   if (answering_ == Answering::kFirstElement) return first_element(side, bytes, first);
-  if (kTypes.find(bytes.front()) == std::string_view::npos) return Unit::none();
+  if (!is_type(bytes.front())) return Unit::none();
   // A server never speaks first. (What it answers may be seen first.)
   const bool unasked = first.peer_offset_known && first.peer_offset == 0;
   if (unasked && first.offset == 0 && !middle_[side]) return Unit::none();
@@ -288,7 +265,7 @@ Unit Exchange::response_unit(Side side, std::string_view bytes, const Segment& f
   int64_t count = 0;
   if (!is_value_line(line, &count)) return Unit::none();
   const char type = line.front();
-  const bool collection = kCollections.find(type) != std::string_view::npos;
+  const bool collection = is_collection(type);
   if (answering_ == Answering::kStart) {
     const bool certain = type == '$' || type == '*';
     recognise(other_side(side), side, certain, certain);
@@ -303,9 +280,9 @@ Unit Exchange::response_unit(Side side, std::string_view bytes, const Segment& f
   }
   --values_;
   if (collection && count > 0) values_ += static_cast<uint64_t>(count) * (type == '%' || type == '|' ? 2 : 1);
-  const bool bulk = kBulks.find(type) != std::string_view::npos && count >= 0;
+  const bool bulk = is_bulk(type) && count >= 0;
   if (values_ == 0 && !bulk) value_read(side, first.offset + line_bytes);
-  return Unit::taken(line_bytes, bulk ? static_cast<uint64_t>(count) + kLineEnd : 0);
+  return Unit::taken(line_bytes, bulk ? static_cast<uint64_t>(count) + kLineEndBytes : 0);
 }
 
 // Messages to subscribers say so in their first element.
@@ -319,7 +296,7 @@ Unit Exchange::first_element(Side side, std::string_view bytes, const Segment& f
     if (answering_ == Answering::kResponse) begin_response();
     return response_unit(side, bytes, first);
   }
-  const uint64_t whole = line_bytes + static_cast<uint64_t>(length) + kLineEnd;
+  const uint64_t whole = line_bytes + static_cast<uint64_t>(length) + kLineEndBytes;
   if (bytes.size() < whole) return Unit::more(whole);
   answering_ = answers(bytes.substr(line_bytes, static_cast<size_t>(length))) ? Answering::kResponse : Answering::kPush;
   if (answering_ == Answering::kResponse) begin_response();
@@ -363,18 +340,15 @@ void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t /*time_ns*/) {
   }
 }
 
-// Commands are arrays of bulk strings, or a line that is a whole segment. Values are like much else, so an answer is
-// resumed where one has to begin.
+// The inside of a value may look like anything: a command is resumed where the client asks anew, an answer where one
+// has to begin.
 bool Exchange::may_resume(Side side, std::string_view bytes) const {
-  const size_t line_bytes = bytes.substr(0, 512).find('\n') + 1;
-  if (line_bytes == 0) return false;
+  if (side == client_) {
+    const Beginning::Kind kind = beginning_of(bytes).kind;
+    return asks_anew_ && (kind == Beginning::Kind::kCommand || kind == Beginning::Kind::kArray);
+  }
   int64_t count = 0;
-  const std::string_view line = bytes.substr(0, line_bytes);
-  if (side == client_ && line_bytes == bytes.size() && is_inline_command(line)) return true;
-  if (!is_value_line(line, &count)) return false;
-  const bool command = bytes.front() == '*' && count > 0 && bytes.size() > line_bytes && bytes[line_bytes] == '$';
-  if (side == client_ || (client_ < 0 && command)) return command;
-  if (client_ < 0) return bytes.front() == '$' || bytes.front() == ':' || bytes.front() == '+';
+  if (!is_value_line(bytes.substr(0, bytes.substr(0, kMaxLineBytes).find('\n') + 1), &count)) return false;
   // The client's own bytes may come later than what answers them.
   const bool late = segment_.peer_offset_known && segment_.peer_offset > settled_offset();
   return !confirmed_ || late || boundary_ == 0 || is_boundary(segment_.offset);
@@ -383,11 +357,6 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
 void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
   const uint64_t offset = readers_[side].seen_end();
   lose_step(side);
-  if (client_ < 0) {
-    asking_ = Asking::kStart;
-    answering_ = Answering::kStart;
-    return;
-  }
   if (side == client_) {
     if (begun_ && answered_) pairing_.end_request(offset, false);
     pairing_.forget_reading();
@@ -398,7 +367,7 @@ void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
   }
   if (Response* response = pairing_.response()) {
     response->cut = true;
-    pairing_.end_response(offset, readers_[side].time_ns(), *sink_);
+    pairing_.end_response(offset, readers_[side].time_ns(), *sink_, false);
   }
   answering_ = Answering::kStart;
   pairing_.hide_responses();

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "parsers/redis_command/client_judge.h"
+#include "parsers/redis_command/held_pieces.h"
 #include "parsers/transactions/ordered_exchange.h"
 
 namespace tapline::redis {
@@ -41,13 +43,22 @@ struct Response : ResponseHalf {
 // commands, but for pushes (RESP3's `>`, and in RESP2 the messages of channels that the client subscribed to), which
 // answer nothing. SUBSCRIBE and its like are answered once for each channel; the first answer is taken.
 //
-// Nothing is told before the bytes were recognised for certain: an array of bulk strings, or both sides.
+// Nothing is read before it is certain who asks: by the handshake, or by ClientJudge, which may change its mind; what
+// was read the other way round is forgotten then. Nothing is told before the bytes were recognised for certain: an
+// array of bulk strings, or both sides.
 class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096> {
  public:
   static constexpr size_t kMaxKeyBytes = 1024;
 
-  void set_client(Side side) { take_client(side); }
+  void set_client(Side side) {
+    judging_ = false;
+    take_client(side);
+  }
+  void suggest_client(Side side, bool by_query) { judge_.suggest(side, by_query); }
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
+  ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
+  bool hopeless() const { return OrderedExchange::hopeless() || (client_ < 0 && judged_bytes_ > kMaxSeekBytes); }
+  size_t memory_bytes() const { return OrderedExchange::memory_bytes() + held_.memory_bytes(); }
   void recycle();
 
   // For the UnitReader, and OrderedExchange.
@@ -63,6 +74,10 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
   // What the value being read is.
   enum class Answering : uint8_t { kStart, kFirstElement, kResponse, kPush };
 
+  ExchangeVerdict read(Side side, std::span<const uint8_t> bytes, const Segment& segment, bool begins, Sink& sink);
+  ExchangeVerdict judge(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
+  ExchangeVerdict read_held(Sink& sink);
+  void begin_again();
   Unit request_unit(Side side, std::string_view bytes, const Segment& first);
   Unit inline_command(Side side, std::string_view line, const Segment& first);
   Unit element(std::string_view bytes, size_t line_bytes, uint64_t length, uint64_t begin);
@@ -77,12 +92,15 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
   void value_read(Side side, uint64_t end);
   bool is_boundary(uint64_t offset) const;
 
+  bool judging_ = true;  // the handshake did not tell who asks
+  ClientJudge judge_;
+  HeldPieces held_;
+  uint64_t judged_bytes_ = 0;
   bool silent_ = false;  // CLIENT REPLY OFF
   bool skips_ = false;   // CLIENT REPLY SKIP: the next command is not answered
   bool subscribed_ = false;
   uint32_t confirmations_ = 0;  // still to come for a SUBSCRIBE of several channels
   Asking asking_ = Asking::kStart;
-  Side asking_side_ = 0;   // the latest that seemed to ask
   bool begun_ = false;     // the command's request is with the pairing
   bool answered_ = false;  // and it will be answered
   bool wants_key_ = false;
@@ -96,9 +114,10 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
   Segment value_first_ = {};
   Response response_;     // until it is begun
   Segment segment_ = {};  // at hand
-  // Where clients had received all that came before: there, an answer begins.
+  // Where the client had received all that came before, of its latest segments: there, an answer begins.
   std::array<uint64_t, 16> boundaries_ = {};
   size_t boundary_ = 0;
+  bool asks_anew_ = false;  // the client's segment at hand is the first since it received something
 };
 
 }  // namespace tapline::redis

@@ -13,17 +13,16 @@ class RedisCommand final : public TransactionParser<Exchange> {
   const Schema& schema() const override;
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) override {
-    const bool unanswered = request != nullptr && request->unanswered;
-    out.emit(header, {Value::string(request != nullptr ? request->name() : ""),
-                      Value::string(request != nullptr ? request->key() : ""),
-                      Value::string(unanswered ? "unanswered" : status_of(response)),
-                      Value::string(response != nullptr && response->is_error() ? response->status() : ""),
-                      since_request(request, response, &ResponseHalf::first_ns),
-                      since_request(request, response, &ResponseHalf::last_ns),
-                      Value::u64(request != nullptr ? request->end - request->begin : 0),
-                      Value::u64(response != nullptr ? response->end - response->begin : 0),
-                      Value::string(unanswered ? "" : partial_of(request, response))});
+  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+            Emitter& out) override {
+    const bool asked = request != nullptr, answered = response != nullptr;
+    const bool never_answered = asked && request->unanswered;
+    if (never_answered) seen = Seen::kBoth;
+    out.emit(header, {text_if(asked, asked ? request->name() : ""), text_if(asked, asked ? request->key() : ""),
+                      text_if(answered || never_answered, never_answered ? "unanswered" : status_of(response)),
+                      text_if(answered, answered && response->is_error() ? response->status() : ""),
+                      time_to_first_byte(request, response), time_to_last_byte(request, response), bytes_of(request),
+                      bytes_of(response), Value::string(partial_of(seen)), Value::boolean(seen == Seen::kUnanswered)});
   }
 
  private:
@@ -40,20 +39,24 @@ const Schema& RedisCommand::schema() const {
       .name = "redis_command",
       .description = "Redis commands and their answers",
       .layer = Layer::kApplication,
-      .fields = {{"command", FieldType::kString, "", "In upper case, with its subcommand: GET, CONFIG SET"},
-                 {"key", FieldType::kString, "",
-                  "First key or channel, at most 1,024 bytes; never a password or a script", false, TextKind::kKey},
-                 {"status", FieldType::kString, "", "ok, nil, error, queued (within MULTI), unanswered (CLIENT REPLY)"},
-                 {"error", FieldType::kString, "", "Code of an error: ERR, WRONGTYPE, MOVED, ..., without its message"},
-                 {"first_byte_ns", FieldType::kI64, "ns", "First byte of the command to first byte of the answer"},
-                 {"response_time_ns", FieldType::kI64, "ns", "First byte of the command to last byte of the answer"},
-                 {"request_bytes", FieldType::kU64, "bytes", "Of the command on the wire", true},
-                 {"response_bytes", FieldType::kU64, "bytes", "Of the answer on the wire", true},
-                 {"partial", FieldType::kString, "", "request = no answer was seen, response = no command was seen"}},
+      .fields =
+          {optional({"command", FieldType::kString, "", "In upper case, with its subcommand: GET, CONFIG SET"}),
+           optional({"key", FieldType::kString, "",
+                     "First key or channel, at most 1,024 bytes; never a password or a script", false, TextKind::kKey}),
+           optional(
+               {"status", FieldType::kString, "", "ok, nil, error, queued (within MULTI), unanswered (CLIENT REPLY)"}),
+           optional(
+               {"error", FieldType::kString, "", "Code of an error: ERR, WRONGTYPE, MOVED, ..., without its message"}),
+           optional({"first_byte_ns", FieldType::kI64, "ns", "First byte of the command to first byte of the answer"}),
+           optional(
+               {"response_time_ns", FieldType::kI64, "ns", "First byte of the command to last byte of the answer"}),
+           optional({"request_bytes", FieldType::kU64, "bytes", "Of the command on the wire", true}),
+           optional({"response_bytes", FieldType::kU64, "bytes", "Of the answer on the wire", true}), partial_field(),
+           unanswered_field()},
       .main_fields = {"key"},
       .value_field = "response_bytes",
       .duration = {.field = "response_time_ns"},
-      .example = {"GET", "key:000000000410", "ok", "", "31000", "31000", "36", "9", ""},
+      .example = {"GET", "key:000000000410", "ok", "", "31000", "31000", "36", "9", "", "false"},
   };
   return schema;
 }

@@ -90,8 +90,8 @@ TEST(RedisCommand, RepliesTurnedOff) {
                           command("CLIENT REPLY OFF") + command("SET b 2") + command("CLIENT REPLY ON") +
                           command("GET b"),
                       "$1\r\n1\r\n+OK\r\n$1\r\n2\r\n",
-                      {"CLIENT REPLY  unanswered  ", "SET a unanswered  ", "CLIENT REPLY  unanswered  ",
-                       "SET b unanswered  ", "GET a ok  ", "CLIENT REPLY  ok  ", "GET b ok  "});
+                      {"CLIENT REPLY  unanswered - ", "SET a unanswered - ", "CLIENT REPLY  unanswered - ",
+                       "SET b unanswered - ", "GET a ok  ", "CLIENT REPLY  ok  ", "GET b ok  "});
 }
 
 // The same as inline commands; SKIP says nothing while answers are off, and ON is answered whatever came before.
@@ -100,8 +100,8 @@ TEST(RedisCommand, RepliesTurnedOffInline) {
       "PING\r\nCLIENT REPLY OFF\r\nPING\r\nclient reply skip\r\nPING\r\nCLIENT REPLY ON\r\nPING x\r\n"
       "CLIENT REPLY SKIP\r\nCLIENT REPLY ON\r\n",
       "+PONG\r\n+OK\r\n$1\r\nx\r\n+OK\r\n",
-      {"CLIENT REPLY  unanswered  ", "PING  unanswered  ", "CLIENT REPLY  unanswered  ", "PING  unanswered  ",
-       "CLIENT REPLY  unanswered  ", "PING  ok  ", "CLIENT REPLY  ok  ", "PING  ok  ", "CLIENT REPLY  ok  "});
+      {"CLIENT REPLY  unanswered - ", "PING  unanswered - ", "CLIENT REPLY  unanswered - ", "PING  unanswered - ",
+       "CLIENT REPLY  unanswered - ", "PING  ok  ", "CLIENT REPLY  ok  ", "PING  ok  ", "CLIENT REPLY  ok  "});
 }
 
 TEST(RedisCommand, InlineSubscriptions) {
@@ -154,8 +154,8 @@ TEST(RedisCommand, OneWayCaptures) {
       .server("*2\r\n$1\r\n1\r\n$-1\r\n");
   conversation.client(command("GET a")).server("$1\r\n1\r\n").close();
   for (const Frame& frame : conversation.frames()) (frame.bytes[14 + 15] == 1 ? commands : answers).push_back(frame);
-  EXPECT_EQ(parse(commands), (Lines{"SET a   request", "MGET a   request", "GET a   request"}));
-  EXPECT_EQ(parse(answers), (Lines{"  ok  response", "  ok  response", "  ok  response"}));
+  EXPECT_EQ(parse(commands), (Lines{"SET a - - request", "MGET a - - request", "GET a - - request"}));
+  EXPECT_EQ(parse(answers), (Lines{"- - ok  response", "- - ok  response", "- - ok  response"}));
 }
 
 TEST(RedisCommand, JoinsInMidStream) {
@@ -198,7 +198,8 @@ TEST(RedisCommand, NeverPairsWrongWhicheverFramesAreLost) {
         for (const testing::Tuple& tuple : run.tuples()) {
           if (!tuple["partial"].empty()) continue;
           ++pairs;
-          // Less where the end was lost; more is the answer to a later one.
+          if (tuple["response_bytes"] == "-") continue;  // its end was lost
+          // More is the answer to a later one.
           EXPECT_LE(std::stoi(tuple["response_bytes"]), std::stoi(tuple["key"].substr(1)) + 7)
               << first << " and " << second << " lost, batches of " << batch;
         }

@@ -1,0 +1,82 @@
+#include "parsers/redis_command/client_judge.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "parsers/redis_command/beginning.h"
+#include "parsers/redis_command/commands.h"
+
+namespace tapline::redis {
+namespace {
+
+// Commands whose answers we don't know may be answered by anything.
+bool may_answer(char type, std::string_view command) {
+  const std::string_view types = answers_of(command);
+  return types.empty() || types.find(type) != std::string_view::npos;
+}
+
+int towards(Side side, int weight) { return side == 0 ? weight : -weight; }
+
+}  // namespace
+
+void ClientJudge::suggest(Side client, bool by_query) {
+  guess_ = client;
+  suggested_ = by_query ? towards(client, kFull) : 0;
+}
+
+bool ClientJudge::see(Side side, std::string_view bytes, const Segment& segment) {
+  const bool turn = begins_turn(side, segment);
+  Seen& seen = seen_[side];
+  const bool first = !std::exchange(seen.any, true);
+  seen.acked_known = segment.peer_offset_known;
+  seen.acked = segment.peer_offset;
+  const int evidence = weigh(side, bytes, turn || first, turn ? kFull : 1);
+  int& sum = turn ? strong_ : weak_;
+  const int most = turn ? kMostStrong : kMostWeak;
+  sum = std::clamp(sum + evidence, -most, most);
+  decide();
+  return turn;
+}
+
+// The other side had received all that came before when it sent its latest segment, and this side has spoken since. Of
+// one direction alone: it has received something since its own latest segment.
+bool ClientJudge::begins_turn(Side side, const Segment& segment) const {
+  const Seen& other = seen_[other_side(side)];
+  if (other.any) return other.acked_known && other.acked == segment.offset;
+  const Seen& own = seen_[side];
+  return own.acked_known && segment.peer_offset_known && own.acked < segment.peer_offset;
+}
+
+// Evidence towards side 0. `begins`: with it, the side begins to speak.
+int ClientJudge::weigh(Side side, std::string_view bytes, bool begins, int weight) {
+  Beginning beginning = beginning_of(bytes);
+  using Kind = Beginning::Kind;
+  const bool known = beginning.kind == Kind::kCommand;
+  const std::string& asked = seen_[other_side(side)].command;
+  const bool answers = beginning.type == 0 || may_answer(beginning.type, asked);
+  seen_[side].asked |= known || beginning.kind == Kind::kArray;
+  if (begins) seen_[side].command = known ? std::move(beginning.command) : std::string();
+  switch (beginning.kind) {
+    case Kind::kOther:
+      return 0;
+    case Kind::kCommand:
+      return towards(side, answers ? weight : 2 * weight);
+    case Kind::kArray:
+      return towards(side, asked.empty() ? -1 : answers ? -weight : weight);
+    case Kind::kAnswer:
+      return answers ? towards(side, -weight) : 0;
+  }
+  return 0;
+}
+
+void ClientJudge::decide() {
+  const int lead = strong_ + weak_ + suggested_;
+  if (std::abs(lead) < kCertain) return;
+  const Side client = lead > 0 ? 0 : 1;
+  // Where one side is all that is seen, stored commands that are read look like commands.
+  const bool both = seen_[0].any && seen_[1].any;
+  if (seen_[client].asked && (both || guess_ == client)) client_ = client;
+}
+
+}  // namespace tapline::redis

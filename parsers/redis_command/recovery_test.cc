@@ -1,0 +1,267 @@
+// Connections joined anywhere, and what mirrors do to them: who asks is found out, and nothing keeps a connection from
+// being paired right afterwards.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "parsers/redis_command/client_judge.h"
+#include "parsers/testing/conversation.h"
+#include "parsers/testing/disorder.h"
+#include "parsers/testing/harness.h"
+
+namespace tapline {
+namespace {
+
+using testing::Conversation;
+using testing::disordered;
+using testing::Frame;
+using testing::Harness;
+using testing::Tuple;
+using Words = std::vector<std::string>;
+
+constexpr uint32_t kSeeds = 40;
+
+// A command, or an answer that is an array of bulk strings: they look the same.
+std::string array(const Words& words) {
+  std::string text = "*" + std::to_string(words.size()) + "\r\n";
+  for (const std::string& word : words) text += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
+  return text;
+}
+std::string bulk(const std::string& value) { return "$" + std::to_string(value.size()) + "\r\n" + value + "\r\n"; }
+
+// Every key that is asked for is called key:NUMBER; what is stored is never called so.
+std::string key(int number) { return "key:" + std::to_string(number); }
+
+struct Exchanged {
+  std::string command, answer;
+};
+
+// Commands that are answered by arrays, most of which look like commands.
+Exchanged exchange_of(int number) {
+  switch (number % 9) {
+    case 0:
+      return {array({"LRANGE", key(number), "0", "-1"}), array({"GET", "stored"})};
+    case 1:
+      return {array({"HGETALL", key(number)}), array({"type", "stored"})};
+    case 2:
+      return {array({"MGET", key(number), "other"}), array({"stored", "value"})};
+    case 3:
+      return {array({"LRANGE", key(number), "0", "9"}), array({"SET", "stored", "value"})};
+    case 4:
+      return {array({"smembers", key(number)}), array({"DEL", "stored", "values"})};
+    case 5:
+      return {array({"ZRANGE", key(number), "0", "1"}), array({"LRANGE", "stored", "0", "1"})};
+    case 6:
+      return {array({"HGETALL", key(number)}), array({"name", "stored", "set", "value"})};
+    case 7:
+      return {array({"XRANGE", key(number), "-", "+"}), "*1\r\n*2\r\n$3\r\n1-1\r\n" + array({"GET", "stored"})};
+    default:
+      return {array({"SORT", key(number)}), array({"ping"})};
+  }
+}
+
+// With the ports of either side higher.
+std::vector<Frame> arrays_of(int count, bool low_client, const std::vector<int>& kinds = {}) {
+  Conversation conversation({.client_port = static_cast<uint16_t>(low_client ? 4000 : 40000), .server_port = 6379});
+  conversation.handshake();
+  for (int number = 0; number < count; ++number) {
+    const int kind = kinds.empty() ? number : kinds[static_cast<size_t>(number) % kinds.size()] + 9 * number;
+    const Exchanged exchanged = exchange_of(kind);
+    conversation.client(exchanged.command).server(exchanged.answer);
+  }
+  return conversation.client_ack().frames();
+}
+
+constexpr size_t kHandshake = 3;
+
+// A value is never told as a key, and who asks never as who answers.
+void expect_nothing_stored(const Harness& run, const std::string& what) {
+  for (const Tuple& tuple : run.tuples()) {
+    EXPECT_TRUE(tuple["key"] == "-" || tuple["key"].starts_with("key:")) << what << ": " << tuple["key"];
+  }
+}
+
+size_t pairs_told(const Harness& run) {
+  return static_cast<size_t>(std::count_if(run.tuples().begin(), run.tuples().end(),
+                                           [](const Tuple& tuple) { return tuple["partial"].empty(); }));
+}
+
+TEST(RedisCommand, ArraysAreAnswersWhereverItJoins) {
+  constexpr int kCount = 27;
+  for (const bool low_client : {false, true}) {
+    const std::vector<Frame> frames = arrays_of(kCount, low_client);
+    for (size_t begin = kHandshake; begin < frames.size() - 5; ++begin) {
+      Harness run({"redis_command"});
+      run.all({frames.begin() + static_cast<ptrdiff_t>(begin), frames.end()});
+      const std::string what = "from " + std::to_string(begin);
+      expect_nothing_stored(run, what);
+      const size_t exchanges = (frames.size() - 1 - begin) / 2;
+      EXPECT_GE(pairs_told(run), exchanges - 2) << what;
+    }
+  }
+}
+
+// The same answers over and over: each kind of them on its own. Where either side's arrays could answer the other's,
+// only the query tells.
+TEST(RedisCommand, ArraysOfOneKindAreAnswers) {
+  for (int kind = 0; kind < 9; ++kind) {
+    for (const bool low_client : {false, true}) {
+      const std::vector<Frame> frames = arrays_of(8, low_client, {kind});
+      for (size_t begin = kHandshake; begin < kHandshake + 4; ++begin) {
+        const std::vector<Frame> heard(frames.begin() + static_cast<ptrdiff_t>(begin), frames.end());
+        for (const bool by_query : {false, true}) {
+          const ToSide to_side = (begin - kHandshake) % 2 == 0 ? ToSide::kDestination : ToSide::kSource;
+          Harness run({"redis_command"});
+          run.feed(heard, 1, 32, by_query ? to_side : ToSide::kUnknown);
+          run.engine().end();
+          const std::string what = "kind " + std::to_string(kind) + " from " + std::to_string(begin);
+          expect_nothing_stored(run, what);
+          const bool undecidable = kind == 5 || kind == 8;
+          if (by_query || !undecidable) {
+            EXPECT_GE(pairs_told(run), (frames.size() - 1 - begin) / 2 - 2) << what << by_query;
+          }
+        }
+      }
+    }
+  }
+}
+
+// A value that holds commands, in segments that begin where these do.
+TEST(RedisCommand, CommandsWithinValuesAreNone) {
+  std::string value;
+  for (int i = 100; i < 160; ++i) value += array({"SET", "stored:" + std::to_string(i), "value"});
+  const size_t each = array({"SET", "stored:100", "value"}).size();
+  for (const bool low_client : {false, true}) {
+    Conversation conversation({.client_port = static_cast<uint16_t>(low_client ? 4000 : 40000), .server_port = 6379});
+    conversation.handshake();
+    for (int number = 0; number < 3; ++number) {
+      const std::string set = array({"SET", key(number), value});
+      const size_t head = set.find(value);
+      conversation.client(set.substr(0, head)).client_cut(set.substr(head), each).server("+OK\r\n");
+      const std::string got = bulk(value);
+      conversation.client(array({"GET", key(number)})).server(got.substr(0, got.find(value)));
+      conversation.server_cut(got.substr(got.find(value)), each);
+    }
+    for (int number = 3; number < 9; ++number) conversation.client(array({"GET", key(number)})).server(bulk("x"));
+    const std::vector<Frame> frames = conversation.client_ack().frames();
+    for (size_t begin = kHandshake; begin + 20 < frames.size(); ++begin) {
+      Harness run({"redis_command"});
+      run.all({frames.begin() + static_cast<ptrdiff_t>(begin), frames.end()});
+      expect_nothing_stored(run, "from " + std::to_string(begin));
+      EXPECT_GE(pairs_told(run), 5u) << begin;
+    }
+  }
+}
+
+// Of one direction alone nothing tells stored commands from sent ones, but the ports may.
+TEST(RedisCommand, StoredCommandsOfOneDirectionAreNotTold) {
+  const std::vector<Frame> frames = arrays_of(18, false);
+  std::vector<Frame> answers;
+  for (size_t i = kHandshake; i < frames.size(); ++i) {
+    if (frames[i].bytes[14 + 15] == 2) answers.push_back(frames[i]);
+  }
+  Harness run({"redis_command"});
+  run.all(answers);
+  expect_nothing_stored(run, "answers alone");
+}
+
+struct Score {
+  std::set<std::string> right;
+  size_t wrong = 0;
+};
+
+// The answer to the command of key NUMBER has NUMBER modulo 50 bytes.
+void say_gets(Conversation& conversation, int first, int count) {
+  for (int number = first; number < first + count; ++number) {
+    conversation.client(array({"GET", key(number)}));
+    if (number % 3 == 0) conversation.server_ack();
+    conversation.server(bulk(std::string(static_cast<size_t>(10 + number % 50), 'v')));
+    if (number % 4 == 0) conversation.client_ack();
+  }
+}
+
+Score score_of(const std::vector<Frame>& frames) {
+  Harness run({"redis_command"});
+  run.all(frames);
+  Score score;
+  for (const Tuple& tuple : run.tuples()) {
+    if (!tuple["partial"].empty()) continue;
+    const int number = std::stoi(tuple["key"].substr(4));
+    const bool right = tuple["response_bytes"] == std::to_string(10 + number % 50 + 7);
+    if (right) score.right.insert(tuple["key"]);
+    score.wrong += !right;
+  }
+  return score;
+}
+
+TEST(RedisCommand, NothingIsShiftedHoweverLate) {
+  constexpr int kCount = 150;
+  Conversation conversation({.server_port = 6379});
+  conversation.handshake();
+  say_gets(conversation, 0, kCount);
+  const std::vector<Frame> frames = conversation.close().frames();
+  for (const uint32_t places : {10u, 20u}) {
+    size_t right = 0;
+    for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+      const Score score = score_of(disordered(frames, {.late = 0.1, .places = places}, seed));
+      EXPECT_EQ(score.wrong, 0u) << places << " late, seed " << seed;
+      right += score.right.size();
+    }
+    EXPECT_GE(static_cast<double>(right), 0.999 * kCount * kSeeds) << places << " late";
+  }
+}
+
+TEST(RedisCommand, PairsAgainWhateverCameBefore) {
+  constexpr int kDamaged = 40, kClean = 4, kMore = 20;
+  for (uint32_t seed = 0; seed < 4 * kSeeds; ++seed) {
+    Conversation conversation({.server_port = 6379});
+    if (seed % 2 == 0) conversation.handshake();
+    say_gets(conversation, 0, kDamaged);
+    const auto damaged = static_cast<ptrdiff_t>(conversation.frames().size());
+    say_gets(conversation, kDamaged, kClean + kMore);
+    const std::vector<Frame> frames = conversation.client_ack().close().frames();
+    std::vector<Frame> heard = disordered({frames.begin(), frames.begin() + damaged},
+                                          {.lost = 0.05 * (seed % 5), .late = 0.4, .places = 15u << seed % 3}, seed);
+    heard.insert(heard.end(), frames.begin() + damaged, frames.end());
+    const Score score = score_of(heard);
+    EXPECT_EQ(score.wrong, 0u) << seed;
+    for (int number = kDamaged + kClean; number < kDamaged + kClean + kMore; ++number) {
+      EXPECT_TRUE(score.right.contains(key(number))) << number << ", seed " << seed;
+    }
+  }
+}
+
+Segment turn(uint64_t offset, uint64_t peer_offset) {
+  return {.time_ns = 0, .offset = offset, .peer_offset = peer_offset, .peer_offset_known = true};
+}
+
+TEST(RedisCommand, TheJudgeChangesItsMind) {
+  redis::ClientJudge judge;
+  // Side 1 answers with what looks like commands, and side 0 with what looks like values.
+  for (uint64_t i = 1; i <= 3; ++i) {
+    judge.see(1, array({"GET", "a"}), turn(i, i));
+    judge.see(0, "$1\r\nx\r\n", turn(i, i + 1));
+  }
+  EXPECT_EQ(judge.client(), 1);
+  uint64_t exchanges = 0;
+  for (uint64_t i = 4; judge.client() == 1 && exchanges < 20; ++i, ++exchanges) {
+    judge.see(0, array({"SET", "a", "b"}), turn(i, i));
+    judge.see(1, "+OK\r\n", turn(i, i + 1));
+  }
+  EXPECT_EQ(judge.client(), 0);
+}
+
+TEST(RedisCommand, TheJudgeWaitsForEvidence) {
+  redis::ClientJudge judge;
+  judge.see(0, array({"hello there", "stored"}), turn(1, 1));
+  judge.see(0, array({"GET", "stored"}), turn(50, 1));
+  judge.see(0, array({"GET", "stored"}), turn(80, 1));
+  judge.see(0, array({"GET", "stored"}), turn(110, 1));
+  EXPECT_EQ(judge.client(), -1);
+}
+
+}  // namespace
+}  // namespace tapline
