@@ -39,6 +39,8 @@ uint32_t kept_of_command(uint8_t first);
 
 // What a client asked for.
 struct Command : RequestHalf {
+  static constexpr bool kMayOverlap = false;  // nobody asks again before the answer is there
+
   uint8_t code = 0;
   uint8_t sequence = 0;  // of its first packet
   uint8_t parts = 1;     // packets, 255: or more

@@ -21,6 +21,7 @@ Command begun_at(const Packet& packet) {
   command.first_ns = packet.first.time_ns;
   command.begin = packet.first.offset;
   command.end = packet.end;
+  command.complete = true;
   return command;
 }
 
@@ -102,7 +103,7 @@ void Exchange::end(Side side, Sink& sink) {
   if (!is_server(side)) return;
   if (Response* response = pairing_.response()) {
     response->cut = true;
-    end_response(teller);
+    end_response(teller, false);
   }
   pairing_.server_ended(teller);
 }
@@ -143,11 +144,17 @@ void Exchange::join(Side side, const Segment& segment, Sink& /*sink*/) {
 void Exchange::lose_step(Side side) {
   sides_[side].reader.restart();
   sides_[side].mode = Mode::kSeek;
-  if (is_server(side)) {
+  hide(side);
+}
+
+// Messages of this side may lie unseen from here on. While nobody knows who asks, it may be either's.
+void Exchange::hide(Side side) {
+  if (!is_client(side)) {
     pairing_.hide_responses();
     eof_may_follow_ = false;
     if (Response* response = pairing_.response()) response->cut = true;
-  } else {
+  }
+  if (!is_server(side)) {
     pairing_.hide_requests();
     commands_known_ = false;
     early_ = 0;
@@ -249,7 +256,7 @@ bool Exchange::resume_server(Side side, const Piece& piece, Sink& sink) {
   if (response_acked_known_ && segment.peer_offset_known && segment.peer_offset <= response_acked_) return false;
   if (!strong && !(is_server(side) && (proven() ? segment.peer_offset_known : answers_latest(segment)))) return false;
   if (!is_server(side)) set_client(other_side(side));
-  if (pairing_.response() != nullptr) end_response(sink);
+  if (pairing_.response() != nullptr) end_response(sink, false);
   prove(strong ? kProof : 2, sink);
   return true;
 }
@@ -266,7 +273,9 @@ void Exchange::check_first(Side side) {
   const uint8_t first = packet.payload[0];
   const bool greeting = packet.sequence == 0 && (first == 10 || first == 0xff) && packet.length <= kMaxGreetingBytes;
   const bool login = packet.sequence == 1 && packet.length <= kMaxLoginBytes;
-  if (!greeting && !login) not_mysql_ = true;
+  if (greeting || login) return;
+  if (proven()) return lose_step(side);
+  not_mysql_ = true;
 }
 
 void Exchange::on_first_packet(Side side, const Packet& packet, Sink& sink) {
@@ -284,6 +293,8 @@ void Exchange::on_first_packet(Side side, const Packet& packet, Sink& sink) {
     set_client(side);
     prove(kProof, sink);
   } else if (!is_client(side) || !read_login(packet, &capabilities)) {
+    // Where the other side is known for what it is, this stream does not begin where it seems to.
+    if (proven()) return lose_step(side);
     not_mysql_ = true;
     return;
   }
@@ -297,6 +308,7 @@ void Exchange::on_refusal(const Packet& packet, Sink& sink) {
   response.start(packet.first);
   response.greeting = true;
   response.end = packet.end;
+  response.complete = true;
   response_reader_.begin(Expected::kLogin);
   response_reader_.read(packet, &response);
   sink.on_transaction(nullptr, &response);
@@ -321,7 +333,6 @@ void Exchange::tell_tls(const Packet& packet, Sink& sink) {
   command.code = code::kConnect;
   Response response;
   response.status = Status::kTls;
-  response.first_ns = response.last_ns = command.first_ns;
   sink.on_transaction(&command, &response);
 }
 
@@ -347,7 +358,7 @@ void Exchange::on_command(const Packet& packet, Sink& sink) {
   logging_in_ = false;
   // It has the whole of the last response, of which nobody here knows where it ended.
   const bool server_lost = sides_[other_side(static_cast<Side>(client_))].mode == Mode::kSeek;
-  if (server_lost && pairing_.response() != nullptr) end_response(sink);
+  if (server_lost && pairing_.response() != nullptr) end_response(sink, false);
   is_answered(packet.payload[0]) ? ask(packet, sink) : tell_unanswered(packet, sink);
 }
 
@@ -458,7 +469,7 @@ void Exchange::read_response(Side side, const Packet& packet, Sink& sink) {
   }
 }
 
-void Exchange::end_response(Sink& sink) {
+void Exchange::end_response(Sink& sink, bool complete) {
   Response* response = pairing_.response();
   const Command* command = pairing_.answered();
   if (logging_in_ && response->status != Status::kNone && (command == nullptr || command->code == code::kConnect)) {
@@ -469,7 +480,7 @@ void Exchange::end_response(Sink& sink) {
       over_ = true;
     }
   }
-  pairing_.end_response(response->end, response->last_ns, sink);
+  pairing_.end_response(response->end, response->last_ns, sink, complete);
 }
 
 void Exchange::take_effect(const Command& command, const Response& response) {

@@ -30,11 +30,14 @@ class Exchange {
 
   Exchange();
 
-  void start_in_middle(Side side) { sides_[side].mode = Mode::kSeek; }
+  void start_in_middle(Side side) { lose_step(side); }
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
   void end(Side side, Sink& sink);
   void visit_pending(Sink& sink) const;
+  int64_t report_overdue(int64_t before_ns, Sink& sink) {
+    return proven() ? pairing_.report_overdue(before_ns, sink) : INT64_MAX;
+  }
   bool hopeless() const;
   size_t memory_bytes() const;
   void recycle();
@@ -68,6 +71,7 @@ class Exchange {
   void join(Side side, const Segment& segment, Sink& sink);
   void read(Side side, Piece piece, Sink& sink);
   void lose_step(Side side);
+  void hide(Side side);
   bool is_overtaken(Side side, const Piece& piece);
   bool resume(Side side, const Piece& piece, Sink& sink);
   bool resume_first(Side side, Piece piece);
@@ -97,7 +101,7 @@ class Exchange {
   bool may_begin_response(const Packet& packet) const;
   void begin_response(const Packet& packet, Sink& sink);
   void read_command_early(const Packet& response, Sink& sink);
-  void end_response(Sink& sink);
+  void end_response(Sink& sink, bool complete = true);
   void take_effect(const Command& command, const Response& response);
 
   Stream sides_[2];

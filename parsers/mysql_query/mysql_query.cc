@@ -10,6 +10,7 @@ namespace {
 
 using mysql::Command;
 using mysql::Response;
+using mysql::Status;
 
 std::string_view name_of(mysql::Status status) {
   switch (status) {
@@ -32,10 +33,15 @@ std::string_view kind_of(const Command* command, const Response* response) {
   return response->greeting ? mysql::kind_of(mysql::code::kConnect) : "";
 }
 
+// Of a statement that was prepared before the capture, or in a gap, nobody knows the text.
+bool knows_text(const Command* command) {
+  return command != nullptr && (command->code != mysql::code::kExecute || !command->text.empty());
+}
+
 // What nobody answers is whole without an answer.
-std::string_view partial_of(const Command* command, const Response* response) {
-  if (command != nullptr && response == nullptr && !mysql::is_answered(command->code)) return "";
-  return tapline::partial_of(static_cast<const void*>(command), static_cast<const void*>(response));
+Seen seen_of(const Command* command, Seen seen) {
+  const bool never_answered = command != nullptr && !mysql::is_answered(command->code);
+  return never_answered && seen != Seen::kLate ? Seen::kBoth : seen;
 }
 
 // Commands of MySQL and MariaDB with their responses, paired.
@@ -44,20 +50,25 @@ class MysqlQuery final : public TransactionParser<mysql::Exchange> {
   const Schema& schema() const override;
 
  protected:
-  void tell(const TupleHeader& header, const Command* command, const Response* response, Emitter& out) override {
+  void tell(const TupleHeader& header, const Command* command, const Response* response, Seen seen,
+            Emitter& out) override {
     static const Response kNoResponse;
     const Response& answer = response != nullptr ? *response : kNoResponse;
+    const bool asked = command != nullptr, answered = response != nullptr, whole = answered && !answer.cut;
     const auto since = [&](int64_t moment_ns) {
-      const bool known = command != nullptr && moment_ns != 0;
-      return Value::i64(known ? std::max<int64_t>(moment_ns - command->first_ns, 0) : 0);
+      return whole && moment_ns != 0 ? duration_of(command, moment_ns) : Value::absent(FieldType::kI64);
     };
-    out.emit(header, {Value::string(kind_of(command, response)), Value::string(command != nullptr ? command->text : ""),
-                      Value::string(name_of(answer.status)), Value::u64(answer.error_code), Value::u64(answer.rows),
-                      Value::u64(answer.affected_rows), Value::u64(answer.results), since(answer.first_ns),
-                      since(answer.first_row_ns), since(answer.last_row_ns), since(answer.last_ns),
-                      Value::u64(command != nullptr ? command->bytes() : 0), Value::u64(answer.end - answer.begin),
-                      Value::boolean((command != nullptr && command->cut) || answer.cut),
-                      Value::string(partial_of(command, response))});
+    seen = seen_of(command, seen);
+    out.emit(header,
+             {text_if(asked || answer.greeting, asked || answer.greeting ? kind_of(command, response) : ""),
+              text_if(knows_text(command), asked ? command->text : ""),
+              text_if(answer.status != Status::kNone, name_of(answer.status)),
+              u64_if(whole || answer.error_code != 0, answer.error_code), u64_if(whole, answer.rows),
+              u64_if(whole, answer.affected_rows), u64_if(whole, answer.results), time_to_first_byte(command, response),
+              since(answer.first_row_ns), since(answer.last_row_ns), time_to_last_byte(command, response),
+              u64_if(asked && command->complete, asked ? command->bytes() : 0), bytes_of(response),
+              Value::boolean((asked && command->cut) || answer.cut), Value::string(partial_of(seen)),
+              Value::boolean(seen == Seen::kUnanswered)});
   }
 };
 
@@ -66,32 +77,35 @@ const Schema& MysqlQuery::schema() const {
       .name = "mysql_query",
       .description = "MySQL and MariaDB commands with their responses",
       .layer = Layer::kApplication,
-      .fields = {{"kind", FieldType::kString, "",
-                  "connect, query, prepare, execute, fetch, close, ping, …; empty if no command was seen"},
-                 {"statement", FieldType::kString, "",
-                  "SQL text as sent, of a prepared statement the text it was prepared with; without passwords", false,
-                  TextKind::kSql},
-                 {"status", FieldType::kString, "",
-                  "ok, error; tls, compressed: what follows can't be read; empty if no response was seen"},
-                 {"error_code", FieldType::kU64, "", "The server's, 0 without an error"},
-                 {"rows", FieldType::kU64, "rows", "Rows of all results", true},
-                 {"affected_rows", FieldType::kU64, "rows", "Changed, as the server says", true},
-                 {"results", FieldType::kU64, "results",
-                  "Result sets and counts of affected rows: several statements at once", true},
-                 {"first_byte_ns", FieldType::kI64, "ns", "First byte of the command to first byte of the response"},
-                 {"first_row_ns", FieldType::kI64, "ns", "First byte of the command to first byte of the first row"},
-                 {"last_row_ns", FieldType::kI64, "ns", "First byte of the command to last byte of the last row"},
-                 {"response_time_ns", FieldType::kI64, "ns", "First byte of the command to last byte of the response"},
-                 {"request_bytes", FieldType::kU64, "bytes",
-                  "As transferred, with the client's part of a login or a file", true},
-                 {"response_bytes", FieldType::kU64, "bytes", "As transferred", true},
+      .fields = {optional({"kind", FieldType::kString, "", "connect, query, prepare, execute, fetch, close, ping, …"}),
+                 optional({"statement", FieldType::kString, "",
+                           "SQL text as sent, of a prepared statement the text it was prepared with; without passwords",
+                           false, TextKind::kSql}),
+                 optional({"status", FieldType::kString, "", "ok, error; tls, compressed: what follows can't be read"}),
+                 optional({"error_code", FieldType::kU64, "", "The server's, 0 without an error"}),
+                 optional({"rows", FieldType::kU64, "rows", "Rows of all results", true}),
+                 optional({"affected_rows", FieldType::kU64, "rows", "Changed, as the server says", true}),
+                 optional({"results", FieldType::kU64, "results",
+                           "Result sets and counts of affected rows: several statements at once", true}),
+                 optional({"first_byte_ns", FieldType::kI64, "ns",
+                           "First byte of the command to first byte of the response"}),
+                 optional({"first_row_ns", FieldType::kI64, "ns",
+                           "First byte of the command to first byte of the first row"}),
+                 optional(
+                     {"last_row_ns", FieldType::kI64, "ns", "First byte of the command to last byte of the last row"}),
+                 optional({"response_time_ns", FieldType::kI64, "ns",
+                           "First byte of the command to last byte of the response"}),
+                 optional({"request_bytes", FieldType::kU64, "bytes",
+                           "As transferred, with the client's part of a login or a file", true}),
+                 optional({"response_bytes", FieldType::kU64, "bytes", "As transferred", true}),
                  {"cut", FieldType::kBool, "", "The statement is longer, or part of the response was not captured"},
-                 {"partial", FieldType::kString, "", "request = no response was seen, response = no command was seen"}},
+                 partial_field(),
+                 unanswered_field()},
       .main_fields = {"statement"},
       .value_field = "response_time_ns",
       .duration = {.field = "response_time_ns"},
       .example = {"query", "SELECT * FROM item WHERE name = 'item-1'", "ok", "0", "1", "0", "1", "77000", "77000",
-                  "77000", "77000", "45", "353", "false", ""},
+                  "77000", "77000", "45", "353", "false", "", "false"},
   };
   return schema;
 }

@@ -1,0 +1,114 @@
+// Nothing that a mirror does to a connection keeps it from being paired right afterwards.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "parsers/mysql_query/dialogues.h"
+#include "parsers/testing/disorder.h"
+
+namespace tapline::mysql_test {
+namespace {
+
+using testing::Disorder;
+using testing::disordered;
+
+constexpr uint32_t kSeeds = 40;
+constexpr int kQueries = 120, kClean = 4;
+
+// As many rows as the statement's number modulo 7 says: a pair that is shifted by one shows.
+int rows_of(int number) { return number % 7; }
+std::string statement_of(int number) { return "SELECT " + std::to_string(number); }
+
+void say_greeting(Conversation& conversation) {
+  conversation.handshake().server(greeting()).client_ack();
+  conversation.client(login(kClientCapabilities)).server_ack().server(ok(2)).client_ack();
+}
+
+void say_queries(Conversation& conversation, int first, int count) {
+  for (int number = first; number < first + count; ++number) {
+    conversation.client(query(statement_of(number)));
+    if (number % 3 == 0) conversation.server_ack();
+    conversation.server_cut(result_set(rows_of(number)), 150).client_ack();
+  }
+}
+
+struct Score {
+  std::set<int> right;
+  size_t wrong = 0;
+};
+
+Score score_of(const std::vector<Frame>& frames) {
+  Harness run({"mysql_query"});
+  run.all(frames);
+  Score score;
+  for (const testing::Tuple& tuple : run.tuples()) {
+    if (tuple["kind"] != "query" || !tuple["partial"].empty()) continue;
+    const int number = std::stoi(tuple["statement"].substr(7));
+    const bool right = tuple["rows"] == std::to_string(rows_of(number));
+    if (right) score.right.insert(number);
+    // Rows that were lost are said to be.
+    if (!right && tuple["cut"] != "true") ++score.wrong;
+  }
+  return score;
+}
+
+TEST(MysqlQuery, NothingIsShiftedHoweverLate) {
+  Conversation conversation({.server_port = 3306});
+  say_greeting(conversation);
+  say_queries(conversation, 0, kQueries);
+  const std::vector<Frame> frames = conversation.close().frames();
+  for (const auto& [disorder, share] :
+       {std::pair(Disorder{.late = 0.1, .places = 10}, 0.999), std::pair(Disorder{.late = 0.1, .places = 20}, 0.99),
+        std::pair(Disorder{.late = 0.3, .places = 10}, 0.99)}) {
+    size_t right = 0;
+    for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+      const Score score = score_of(disordered(frames, disorder, seed));
+      EXPECT_EQ(score.wrong, 0u) << disorder.late << " up to " << disorder.places << " late, seed " << seed;
+      EXPECT_GE(score.right.size(), kQueries * 0.9)
+          << disorder.late << " up to " << disorder.places << " late, seed " << seed;
+      right += score.right.size();
+    }
+    EXPECT_GE(static_cast<double>(right), share * kQueries * kSeeds) << disorder.late << " up to " << disorder.places;
+  }
+}
+
+// The handshake's packets in each order that the first packets may come in.
+TEST(MysqlQuery, TheLoginComesInAnyOrder) {
+  Conversation conversation({.server_port = 3306});
+  say_greeting(conversation);
+  say_queries(conversation, 0, 5);
+  const std::vector<Frame> frames = conversation.close().frames();
+  std::vector<size_t> order = {3, 4, 5, 6, 7};
+  do {
+    std::vector<Frame> moved = frames;
+    for (size_t i = 0; i < order.size(); ++i) moved[3 + i] = frames[order[i]];
+    const Score score = score_of(moved);
+    EXPECT_EQ(score.wrong, 0u);
+    EXPECT_EQ(score.right.size(), 5u) << order[0] << order[1] << order[2] << order[3] << order[4];
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(MysqlQuery, PairsAgainWhateverCameBefore) {
+  for (uint32_t seed = 0; seed < kSeeds * 4; ++seed) {
+    Conversation conversation({.server_port = 3306});
+    if (seed % 2 == 0) say_greeting(conversation);
+    say_queries(conversation, 0, 40);
+    const size_t damaged = conversation.frames().size();
+    say_queries(conversation, 40, kClean + 20);
+    const std::vector<Frame> frames = conversation.close().frames();
+    const auto middle = frames.begin() + static_cast<ptrdiff_t>(damaged);
+    std::vector<Frame> heard =
+        disordered({frames.begin(), middle}, {.lost = 0.05 * (seed % 5), .late = 0.4, .places = 15u << seed % 3}, seed);
+    heard.insert(heard.end(), middle, frames.end());
+    const Score score = score_of(heard);
+    EXPECT_EQ(score.wrong, 0u) << seed;
+    for (int number = 40 + kClean; number < 40 + kClean + 20; ++number) {
+      EXPECT_TRUE(score.right.contains(number)) << number << ", seed " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tapline::mysql_test
