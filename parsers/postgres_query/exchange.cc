@@ -135,7 +135,7 @@ void Exchange::cut_response_off() {
   Response* response = pairing_.response();
   if (response == nullptr) return;
   response->cut = true;
-  pairing_.end_response(response->end, response->last_ns, *sink_);
+  pairing_.end_response(response->end, response->last_ns, *sink_, false);
 }
 
 void Exchange::note_unit(Side side, const Segment& first, uint64_t total) {

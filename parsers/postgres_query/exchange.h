@@ -28,6 +28,9 @@ struct Response : ResponseHalf {
   uint64_t affected_rows = 0;
   int64_t first_row_ns = 0;  // 0: no row
   int64_t last_row_ns = 0;
+
+  // What was asked in the same batch behind an error is passed over.
+  bool answers_one() const { return status != Status::kError; }
 };
 
 // What a client asked for: a query, or of the extended protocol the messages from Parse or Bind up to Execute. Its text
@@ -59,11 +62,17 @@ class Exchange {
   using Response = postgres::Response;
   using Sink = TransactionSink<Request, Response>;
 
-  void start_in_middle(Side side) { readers_[side].start_in_middle(); }
+  void start_in_middle(Side side) {
+    readers_[side].start_in_middle();
+    middle_[side] = true;
+  }
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
   void end(Side side, Sink& sink);
   void visit_pending(Sink& sink) const;
+  int64_t report_overdue(int64_t before_ns, Sink& sink) {
+    return proven() ? pairing_.report_overdue(before_ns, sink) : INT64_MAX;
+  }
   bool hopeless() const;
   size_t memory_bytes() const;
   void recycle();
@@ -110,6 +119,7 @@ class Exchange {
   Unit encryption_answer(char answered, const Segment& first);
   void server_message(const Head& head, std::string_view payload, const Segment& first);
   void parsed(const Segment& first, uint64_t end);
+  void bound(const Segment& first);
   void described(char type, const Segment& first, uint64_t end);
   Response& answer(char type, const Segment& first);
   void end_answer(uint64_t end);
@@ -141,7 +151,8 @@ class Exchange {
   char response_type_ = 0;  // of the first message of the response being read
   bool acked_known_ = false;
   bool ended_[2] = {false, false};
-  uint32_t batch_ = 0;  // of the client's messages
+  bool middle_[2] = {false, false};  // joined there, and nothing read of an answer since
+  uint32_t batch_ = 0;               // of the client's messages
   uint32_t skipped_batch_ = 0;
   uint64_t acked_ = 0;               // by the latest response's first segment
   uint64_t unit_end_[2] = {0, 0};    // of the message that was begun last

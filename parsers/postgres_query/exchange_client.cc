@@ -159,6 +159,7 @@ void Exchange::tell_unanswered(Kind kind, const Segment& first, uint64_t total) 
   unanswered_.first_ns = first.time_ns;
   unanswered_.begin = first.offset;
   unanswered_.end = first.offset + total;
+  unanswered_.complete = true;
   sink_->on_transaction(&unanswered_, nullptr);
 }
 

@@ -60,8 +60,9 @@ void Exchange::server_message(const Head& head, std::string_view payload, const 
     case 's':
       answer('s', first).status = Status::kSuspended;
       return ends_at_ready() ? void() : end_answer(end);
-    case 'R':
     case '2':
+      return bound(first);
+    case 'R':
     case 'G':
     case 'H':
     case 'W':
@@ -81,7 +82,8 @@ Response& Exchange::answer(char type, const Segment& first) {
   if (Response* response = pairing_.response()) return *response;
   Response response;
   response.first_type = response_type_ = type;
-  response.after_gap = pairing_.responses_are_hidden();
+  const bool joined = std::exchange(middle_[other_side(static_cast<Side>(client_))], false);
+  response.after_gap = joined || pairing_.responses_are_hidden();
   pairing_.begin_response(first, response, *sink_);
   acked_ = first.peer_offset;
   acked_known_ = first.peer_offset_known;
@@ -105,6 +107,13 @@ void Exchange::parsed(const Segment& first, uint64_t end) {
   if (request == nullptr || request->kind != Kind::kPrepare) return;
   pairing_.response()->status = Status::kOk;
   end_answer(end);
+}
+
+// Nobody knows the request of what was read before, but it was another one.
+void Exchange::bound(const Segment& first) {
+  const Response* response = pairing_.response();
+  if (response != nullptr && pairing_.answered() == nullptr && response->results > 0) end_answer(first.offset);
+  answer('2', first);
 }
 
 // What a statement takes and returns is told after it was prepared, or before its rows.

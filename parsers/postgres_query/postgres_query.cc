@@ -63,10 +63,17 @@ std::string_view name_of(Status status) {
   return "";
 }
 
+// Of a statement that was prepared before the capture, or in a gap, nobody knows the text.
+bool knows_text(const Request* request) {
+  const bool bound = request != nullptr && (request->kind == Kind::kBind || request->kind == Kind::kExecute);
+  return request != nullptr && (!bound || !request->text.empty());
+}
+
 // What nobody answers is whole without an answer.
-std::string_view partial_of(const Request* request, const Response* response) {
-  const bool unanswered = request != nullptr && (request->kind == Kind::kCancel || request->kind == Kind::kTerminate);
-  return unanswered ? "" : tapline::partial_of(static_cast<const void*>(request), static_cast<const void*>(response));
+Seen seen_of(const Request* request, Seen seen) {
+  const bool never_answered =
+      request != nullptr && (request->kind == Kind::kCancel || request->kind == Kind::kTerminate);
+  return never_answered && seen != Seen::kLate ? Seen::kBoth : seen;
 }
 
 // Queries and prepared statements of PostgreSQL with their responses, paired.
@@ -75,23 +82,28 @@ class PostgresQuery final : public TransactionParser<postgres::Exchange> {
   const Schema& schema() const override;
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) override {
+  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+            Emitter& out) override {
     static const Response kNoResponse;
     const Response& answer = response != nullptr ? *response : kNoResponse;
-    const bool both = request != nullptr && response != nullptr;
-    const bool cut = (request != nullptr && request->cut) || answer.cut || (both && request->lacks_beginning(answer));
+    const bool asked = request != nullptr, answered = response != nullptr, whole = answered && !answer.cut;
+    const bool cut = (asked && request->cut) || answer.cut || (asked && answered && request->lacks_beginning(answer));
     const auto since = [&](int64_t moment_ns) {
-      const bool known = request != nullptr && moment_ns != 0;
-      return Value::i64(known ? std::max<int64_t>(moment_ns - request->first_ns, 0) : 0);
+      return whole && moment_ns != 0 ? duration_of(request, moment_ns) : Value::absent(FieldType::kI64);
     };
+    // The answer to a login's password looks like that to its first message.
+    const bool begins_late =
+        asked && request->kind == Kind::kConnect && answer.after_gap && answer.acked > request->end;
+    seen = seen_of(request, seen);
     out.emit(
         header,
-        {Value::string(name_of(kind_of(request, response))), Value::string(request != nullptr ? request->text : ""),
-         Value::string(name_of(answer.status)), Value::string(answer.sqlstate), Value::u64(answer.rows),
-         Value::u64(answer.affected_rows), Value::u64(answer.results), since(answer.first_ns),
-         since(answer.first_row_ns), since(answer.last_row_ns), since(answer.last_ns),
-         Value::u64(request != nullptr ? request->end - request->begin : 0), Value::u64(answer.end - answer.begin),
-         Value::boolean(cut), Value::string(partial_of(request, response))});
+        {text_if(asked, name_of(kind_of(request, response))), text_if(knows_text(request), asked ? request->text : ""),
+         text_if(answer.status != Status::kNone, name_of(answer.status)),
+         text_if(whole || answer.sqlstate[0] != '\0', answer.sqlstate), u64_if(whole, answer.rows),
+         u64_if(whole, answer.affected_rows), u64_if(whole, answer.results),
+         time_to_first_byte(request, begins_late ? nullptr : response), since(answer.first_row_ns),
+         since(answer.last_row_ns), time_to_last_byte(request, response), bytes_of(request), bytes_of(response),
+         Value::boolean(cut), Value::string(partial_of(seen)), Value::boolean(seen == Seen::kUnanswered)});
   }
 };
 
@@ -100,31 +112,36 @@ const Schema& PostgresQuery::schema() const {
       .name = "postgres_query",
       .description = "PostgreSQL queries and prepared statements with their responses",
       .layer = Layer::kApplication,
-      .fields = {{"kind", FieldType::kString, "",
-                  "connect, query, prepare, bind, execute, function, cancel, terminate; empty if no request was seen"},
-                 {"statement", FieldType::kString, "",
-                  "SQL text as sent, of a prepared statement the text it was prepared with; without passwords", false,
-                  TextKind::kSql},
-                 {"status", FieldType::kString, "",
-                  "ok, error, skipped: after an error; suspended: more rows may be fetched; tls, gss: what follows "
-                  "can't be read; empty if no response was seen"},
-                 {"sqlstate", FieldType::kString, "", "Code of the error, empty without one"},
-                 {"rows", FieldType::kU64, "rows", "Rows of all results, and those copied to the client", true},
-                 {"affected_rows", FieldType::kU64, "rows", "Changed or copied, as the server says", true},
-                 {"results", FieldType::kU64, "results", "Statements that were completed", true},
-                 {"first_byte_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the response"},
-                 {"first_row_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the first row"},
-                 {"last_row_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the last row"},
-                 {"response_time_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the response"},
-                 {"request_bytes", FieldType::kU64, "bytes", "As transferred, with what it copies", true},
-                 {"response_bytes", FieldType::kU64, "bytes", "As transferred", true},
-                 {"cut", FieldType::kBool, "", "The statement is longer, or part of the response was not captured"},
-                 {"partial", FieldType::kString, "", "request = no response was seen, response = no request was seen"}},
+      .fields =
+          {optional(
+               {"kind", FieldType::kString, "", "connect, query, prepare, bind, execute, function, cancel, terminate"}),
+           optional({"statement", FieldType::kString, "",
+                     "SQL text as sent, of a prepared statement the text it was prepared with; without passwords",
+                     false, TextKind::kSql}),
+           optional({"status", FieldType::kString, "",
+                     "ok, error, skipped: after an error; suspended: more rows may be fetched; tls, gss: what follows "
+                     "can't be read"}),
+           optional({"sqlstate", FieldType::kString, "", "Code of the error, empty without one"}),
+           optional({"rows", FieldType::kU64, "rows", "Rows of all results, and those copied to the client", true}),
+           optional({"affected_rows", FieldType::kU64, "rows", "Changed or copied, as the server says", true}),
+           optional({"results", FieldType::kU64, "results", "Statements that were completed", true}),
+           optional(
+               {"first_byte_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the response"}),
+           optional(
+               {"first_row_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the first row"}),
+           optional({"last_row_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the last row"}),
+           optional(
+               {"response_time_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the response"}),
+           optional({"request_bytes", FieldType::kU64, "bytes", "As transferred, with what it copies", true}),
+           optional({"response_bytes", FieldType::kU64, "bytes", "As transferred", true}),
+           {"cut", FieldType::kBool, "", "The statement is longer, or part of the response was not captured"},
+           partial_field(),
+           unanswered_field()},
       .main_fields = {"statement"},
       .value_field = "response_time_ns",
       .duration = {.field = "response_time_ns"},
       .example = {"query", "select * from item where id = 17;", "ok", "", "1", "0", "1", "1303000", "1303000",
-                  "1303000", "1303000", "39", "125", "false", ""},
+                  "1303000", "1303000", "39", "125", "false", "", "false"},
   };
   return schema;
 }

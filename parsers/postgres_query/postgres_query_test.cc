@@ -98,7 +98,8 @@ TEST(PostgresQuery, SimpleQueries) {
                              {false, notice() + done("SET") + parameter() + kReady},
                              {true, kTerminate}},
       {kConnected, "query SELECT 1 ok  3 0 ", "query UPDATE t SET a = 1; INSERT INTO t VALUES (1); SELECT 2 ok  1 5 ",
-       "query SELEC error 42601 0 0 ", "query  ok  0 0 ", "query SET TimeZone = 'UTC' ok  0 0 ", "terminate    0 0 "});
+       "query SELEC error 42601 0 0 ", "query  ok  0 0 ", "query SET TimeZone = 'UTC' ok  0 0 ",
+       "terminate  - - - - "});
 }
 
 TEST(PostgresQuery, ExtendedQueries) {
@@ -164,7 +165,7 @@ TEST(PostgresQuery, ConnectionPhase) {
       Lines{"connect  tls  0 0 "});
   EXPECT_EQ(parsed(Dialogue{{true, kGssRequest}, {false, "G"}, {true, "sealed"}}), Lines{"connect  gss  0 0 "});
   EXPECT_EQ(parsed(Dialogue{{true, startup()}, {false, error("28000")}}), Lines{"connect  error 28000 0 0 "});
-  EXPECT_EQ(parsed(Dialogue{{true, number(16, 4) + number(80877102, 4) + number(1, 8)}}), Lines{"cancel    0 0 "});
+  EXPECT_EQ(parsed(Dialogue{{true, number(16, 4) + number(80877102, 4) + number(1, 8)}}), Lines{"cancel  - - - - "});
 }
 
 TEST(PostgresQuery, PasswordsNeverLeave) {
@@ -231,9 +232,10 @@ Dialogue told_apart() {
 bool is_right(const testing::Tuple& tuple) {
   if (!tuple["partial"].empty() || tuple["kind"] == "connect" || tuple["kind"] == "prepare") return true;
   const std::string& statement = tuple["statement"];
-  if (statement.empty()) return tuple["kind"] == "execute" && tuple["rows"] == "2";
+  const bool rows_lost = tuple["cut"] == "true" && tuple["rows"] == "-";
+  if (statement == "-") return tuple["kind"] == "execute" && (tuple["rows"] == "2" || rows_lost);
   const std::string number = statement.substr(7, 1);
-  return tuple["cut"] == "true" ? tuple["rows"] <= number : tuple["rows"] == number;
+  return tuple["rows"] == number || rows_lost;
 }
 
 TEST(PostgresQuery, NeverPairsWrongWhicheverFramesAreLost) {
@@ -313,7 +315,7 @@ TEST(PostgresQuery, JoinsInMidStream) {
     const size_t whole = (3 + dialogue.size() - skipped) / 2;
     Lines last(expected.end() - static_cast<ptrdiff_t>(whole), expected.end());
     for (std::string& line : last) {
-      if (skipped > 7 && line.starts_with("execute SELECT 2")) line = "execute  ok  2 0 ";
+      if (skipped > 7 && line.starts_with("execute SELECT 2")) line = "execute - ok  2 0 ";
     }
     ASSERT_GE(lines.size(), last.size()) << skipped;
     EXPECT_EQ(Lines(lines.end() - static_cast<ptrdiff_t>(last.size()), lines.end()), last) << skipped;
