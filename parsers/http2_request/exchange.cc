@@ -12,6 +12,7 @@ constexpr uint64_t kMaxSeekBytes = 1 << 20;
 constexpr size_t kMaxBlockBytes = 64 << 10, kMaxUpgradeBytes = 8 << 10, kKeptTextBytes = 512;
 constexpr int64_t kPatienceNs = 30'000'000'000;
 constexpr uint32_t kMostRefused = 1024;
+constexpr std::string_view kAgreed = "HTTP/1.1 101";
 
 uint32_t number(std::string_view text, uint32_t otherwise) {
   uint32_t value = 0;
@@ -35,6 +36,26 @@ std::string_view header_of(std::string_view head, std::string_view name) {
     return value;
   }
   return {};
+}
+
+// Of a request of HTTP/1.1 that asks for HTTP/2 by "Upgrade: h2c" (RFC 7540 section 3.2), whole.
+struct UpgradeHead {
+  std::string_view method, path, host;
+  uint32_t body_bytes = 0;
+};
+bool read_upgrade(std::string_view head, UpgradeHead* upgrade) {
+  const size_t method_end = head.find(' '), path_end = head.find(" HTTP/1.1\r\n");
+  if (path_end == std::string_view::npos || path_end <= method_end || head.find("\r\n") < path_end) return false;
+  if (!same_word(header_of(head, "upgrade"), "h2c")) return false;
+  upgrade->method = head.substr(0, method_end);
+  upgrade->path = head.substr(method_end + 1, path_end - method_end - 1);
+  upgrade->host = header_of(head, "host");
+  upgrade->body_bytes = number(header_of(head, "content-length"), 0);
+  return true;
+}
+
+bool begins_like_request(std::string_view bytes) {
+  return !bytes.empty() && bytes[0] >= 'A' && bytes[0] <= 'Z' && !bytes.starts_with("HTTP/");
 }
 
 void trim(std::string& text) {
@@ -143,11 +164,12 @@ Unit Exchange::opening(Side side, std::string_view bytes, const Segment& first) 
   if (client_ < 0 || side == client_) {
     if (bytes.starts_with(kPreface)) {
       recognise(side);
+      agree();
       halves_[side].frames = true;
       return Unit::taken(kPreface.size());
     }
     if (kPreface.starts_with(bytes)) return Unit::more(kPreface.size());
-    if (bytes[0] >= 'A' && bytes[0] <= 'Z' && !bytes.starts_with("HTTP/")) return upgrade_request(side, bytes, first);
+    if (begins_like_request(bytes)) return upgrade_request(side, bytes, first);
   }
   if (side == client_) return Unit::none();
   if (upgrade_.asked) return upgrade_response(side, bytes);
@@ -158,37 +180,43 @@ Unit Exchange::opening(Side side, std::string_view bytes, const Segment& first) 
   return frame(side, bytes, first);
 }
 
-// "Upgrade: h2c" (RFC 7540 section 3.2). Other requests of HTTP/1 are none of ours.
+// Other requests of HTTP/1 are none of ours.
 Unit Exchange::upgrade_request(Side side, std::string_view bytes, const Segment& first) {
   if (upgrade_.asked) return Unit::none();
   const size_t end = bytes.substr(0, kMaxUpgradeBytes).find("\r\n\r\n");
   if (end == std::string_view::npos) return bytes.size() < kMaxUpgradeBytes ? Unit::more() : Unit::none();
-  const std::string_view head = bytes.substr(0, end + 4);
-  const size_t method_end = head.find(' '), path_end = head.find(" HTTP/1.1\r\n");
-  if (path_end == std::string_view::npos || path_end <= method_end || head.find("\r\n") < path_end) return Unit::none();
-  if (!same_word(header_of(head, "upgrade"), "h2c")) return Unit::none();
-  upgrade_.asked = true;
-  upgrade_.first = first;
-  upgrade_.end = first.offset + head.size();
-  upgrade_.method = head.substr(0, method_end);
-  upgrade_.path = head.substr(method_end + 1, path_end - method_end - 1);
-  upgrade_.host = header_of(head, "host");
+  const size_t head_bytes = end + 4;
+  UpgradeHead head;
+  if (!read_upgrade(bytes.substr(0, head_bytes), &head)) return Unit::none();
+  upgrade_ = {.asked = true,
+              .agreed = false,
+              .first = first,
+              .end = first.offset + head_bytes,
+              .method = std::string(head.method),
+              .host = std::string(head.host),
+              .path = std::string(head.path)};
   client_ = side;
-  return Unit::taken(head.size(), number(header_of(head, "content-length"), 0));
+  return Unit::taken(head_bytes, head.body_bytes);
 }
 
 Unit Exchange::upgrade_response(Side side, std::string_view bytes) {
-  constexpr std::string_view kAgreed = "HTTP/1.1 101";
   if (!bytes.starts_with(kAgreed.substr(0, bytes.size()))) return Unit::none();
   const size_t end = bytes.substr(0, kMaxUpgradeBytes).find("\r\n\r\n");
   if (end == std::string_view::npos) return bytes.size() < kMaxUpgradeBytes ? Unit::more() : Unit::none();
-  sink_->on_client(other_side(side));
+  agree();
   halves_[side].frames = true;
+  return Unit::taken(end + 4);
+}
+
+// The server has said so, or what is sent shows it.
+void Exchange::agree() {
+  if (!upgrade_.asked || upgrade_.agreed) return;
+  upgrade_.agreed = true;
+  sink_->on_client(static_cast<Side>(client_));
   Request& request = open_request(1, upgrade_.first, upgrade_.method, upgrade_.host, upgrade_.path);
   request.bytes = upgrade_.end - upgrade_.first.offset;
   pairing_.end_request(1, upgrade_.end, *sink_);
-  upgrade_ = Upgrade();
-  return Unit::taken(end + 4);
+  for (std::string* text : {&upgrade_.method, &upgrade_.host, &upgrade_.path}) trim(*text);
 }
 
 // ---- frames ----
@@ -366,7 +394,7 @@ void Exchange::begin_response(const Block& block) {
   response.status = 0;
   response.bytes = 0;
   response.begun = headers_.status != 0 || !halves_[other_side(static_cast<Side>(client_))].middle;
-  response.complete = response.grpc = response.grpc_status_known = false;
+  response.grpc = response.grpc_status_known = false;
   response.grpc_status = 0;
   response.outcome = {};
 }
@@ -375,7 +403,6 @@ void Exchange::end_stream(Side side, uint32_t stream, uint64_t end, int64_t time
   if (side == client_) return pairing_.end_request(stream, end, *sink_);
   Response* response = pairing_.find_response(stream);
   if (response == nullptr) return;
-  response->complete = true;
   pairing_.end_response(stream, end, time_ns, *sink_);
 }
 
@@ -422,10 +449,29 @@ Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, b
 }
 
 bool Exchange::may_resume(Side side, std::string_view bytes) {
-  if (client_ < 0 && bytes.starts_with(kPreface)) return true;
+  if ((client_ < 0 || (side == client_ && !halves_[side].frames)) && bytes.starts_with(kPreface)) return true;
+  if (may_resume_upgrade(side, bytes)) return true;
   if (!is_chain(side, bytes)) return false;
+  agree();
   halves_[side].frames = true;
   return true;
+}
+
+// The connection's beginning was not captured, its upgrade was. A server that refuses leaves it HTTP/1.1, whose later
+// requests may ask again.
+bool Exchange::may_resume_upgrade(Side side, std::string_view bytes) {
+  if (halves_[0].frames || halves_[1].frames || upgrade_.agreed) return false;
+  if (upgrade_.asked && side != client_) {
+    if (bytes.starts_with(kAgreed)) return true;
+    if (!bytes.starts_with("HTTP/1.")) return false;
+    upgrade_ = Upgrade();
+    client_ = -1;
+    return false;
+  }
+  const size_t end = bytes.substr(0, kMaxUpgradeBytes).find("\r\n\r\n");
+  UpgradeHead head;
+  return client_ < 0 && begins_like_request(bytes) && end != std::string_view::npos &&
+         read_upgrade(bytes.substr(0, end + 4), &head);
 }
 
 // Whether the segment begins with frames for certain: a header block that can be read, a stream that is known, or

@@ -33,7 +33,6 @@ struct Response : ResponseHalf {
   uint32_t status = 0;
   uint64_t bytes = 0;
   bool begun = false;  // its first byte was seen
-  bool complete = false;
   bool grpc = false;
   bool grpc_status_known = false;
   uint32_t grpc_status = 0;
@@ -68,12 +67,14 @@ class Exchange {
   using Request = http2::Request;
   using Response = http2::Response;
   using Sink = TransactionSink<Request, Response>;
+  static constexpr bool kAnswersBearNumbers = true;
 
   void start_in_middle(Side side);
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
   void end(Side side, Sink& sink);
   void visit_pending(Sink& sink) const { pairing_.visit_pending(sink); }
+  int64_t report_overdue(int64_t before_ns, Sink& sink) { return pairing_.report_overdue(before_ns, sink); }
   bool hopeless() const;
   size_t memory_bytes() const;
   void recycle();
@@ -83,6 +84,7 @@ class Exchange {
   void on_skipped(Side side, uint64_t end_offset, int64_t time_ns);
   Unit on_cut(Side side, std::string_view bytes, const Segment& first, bool in_packet);
   bool may_resume(Side side, std::string_view bytes);
+  bool is_overtaken(Side side, std::string_view bytes) { return client_ >= 0 && is_chain(side, bytes); }
   void on_hidden(Side side, uint64_t offset);
   void on_too_long(Side side);
 
@@ -116,9 +118,10 @@ class Exchange {
     bool ended = false;
     uint32_t highest_stream = 0;
   };
-  // A request of HTTP/1.1 that asks for HTTP/2, until the server agrees.
+  // A request of HTTP/1.1 that asks for HTTP/2. Once the server has agreed it is stream 1's.
   struct Upgrade {
     bool asked = false;
+    bool agreed = false;
     Segment first = {};
     uint64_t end = 0;
     std::string method, host, path;
@@ -127,6 +130,8 @@ class Exchange {
   Unit opening(Side side, std::string_view bytes, const Segment& first);
   Unit upgrade_request(Side side, std::string_view bytes, const Segment& first);
   Unit upgrade_response(Side side, std::string_view bytes);
+  void agree();
+  bool may_resume_upgrade(Side side, std::string_view bytes);
   Unit frame(Side side, std::string_view bytes, const Segment& first);
   Unit data_frame(Side side, const FrameHead& head, std::string_view bytes, const Segment& first);
   Unit header_frame(Side side, const FrameHead& head, std::string_view bytes, const Segment& first);

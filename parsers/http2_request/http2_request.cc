@@ -13,7 +13,8 @@ class Http2Request final : public TransactionParser<Exchange> {
   const Schema& schema() const override;
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) override;
+  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+            Emitter& out) override;
 
  private:
   static std::string_view outcome_of(const Request* request, const Response* response) {
@@ -28,19 +29,23 @@ class Http2Request final : public TransactionParser<Exchange> {
   }
 };
 
-void Http2Request::tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) {
+void Http2Request::tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+                        Emitter& out) {
   const bool asked = request != nullptr, answered = response != nullptr;
-  const Value first_byte_ns =
-      answered && response->begun ? since_request(request, response, &ResponseHalf::first_ns) : Value::i64(0);
-  out.emit(
-      header,
-      {Value::string(asked ? request->method() : ""), Value::string(asked ? request->host() : ""),
-       Value::string(asked ? request->path() : ""), Value::u64(answered ? response->status : 0),
-       Value::string(grpc_method_of(request, response)),
-       Value::string(answered && response->grpc_status_known ? http2::name_of_grpc_status(response->grpc_status) : ""),
-       Value::u64(asked ? request->stream : response->stream), Value::string(outcome_of(request, response)),
-       first_byte_ns, since_request(request, response, &ResponseHalf::last_ns), Value::u64(asked ? request->bytes : 0),
-       Value::u64(answered ? response->bytes : 0), Value::string(partial_of(request, response))});
+  const bool grpc_known = answered && response->grpc_status_known;
+  // A block that refers to lost entries of the table (RFC 7541 section 2.3.2) leaves its fields empty.
+  const auto if_known = [](std::string_view text) { return text_if(!text.empty(), text); };
+  out.emit(header,
+           {if_known(asked ? request->method() : ""), if_known(asked ? request->host() : ""),
+            if_known(asked ? request->path() : ""),
+            u64_if(answered && response->status != 0, answered ? response->status : 0),
+            text_if(asked, grpc_method_of(request, response)),
+            text_if(answered, grpc_known ? http2::name_of_grpc_status(response->grpc_status) : ""),
+            Value::u64(asked ? request->stream : response->stream), Value::string(outcome_of(request, response)),
+            time_to_first_byte(request, answered && response->begun ? response : nullptr),
+            time_to_last_byte(request, response), u64_if(asked, asked ? request->bytes : 0),
+            u64_if(answered, answered ? response->bytes : 0), Value::string(partial_of(seen)),
+            Value::boolean(seen == Seen::kUnanswered)});
 }
 
 const Schema& Http2Request::schema() const {
@@ -48,26 +53,30 @@ const Schema& Http2Request::schema() const {
       .name = "http2_request",
       .description = "HTTP/2 and gRPC requests with their responses, where they are not encrypted",
       .layer = Layer::kApplication,
-      .fields = {{"method", FieldType::kString, "", "GET, POST, ..."},
-                 {"host", FieldType::kString, "", ":authority, else the host header"},
-                 {"url", FieldType::kString, "", ":path as sent", false, TextKind::kUrl},
-                 {"status", FieldType::kU64, "", "Of the final response; 0 if none was seen, or it can't be known"},
-                 {"grpc_method", FieldType::kString, "", "package.Service/Method of a call by gRPC, else empty"},
-                 {"grpc_status", FieldType::kString, "", "OK, NOT_FOUND, ... of gRPC's trailers, else empty"},
+      .fields = {optional({"method", FieldType::kString, "", "GET, POST, ..."}),
+                 optional({"host", FieldType::kString, "", ":authority, else the host header"}),
+                 optional({"url", FieldType::kString, "", ":path as sent", false, TextKind::kUrl}),
+                 optional({"status", FieldType::kU64, "", "Of the final response"}),
+                 optional(
+                     {"grpc_method", FieldType::kString, "", "package.Service/Method of a call by gRPC, else empty"}),
+                 optional({"grpc_status", FieldType::kString, "", "OK, NOT_FOUND, ... of gRPC's trailers, else empty"}),
                  {"stream_id", FieldType::kU64, "", "Number of the stream in its connection"},
                  {"outcome", FieldType::kString, "",
                   "complete, the error of the reset that ended it (CANCEL, REFUSED_STREAM, ...), goaway, or open = its "
                   "end was not seen"},
-                 {"first_byte_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the response"},
-                 {"response_time_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the response"},
-                 {"request_bytes", FieldType::kU64, "bytes", "Header blocks as compressed, and body", true},
-                 {"response_bytes", FieldType::kU64, "bytes", "Header blocks as compressed, and body", true},
-                 {"partial", FieldType::kString, "", "request = no response was seen, response = no request was seen"}},
+                 optional({"first_byte_ns", FieldType::kI64, "ns",
+                           "First byte of the request to first byte of the response"}),
+                 optional({"response_time_ns", FieldType::kI64, "ns",
+                           "First byte of the request to last byte of the response"}),
+                 optional({"request_bytes", FieldType::kU64, "bytes", "Header blocks as compressed, and body", true}),
+                 optional({"response_bytes", FieldType::kU64, "bytes", "Header blocks as compressed, and body", true}),
+                 partial_field(),
+                 unanswered_field()},
       .main_fields = {"url"},
       .value_field = "response_bytes",
       .duration = {.field = "response_time_ns"},
       .example = {"GET", "10.6.0.66:8080", "/missing", "404", "", "", "1", "complete", "111000", "131000", "37", "203",
-                  ""},
+                  "", "false"},
   };
   return schema;
 }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <nghttp2/nghttp2.h>
 
+#include <functional>
 #include <set>
 
 #include "parsers/http2_request/frame.h"
@@ -195,8 +196,8 @@ TEST(Http2Request, ResetsAndGoAway) {
           .server(talk.answer(5, "200", kEndStream))
           .close()
           .frames();
-  EXPECT_EQ(parse(frames), (Lines{"GET shop.test /a 0 1 CANCEL request", "GET shop.test /b 200 3 INTERNAL_ERROR ",
-                                  "GET shop.test /d 0 7 goaway request", "GET shop.test /c 200 5 complete "}));
+  EXPECT_EQ(parse(frames), (Lines{"GET shop.test /a - 1 CANCEL request", "GET shop.test /b 200 3 INTERNAL_ERROR ",
+                                  "GET shop.test /d - 7 goaway request", "GET shop.test /c 200 5 complete "}));
 }
 
 TEST(Http2Request, Times) {
@@ -219,6 +220,33 @@ TEST(Http2Request, UpgradedFromHttp1) {
       join({agreed, settings(), talk.answer(1, "200"), data(1, "x", kEndStream), talk.answer(3, "404", kEndStream)}),
       {"GET web.test /first 200 1 complete ", "GET shop.test /second 404 3 complete "});
   EXPECT_EQ(parse(one_connection(asked, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")), Lines{}) << "it refused";
+}
+
+TEST(Http2Request, UpgradedWithoutItsBeginning) {
+  const std::string asked = "GET /first HTTP/1.1\r\nHost: web.test\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n";
+  const std::string agreed = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n";
+  const std::string refused = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+  const auto expect_both = [](const std::function<void(Conversation&)>& begin, size_t left_out, const char* what) {
+    Talk talk;
+    Conversation conversation;
+    conversation.handshake();
+    begin(conversation);
+    conversation.client(join({hello(), talk.ask(3, "/second")}));
+    conversation.server(join({settings(), talk.answer(1, "200"), data(1, "x", kEndStream)}));
+    conversation.server(talk.answer(3, "404", kEndStream)).close();
+    std::vector<Frame> frames = conversation.frames();
+    frames.erase(frames.begin(), frames.begin() + 3);
+    if (left_out != 0) frames.erase(frames.begin() + static_cast<std::ptrdiff_t>(left_out));
+    EXPECT_EQ(parse(frames), (Lines{"GET web.test /first 200 1 complete ", "GET shop.test /second 404 3 complete "}))
+        << what;
+  };
+  expect_both([&](Conversation& c) { c.client(asked).server(agreed); }, 0, "no handshake");
+  expect_both([&](Conversation& c) { c.client(asked).server(agreed); }, 1, "nor the answer to the upgrade");
+  expect_both(
+      [&](Conversation& c) { c.client("GET /a HTTP/1.1\r\n\r\n").server(refused).client(asked).server(agreed); }, 0,
+      "a later request upgrades");
+  expect_both([&](Conversation& c) { c.client(asked).server(refused).client(asked).server(agreed); }, 0,
+              "the first was refused");
 }
 
 TEST(Http2Request, LargerTablesAndSmallerOnes) {
@@ -250,8 +278,8 @@ TEST(Http2Request, OneWayCaptures) {
                       join({settings(), talk.answer(1, "200", kEndStream), talk.answer(3, "500", kEndStream)}))) {
     (frame.bytes[14 + 15] == 1 ? asked : told).push_back(frame);
   }
-  EXPECT_EQ(parse(asked), (Lines{"GET shop.test /a 0 1 open request", "GET shop.test /b 0 3 open request"}));
-  EXPECT_EQ(parse(told), (Lines{"   200 1 complete response", "   500 3 complete response"}));
+  EXPECT_EQ(parse(asked), (Lines{"GET shop.test /a - 1 open request", "GET shop.test /b - 3 open request"}));
+  EXPECT_EQ(parse(told), (Lines{"- - - 200 1 complete response", "- - - 500 3 complete response"}));
 }
 
 // The table of what came before is not known: what refers to it stays empty, everything else is told.
@@ -268,7 +296,7 @@ TEST(Http2Request, JoinsInMidStream) {
   frames.erase(frames.begin(), frames.begin() + 5);
   const Lines lines = parse(frames);
   // shop.test and 201 are in the table that was not seen; REPORT was put there later. Paths are sent as they are.
-  EXPECT_EQ(lines, (Lines{"GET  /old 0 3 complete ", "REPORT  /new 200 5 complete ", "REPORT  /new 0 7 complete "}));
+  EXPECT_EQ(lines, (Lines{"GET - /old - 3 complete ", "REPORT - /new 200 5 complete ", "REPORT - /new - 7 complete "}));
 }
 
 TEST(Http2Request, CapturedInPart) {
@@ -283,7 +311,7 @@ TEST(Http2Request, CapturedInPart) {
     frame.bytes.resize(190);
   }
   EXPECT_EQ(parse(frames), whole);
-  EXPECT_EQ(whole, (Lines{"GET shop.test /a 200 1 complete ", "GET shop.test /b 0 3 open request"}));
+  EXPECT_EQ(whole, (Lines{"GET shop.test /a 200 1 complete ", "GET shop.test /b - 3 open request"}));
 }
 
 // Each path has a status and a length of body of its own. Whatever is lost: a header that is told is right, and so is
@@ -316,10 +344,10 @@ TEST(Http2Request, NeverWrongWhicheverFramesAreLost) {
         const uint64_t i = std::stoull(tuple["stream_id"]) / 2;
         pairs += tuple["partial"].empty();
         const std::string path = "/path" + std::to_string(i), method = "M" + std::to_string(i % 3 == 2 ? i - 2 : i);
-        EXPECT_TRUE(tuple["url"].empty() || tuple["url"] == path) << tuple["url"] << " of " << i;
-        EXPECT_TRUE(tuple["host"].empty() || tuple["host"] == "shop.test") << tuple["host"];
-        EXPECT_TRUE(tuple["method"].empty() || tuple["method"] == method) << tuple["method"] << " of " << i;
-        EXPECT_TRUE(tuple["status"] == "0" || tuple["status"] == std::to_string(400 + i))
+        EXPECT_TRUE(tuple["url"] == "-" || tuple["url"] == path) << tuple["url"] << " of " << i;
+        EXPECT_TRUE(tuple["host"] == "-" || tuple["host"] == "shop.test") << tuple["host"];
+        EXPECT_TRUE(tuple["method"] == "-" || tuple["method"] == method) << tuple["method"] << " of " << i;
+        EXPECT_TRUE(tuple["status"] == "-" || tuple["status"] == std::to_string(400 + i))
             << tuple["status"] << " of " << i;
       }
     }
@@ -351,7 +379,28 @@ TEST(Http2Request, BlocksAreBounded) {
   Harness run({"http2_request"});
   run.all(conversation.frames());
   EXPECT_EQ(run.lost(LossReason::kHeadTooLong), 1u);
-  EXPECT_EQ(run.lines({"method", "url", "stream_id"}), (Lines{"GET /a 1", "GET  3", "GET /b 5"}));
+  EXPECT_EQ(run.lines({"method", "url", "stream_id"}), (Lines{"GET /a 1", "GET - 3", "GET /b 5"}));
+}
+
+// An entry whose name is of before takes its place in the table all the same: what lies behind it is still found.
+TEST(Http2Request, AnEntryWithoutAKnownNameKeepsItsPlace) {
+  struct Headers final : http2::HeaderSink {
+    void on_header(std::string_view name, std::string_view value) override {
+      told.push_back(std::string(name) + "=" + std::string(value));
+    }
+    void on_unknown() override { told.emplace_back("?"); }
+    Lines told;
+  };
+  http2::HeaderDecoder decoder;
+  Headers headers;
+  // "y: 9", new; then entry 63's name, which was not seen, with "2"; both go into the table, from 62 on.
+  EXPECT_TRUE(decoder.decode(std::string_view("\x40\x01y\x01"
+                                              "9\x7f\x00\x01"
+                                              "2",
+                                              9),
+                             headers));
+  EXPECT_TRUE(decoder.decode("\xbf", headers));
+  EXPECT_EQ(headers.told, (Lines{"y=9", "?", "y=9"}));
 }
 
 }  // namespace

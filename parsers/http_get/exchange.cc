@@ -19,6 +19,8 @@ ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const 
   if (!is_requester(side)) unheard_segments_ = 0;
   if (segment.offset != readers_[side].offset()) [[unlikely]]
     join(side);
+  if (is_overtaken(side, bytes, segment)) [[unlikely]]
+    readers_[side].overtake(*this);
   if (readers_[side].read(bytes, segment, *this) == MessageReader::Verdict::kNotHttp) {
     if (not_http_[other_side(side)]) return ExchangeVerdict::kNotMine;
     leave_http(side, segment, bytes.size());
@@ -28,6 +30,14 @@ ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const 
     return ExchangeVerdict::kFine;
   pairing_.tell_all(sink);
   return ExchangeVerdict::kOver;
+}
+
+// The body goes on, but the client has sent another request when it had received just what came before this segment,
+// which begins like a response: a length was read wrong.
+bool Exchange::is_overtaken(Side side, std::span<const uint8_t> bytes, const Segment& segment) const {
+  if (requester_ < 0 || is_requester(side)) return false;
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return readers_[side].may_be_overtaken(text) && pairing_.asked_at(segment.offset);
 }
 
 // The stream's first bytes are no message. Some requests only their server can read: the connection is HTTP if its
@@ -134,7 +144,7 @@ Framing Exchange::frame_response(const Head& head, const Request* request, const
 
 void Exchange::on_message_end(Side side, uint64_t end_offset, int64_t time_ns, bool exact) {
   if (is_requester(side)) return pairing_.end_request(end_offset, exact);
-  if (!std::exchange(interim_, false)) pairing_.end_response(end_offset, time_ns, *sink_);
+  if (!std::exchange(interim_, false)) pairing_.end_response(end_offset, time_ns, *sink_, exact);
 }
 
 void Exchange::on_hidden(Side side, uint64_t /*offset*/) {

@@ -55,6 +55,7 @@ class Exchange final : private MessageHandler {
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
   void end(Side side, Sink& sink);
   void visit_pending(Sink& sink) const { pairing_.visit_pending(sink); }
+  int64_t report_overdue(int64_t before_ns, Sink& sink) { return pairing_.report_overdue(before_ns, sink); }
   bool hopeless() const {
     return requester_ < 0 && readers_[0].seek_bytes() + readers_[1].seek_bytes() > kMaxSeekBytes;
   }
@@ -75,6 +76,7 @@ class Exchange final : private MessageHandler {
   Framing on_request(Side side, const Head& head, const Segment& first);
   Framing on_response(const Head& head, const Segment& first);
   Framing frame_response(const Head& head, const Request* request, const Segment& first);
+  bool is_overtaken(Side side, std::span<const uint8_t> bytes, const Segment& segment) const;
   void leave_http(Side side, const Segment& segment, size_t bytes);
   void join(Side side);
   bool is_requester(Side side) const { return requester_ == side; }

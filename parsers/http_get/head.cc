@@ -81,13 +81,16 @@ RequestLine split_request_line(std::string_view line) {
   return {line.substr(0, method_end), rest, false};
 }
 
+bool is_usual_method(std::string_view method) {
+  return std::any_of(kUsualMethods.begin(), kUsualMethods.end(),
+                     [&](std::string_view usual) { return usual.substr(0, usual.size() - 1) == method; });
+}
+
 // Without a version only what can hardly be another protocol's command: servers answer such lines (RFC 9112 section 3).
 bool is_request(const RequestLine& line) {
   if (line.versioned) return !line.url.empty();
-  const bool usual = std::any_of(kUsualMethods.begin(), kUsualMethods.end(), [&](std::string_view usual_method) {
-    return usual_method.substr(0, usual_method.size() - 1) == line.method;
-  });
-  if (usual) return line.url.empty() || line.url[0] == '/' || line.url[0] == '*' || is_version(line.url);
+  if (is_usual_method(line.method))
+    return line.url.empty() || line.url[0] == '/' || line.url[0] == '*' || is_version(line.url);
   const bool upper =
       std::all_of(line.method.begin(), line.method.end(), [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; });
   return upper && line.method.size() >= 3 && line.url.starts_with('/');
@@ -101,9 +104,12 @@ Look look_at_request_line(std::string_view bytes) {
   if (method_end == 0 || bytes[method_end] != ' ') return Look::kNot;
   const size_t line_end = bytes.find('\n', method_end);
   const std::string_view line = bytes.substr(0, line_end);
-  if (std::any_of(line.begin() + method_end, line.end(), [](char c) { return is_control(c); })) return Look::kNot;
+  // Some clients send control characters in URLs: where everything else is HTTP, they are.
+  const bool controls = std::any_of(line.begin() + method_end, line.end(), [](char c) { return is_control(c); });
+  if (controls && !is_usual_method(line.substr(0, method_end))) return Look::kNot;
   if (line_end == std::string_view::npos) return Look::kMaybe;
-  return is_request(split_request_line(line)) ? Look::kRequest : Look::kNot;
+  const RequestLine parts = split_request_line(line);
+  return is_request(parts) && (!controls || parts.versioned) ? Look::kRequest : Look::kNot;
 }
 
 std::string_view authority_of(std::string_view url) {
@@ -265,7 +271,9 @@ bool is_simple_request(std::string_view bytes) {
 
 bool is_http2_preface(std::string_view bytes) { return bytes.starts_with("PRI * HTTP/2.0"); }
 
-bool may_continue_line(std::string_view more) { return std::none_of(more.begin(), more.end(), is_control); }
+bool may_continue_line(std::string_view line, std::string_view more) {
+  return is_usual_method(line.substr(0, line.find(' '))) || std::none_of(more.begin(), more.end(), is_control);
+}
 
 size_t find_head_end(std::string_view bytes, size_t* resume) {
   for (size_t at = bytes.find('\n', *resume); at != std::string_view::npos; at = bytes.find('\n', at + 1)) {

@@ -31,8 +31,8 @@ bool is_simple_request(std::string_view bytes);
 // True for the client preface of HTTP/2 (RFC 9113 section 3.4), which is not ours.
 bool is_http2_preface(std::string_view bytes);
 
-// Whether the first line may go on with this, of which no line ends.
-bool may_continue_line(std::string_view more);
+// Whether `line`, a first line so far, may have `more` at its end, in which no line ends.
+bool may_continue_line(std::string_view line, std::string_view more);
 
 // Position after the empty line that ends the head, or npos; then *resume is where to search again once there is more.
 // Lines end with LF, CR before it or not.

@@ -13,16 +13,14 @@ class HttpGet final : public TransactionParser<Exchange> {
   const Schema& schema() const override;
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) override {
-    out.emit(header, {Value::string(request != nullptr ? request->method() : ""),
-                      Value::string(request != nullptr ? request->host() : ""),
-                      Value::string(request != nullptr ? request->url() : ""),
-                      Value::u64(response != nullptr ? response->status : 0),
-                      since_request(request, response, &ResponseHalf::first_ns),
-                      since_request(request, response, &ResponseHalf::last_ns),
-                      Value::u64(request != nullptr ? request->end - request->begin : 0),
-                      Value::u64(response != nullptr ? response->end - response->begin : 0),
-                      Value::string(partial_of(request, response))});
+  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+            Emitter& out) override {
+    const bool asked = request != nullptr;
+    out.emit(header, {text_if(asked, asked ? request->method() : ""), text_if(asked, asked ? request->host() : ""),
+                      text_if(asked, asked ? request->url() : ""),
+                      u64_if(response != nullptr && response->status != 0, response != nullptr ? response->status : 0),
+                      time_to_first_byte(request, response), time_to_last_byte(request, response), bytes_of(request),
+                      bytes_of(response), Value::string(partial_of(seen)), Value::boolean(seen == Seen::kUnanswered)});
   }
 };
 
@@ -31,19 +29,21 @@ const Schema& HttpGet::schema() const {
       .name = "http_get",
       .description = "HTTP/1 requests and responses of every method, paired",
       .layer = Layer::kApplication,
-      .fields = {{"method", FieldType::kString, "", "As sent, empty if no request was seen"},
-                 {"host", FieldType::kString, "", "Host header, else the authority of an absolute URL"},
-                 {"url", FieldType::kString, "", "Target as sent in the request line", false, TextKind::kUrl},
-                 {"status", FieldType::kU64, "", "Status code of the final response, 0 if none was seen"},
-                 {"first_byte_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the response"},
-                 {"response_time_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the response"},
-                 {"request_bytes", FieldType::kU64, "bytes", "Head and body as transferred", true},
-                 {"response_bytes", FieldType::kU64, "bytes", "Head and body as transferred", true},
-                 {"partial", FieldType::kString, "", "request = no response was seen, response = no request was seen"}},
+      .fields = {optional({"method", FieldType::kString, "", "As sent"}),
+                 optional({"host", FieldType::kString, "", "Host header, else the authority of an absolute URL"}),
+                 optional({"url", FieldType::kString, "", "Target as sent in the request line", false, TextKind::kUrl}),
+                 optional({"status", FieldType::kU64, "", "Status code of the final response; none in HTTP/0.9"}),
+                 optional({"first_byte_ns", FieldType::kI64, "ns",
+                           "First byte of the request to first byte of the response"}),
+                 optional({"response_time_ns", FieldType::kI64, "ns",
+                           "First byte of the request to last byte of the response"}),
+                 optional({"request_bytes", FieldType::kU64, "bytes", "Head and body as transferred", true}),
+                 optional({"response_bytes", FieldType::kU64, "bytes", "Head and body as transferred", true}),
+                 partial_field(), unanswered_field()},
       .main_fields = {"url"},
       .value_field = "response_bytes",
       .duration = {.field = "response_time_ns"},
-      .example = {"GET", "pipe.test", "/v/9/page0759.html", "200", "90000", "112000", "52", "3142", ""},
+      .example = {"GET", "pipe.test", "/v/9/page0759.html", "200", "90000", "112000", "52", "3142", "", "false"},
   };
   return schema;
 }

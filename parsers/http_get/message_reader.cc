@@ -1,6 +1,7 @@
 #include "parsers/http_get/message_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tapline::http {
 namespace {
@@ -146,7 +147,7 @@ Look MessageReader::look_again(size_t before) {
   if (known_ != Look::kMaybe) return known_;
   const std::string_view more = std::string_view(head_).substr(before);
   if (before >= kBegun && more.find('\n') == std::string_view::npos) {
-    return may_continue_line(more) ? Look::kMaybe : Look::kNot;
+    return may_continue_line(head_, more) ? Look::kMaybe : Look::kNot;
   }
   return known_ = look_at(head_);
 }
@@ -249,6 +250,14 @@ void MessageReader::message_done(bool exact, MessageHandler& handler) {
   if (!exact) handler.on_hidden(side_, offset_);
 }
 
+// A gap that begins here goes on behind the body: its length still says where it ended, if there was one at all.
+void MessageReader::end_in_gap(uint64_t gap_begin, MessageHandler& handler) {
+  const bool known = !std::exchange(body_uncertain_, false);
+  mode_ = Mode::kSeek;
+  handler.on_message_end(side_, known ? gap_begin + remaining_ : gap_begin, last_byte_ns_, known);
+  handler.on_hidden(side_, offset_);
+}
+
 // Where messages begin is no longer known.
 void MessageReader::lose_step(MessageHandler& handler) {
   const bool body = in_body();
@@ -283,6 +292,7 @@ void MessageReader::gap(uint64_t bytes, const Segment& segment, MessageHandler& 
     remaining_ = 0;
     return message_done(true, handler);
   }
+  if (mode_ == Mode::kLength) return end_in_gap(segment.offset, handler);
   const Look look = mode_ == Mode::kHead && same_packet ? look_at(head_) : Look::kNot;
   if (look == Look::kRequest || look == Look::kResponse) return head_done(parse_head(head_, &scratch_), true, handler);
   lose_step(handler);

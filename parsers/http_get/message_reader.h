@@ -53,6 +53,12 @@ class MessageReader {
   Verdict read(std::span<const uint8_t> bytes, const Segment& segment, MessageHandler& handler);
   void gap(uint64_t bytes, const Segment& segment, MessageHandler& handler);
   void end(MessageHandler& handler);
+  // A body is being read, and this would begin a message if it were none of it.
+  bool may_be_overtaken(std::string_view bytes) const {
+    return in_body() && bytes.front() == 'H' && may_resume_at(bytes);
+  }
+  // What was being read ended before the next byte, whatever its head said.
+  void overtake(MessageHandler& handler) { lose_step(handler); }
   // The other side answers: if a line without a version is all that came, it was a whole request.
   void answered(MessageHandler& handler) {
     if (mode_ == Mode::kHead) [[unlikely]]
@@ -100,6 +106,7 @@ class MessageReader {
   void chunk_end(std::string_view& text, MessageHandler& handler);
   void trailer(std::string_view& text, MessageHandler& handler);
   void message_done(bool exact, MessageHandler& handler);
+  void end_in_gap(uint64_t gap_begin, MessageHandler& handler);
   void lose_step(MessageHandler& handler);
   void consume(std::string_view& text, size_t bytes);
   // A head in several pieces is rare, and sooner or later each of a million connections would keep room for one.

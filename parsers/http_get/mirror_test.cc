@@ -13,8 +13,8 @@ TEST(HttpGet, OneWayCaptures) {
   Conversation conversation;
   conversation.handshake().client(kGet).server(kOk).client(kGet).server(kOk).close();
   for (const Frame& frame : conversation.frames()) (frame.bytes[14 + 15] == 1 ? requests : responses).push_back(frame);
-  const std::string request = "GET h /a 0 " + size(kGet) + " 0 request";
-  const std::string response = "   200 0 " + size(kOk) + " response";
+  const std::string request = "GET h /a - " + size(kGet) + " - request";
+  const std::string response = "- - - 200 - " + size(kOk) + " response";
   EXPECT_EQ(parse(requests), (Lines{request, request}));
   EXPECT_EQ(parse(responses), (Lines{response, response}));
 }
@@ -44,14 +44,14 @@ std::vector<Frame> three_with_lost(std::vector<size_t> lost, size_t response_cut
 
 TEST(HttpGet, LostRequestLeavesItsResponseSingle) {
   const std::string whole_1 = whole("GET h /1 200", kGet, kOk), whole_3 = whole("GET h /3 200", kGet, kOk);
-  EXPECT_EQ(parse(three_with_lost({5})), (Lines{whole_1, "   200 0 " + size(kOk) + " response", whole_3}));
+  EXPECT_EQ(parse(three_with_lost({5})), (Lines{whole_1, "- - - 200 - " + size(kOk) + " response", whole_3}));
 }
 
 TEST(HttpGet, LostResponseLeavesItsRequestSingle) {
   Lines lines = parse(three_with_lost({6}));
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0], whole("GET h /1 200", kGet, kOk));
-  EXPECT_EQ(lines[1], "GET h /2 0 " + size(kGet) + " 0 request");
+  EXPECT_EQ(lines[1], "GET h /2 - " + size(kGet) + " - request");
   EXPECT_EQ(lines[2], whole("GET h /3 200", kGet, kOk));
 }
 
@@ -65,6 +65,18 @@ TEST(HttpGet, GapInsideABodyOfKnownLengthIsSteppedOver) {
   run.all(conversation.frames());
   EXPECT_EQ(run.lines(kWhat), (Lines{whole("GET h /a 200", kGet, big), whole("GET h /a 200", kGet, kOk)}));
   EXPECT_EQ(run.lost(LossReason::kGap), 1000u);
+}
+
+TEST(HttpGet, AGapThatGoesOnBehindABodyDoesNotLengthenIt) {
+  // The response's last segment and all of the next response are lost.
+  const std::string big = "HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n" + std::string(3000, 'x');
+  Conversation conversation;
+  conversation.handshake().client(kGet).server_cut(big, 1000).client(kGet).server(kOk).client(kGet).server(kOk).close();
+  std::vector<Frame> frames = conversation.frames();
+  frames.erase(frames.begin() + 9);
+  frames.erase(frames.begin() + 7);
+  EXPECT_EQ(parse(frames), (Lines{whole("GET h /a 200", kGet, big), "GET h /a - " + size(kGet) + " - request",
+                                  whole("GET h /a 200", kGet, kOk)}));
 }
 
 TEST(HttpGet, NeverPairsWrongWhicheverFrameIsLost) {

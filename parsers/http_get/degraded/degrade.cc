@@ -101,6 +101,19 @@ Degraded degrade(const std::vector<testing::Frame>& frames, Degradation degradat
   return {std::move(items), {}};
 }
 
+Degraded degrade(const std::vector<testing::Frame>& frames, const Mirror& mirror, uint32_t seed) {
+  constexpr uint32_t kWhole = 1'000'000;
+  std::mt19937 random(seed);
+  const auto happens = [&](double share) { return random() % kWhole < share * kWhole; };
+  Items items = all_items(frames);
+  if (mirror.lost > 0) std::erase_if(items, [&](const auto&) { return happens(mirror.lost); });
+  if (mirror.late > 0) items = delayed(items, [&] { return happens(mirror.late) ? 1 + random() % mirror.places : 0; });
+  for (Degraded::Item& item : items) {
+    if (mirror.snaplen > 0) item.captured_bytes = std::min(item.captured_bytes, mirror.snaplen);
+  }
+  return {std::move(items), {}};
+}
+
 Degraded recognise(const std::vector<testing::Frame>& frames, std::vector<testing::Frame> damaged) {
   std::map<std::string_view, uint32_t> known;
   const auto beginning = [](const testing::Frame& frame) {

@@ -32,7 +32,17 @@ enum class Degradation : uint8_t {
   kRequestsOnly,  // only what clients send; other seeds than 0: of about half of the connections, the others whole
   kResponsesOnly,
 };
-// The last two need to know the ports that servers listen at.
+// What a mirror does to all of a capture at once. Lost and late packets are shares of all, at random; the late ones
+// come 1 to `places` places later than they should.
+struct Mirror {
+  double lost = 0;
+  double late = 0;
+  uint32_t places = 0;
+  uint32_t snaplen = 0;  // 0: whole packets
+};
+Degraded degrade(const std::vector<testing::Frame>& frames, const Mirror& mirror, uint32_t seed);
+
+// The last two degradations need to know the ports that servers listen at.
 struct ServerPorts {
   uint16_t first, last;
 };
