@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "parsers/api/parser.h"
 #include "parsers/dns_query/exchange.h"
 
@@ -40,6 +42,7 @@ class DnsQuery final : public TransactionParser<Exchange> {
   }
 
   void on_interval(int64_t end_ns, Emitter& out) override {
+    report_overdue(end_ns, out);
     // Backwards: the last one takes the place of one that goes.
     for (size_t i = holding_.size(); i-- > 0;) {
       with_exchange(*holding_[i], out, [&](Exchange& exchange, Exchange::Sink& sink) {
@@ -64,9 +67,16 @@ class DnsQuery final : public TransactionParser<Exchange> {
   }
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) override;
+  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+            Emitter& out) override;
 
  private:
+  // The worse of both messages.
+  static dns::Flaw flaw_of(const Request* request, const Response* response) {
+    const dns::Flaw asked = request != nullptr ? request->flaw : dns::Flaw::kNone;
+    return std::max(asked, response != nullptr ? response->flaw : dns::Flaw::kNone);
+  }
+
   void datagram(const Packet& packet, Emitter& out) {
     Connection& flow = *packet.connection;
     const bool known = has_port(packet, kDnsPort) || has_exchange(flow);
@@ -74,6 +84,8 @@ class DnsQuery final : public TransactionParser<Exchange> {
     Message message;
     if (!dns::read(packet.payload(), packet.payload_bytes, &message)) return;
     if (!known && !dns::is_plain_question(packet.payload(), message)) return;
+    // A name that can't be read is reported where DNS is expected alone.
+    if (!message.has_question_name && !has_port(packet, kDnsPort)) return;
     with_exchange(flow, out, [&](Exchange& exchange, Exchange::Sink& sink) {
       exchange.datagram(flow.side_of(packet), message, packet.payload_bytes, packet.time_ns, sink);
       if (exchange.holds_answers() && exchange.place == 0) {
@@ -104,22 +116,22 @@ class DnsQuery final : public TransactionParser<Exchange> {
   std::vector<Connection*> holding_;
 };
 
-void DnsQuery::tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) {
-  dns::Text<16> type_text, rcode_text;
-  const uint16_t type = request != nullptr ? request->type : response->type;
+void DnsQuery::tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+                    Emitter& out) {
+  dns::Text<16> type_text, opcode_text, rcode_text;
+  const bool asked = request != nullptr, answered = response != nullptr;
+  const uint16_t type = asked ? request->type : response->type;
   out.emit(header,
-           {Value::string(request != nullptr ? request->text : response->name),
-            Value::string(dns::name_of_type(type, &type_text)),
-            Value::string(dns::name_of_opcode(request != nullptr ? request->opcode : response->opcode)),
-            Value::string(response != nullptr ? dns::name_of_rcode(response->rcode, &rcode_text) : ""),
-            since_request(request, response, &ResponseHalf::last_ns),
-            Value::u64(response != nullptr ? response->answers : 0),
-            Value::string(response != nullptr ? std::string_view(response->data) : ""),
-            Value::u64(response != nullptr ? response->least_ttl_s : 0),
-            Value::boolean(response != nullptr && response->authoritative),
-            Value::boolean(response != nullptr && response->truncated),
-            Value::u64(request != nullptr ? request->retries : 0), Value::u64(request != nullptr ? request->bytes : 0),
-            Value::u64(response != nullptr ? response->bytes : 0), Value::string(partial_of(request, response))});
+           {Value::string(asked ? request->text : response->name), Value::string(dns::name_of_type(type, &type_text)),
+            Value::string(dns::name_of_opcode(asked ? request->opcode : response->opcode, &opcode_text)),
+            text_if(answered, answered ? dns::name_of_rcode(response->rcode, &rcode_text) : ""),
+            time_to_last_byte(request, response), u64_if(answered, answered ? response->answers : 0),
+            text_if(answered, answered ? std::string_view(response->data) : ""),
+            u64_if(answered && response->answers > 0, answered ? response->least_ttl_s : 0),
+            bool_if(answered, answered && response->authoritative), bool_if(answered, answered && response->truncated),
+            u64_if(asked, asked ? request->retries : 0), u64_if(asked, asked ? request->bytes : 0),
+            u64_if(answered, answered ? response->bytes : 0), Value::string(partial_of(seen)),
+            Value::boolean(seen == Seen::kUnanswered), Value::string(dns::name_of(flaw_of(request, response)))});
 }
 
 const Schema& DnsQuery::schema() const {
@@ -127,26 +139,31 @@ const Schema& DnsQuery::schema() const {
       .name = "dns_query",
       .description = "DNS questions and answers over UDP and TCP, paired",
       .layer = Layer::kApplication,
-      .fields = {{"qname", FieldType::kString, "", "Name that is asked for, in lower case, . for the root"},
-                 {"qtype", FieldType::kString, "", "A, AAAA, … or TYPE and its number"},
-                 {"opcode", FieldType::kString, "", "QUERY, NOTIFY, UPDATE, …"},
-                 {"rcode", FieldType::kString, "",
-                  "NOERROR, NXDOMAIN, … or RCODE and its number; empty without answer"},
-                 {"answer_time_ns", FieldType::kI64, "ns", "First question to the last byte of the answer"},
-                 {"answer_count", FieldType::kU64, "records", "Records in the answer section", true},
-                 {"answers", FieldType::kString, "", "Their data, joined by commas, up to 512 bytes"},
-                 {"ttl_s", FieldType::kU64, "s", "The least time to live among them"},
-                 {"authoritative", FieldType::kBool, "", "The server answers for the name"},
-                 {"truncated", FieldType::kBool, "", "The answer did not fit: the client asks again over TCP"},
-                 {"retries", FieldType::kU64, "questions", "How often the question came again before the answer", true},
-                 {"request_bytes", FieldType::kU64, "bytes", "The question, without UDP or TCP headers", true},
-                 {"response_bytes", FieldType::kU64, "bytes", "The answer, likewise", true},
-                 {"partial", FieldType::kString, "", "request = no answer was seen, response = no question was seen"}},
+      .fields =
+          {{"qname", FieldType::kString, "", "Name that is asked for, in lower case, . for the root"},
+           {"qtype", FieldType::kString, "", "A, AAAA, … or TYPE and its number"},
+           {"opcode", FieldType::kString, "", "QUERY, IQUERY, STATUS, NOTIFY, UPDATE, DSO or OPCODE and its number"},
+           optional({"rcode", FieldType::kString, "", "NOERROR, NXDOMAIN, … or RCODE and its number"}),
+           optional({"answer_time_ns", FieldType::kI64, "ns", "First question to the last byte of the answer"}),
+           optional({"answer_count", FieldType::kU64, "records", "Records in the answer section", true}),
+           optional({"answers", FieldType::kString, "", "Their data, joined by commas, up to 512 bytes"}),
+           optional({"ttl_s", FieldType::kU64, "s", "The least time to live among them"}),
+           optional({"authoritative", FieldType::kBool, "", "The server answers for the name"}),
+           optional({"truncated", FieldType::kBool, "", "The answer did not fit: the client asks again over TCP"}),
+           optional(
+               {"retries", FieldType::kU64, "questions", "How often the question came again before the answer", true}),
+           optional({"request_bytes", FieldType::kU64, "bytes", "The question, without UDP or TCP headers", true}),
+           optional({"response_bytes", FieldType::kU64, "bytes", "The answer, likewise", true}),
+           partial_field(),
+           unanswered_field(),
+           {"malformed", FieldType::kString, "",
+            "forward-pointer (a compressed name leads forwards), pointer-loop, bad-name (of the question); empty for a "
+            "sound message"}},
       .main_fields = {"qname"},
       .value_field = "answer_time_ns",
       .duration = {.field = "answer_time_ns"},
       .example = {"_kv._tcp.example.test", "SRV", "QUERY", "NOERROR", "4000", "1", "0 0 11211 kv.example.test", "0",
-                  "true", "false", "0", "39", "74", ""},
+                  "true", "false", "0", "39", "74", "", "false", ""},
   };
   return schema;
 }

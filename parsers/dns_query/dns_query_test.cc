@@ -98,14 +98,14 @@ TEST(DnsQuery, TheSameNumberForTwoQuestions) {
 
 TEST(DnsQuery, AnAnswerToAnotherQuestionIsNotIts) {
   EXPECT_EQ(seen({up(question(), kStart), down(message({.qname = "evil.test", .flags = kAnswer}), kStart + 1)}),
-            (Lines{"www.example.test A  0 request", "evil.test A NOERROR 0 response"}));
+            (Lines{"www.example.test A - - request", "evil.test A NOERROR - response"}));
 }
 
 TEST(DnsQuery, AnAnswerThatIsCapturedBeforeItsQuestion) {
   EXPECT_EQ(seen({down(answer(1), kStart), up(question(1), kStart + kMillisecond),
                   down(answer(2), kStart + 2 * kMillisecond), up(question(2), kStart + 60 * kMillisecond)},
                  {"rcode", "partial"}),
-            (Lines{"NOERROR ", "NOERROR response", " request"}));
+            (Lines{"NOERROR ", "NOERROR response", "- request"}));
 }
 
 TEST(DnsQuery, AnAnswerThatStaysAloneIsToldWithinItsSecond) {
@@ -140,13 +140,13 @@ TEST(DnsQuery, ASecondAnswerThatNobodyAskedFor) {
 }
 
 TEST(DnsQuery, Halves) {
-  EXPECT_EQ(seen({up(question(), kStart)}), Lines{"www.example.test A  0 request"});
-  EXPECT_EQ(seen({down(answer(), kStart)}), Lines{"www.example.test A NOERROR 0 response"});
-  // In a flow that goes on, a client waits for half a minute.
+  EXPECT_EQ(seen({up(question(), kStart)}), Lines{"www.example.test A - - request"});
+  EXPECT_EQ(seen({down(answer(), kStart)}), Lines{"www.example.test A NOERROR - response"});
+  // Those that wait for longer than resolvers do are reported while the flow goes on.
   const Lines lines = seen({up(question(1), kStart), up(question(2), kStart + 20 * kSecond),
                             up(question(3), kStart + 40 * kSecond), down(answer(3), kStart + 41 * kSecond)},
                            {"answer_time_ns", "partial"});
-  EXPECT_EQ(lines, (Lines{"0 request", "1000000000 ", "0 request"}));
+  EXPECT_EQ(lines, (Lines{"- request", "- request", "1000000000 "}));
 }
 
 TEST(DnsQuery, WhatAnswersSay) {
@@ -189,23 +189,80 @@ TEST(DnsQuery, OtherPortsNeedAPlainQuestion) {
   EXPECT_EQ(seen({up(std::string(100, '\0'), kStart), up("GET / HTTP/1.1\r\n\r\n", kStart + 1)}, {"qname"}), Lines{});
 }
 
+const std::string kHeader = number(7, 2) + number(kAnswer, 2) + number(1, 2) + number(1, 2) + number(0, 4);
+const std::string kEnds = number(kA, 2) + number(1, 2);
+const Lines kFlaw = {"qname", "qtype", "malformed"};
+
 TEST(DnsQuery, CompressionThatDoesNotEnd) {
-  const std::string header = number(7, 2) + number(0x8180, 2) + number(1, 2) + number(1, 2) + number(0, 4);
-  const std::string ends = number(kA, 2) + number(1, 2);
-  EXPECT_EQ(seen({down(header + pointer(12) + ends + kAddress, kStart)}), Lines{});  // to itself
-  EXPECT_EQ(seen({down(header +
-                           "\x01"
-                           "a" +
-                           pointer(12) + ends + kAddress,
-                       kStart)}),
-            Lines{});  // to its own beginning
-  EXPECT_EQ(seen({down(header + pointer(14) + pointer(12) + ends + kAddress, kStart)}), Lines{});  // to each other
-  EXPECT_EQ(seen({down(header + pointer(200) + ends + kAddress, kStart)}), Lines{});               // beyond the end
+  const auto flaw = [](const std::string& question_name) {
+    return seen({down(kHeader + question_name + kEnds + kAddress, kStart)}, {"qtype", "malformed"});
+  };
+  EXPECT_EQ(flaw(pointer(12)), Lines{"TYPE0 pointer-loop"}) << "to itself";
+  EXPECT_EQ(flaw("\x01"
+                 "a" +
+                 pointer(12)),
+            Lines{"TYPE0 pointer-loop"})
+      << "to its own beginning";
+  EXPECT_EQ(flaw(pointer(14) + pointer(12)), Lines{"TYPE0 pointer-loop"}) << "to each other";
+  EXPECT_EQ(flaw(pointer(200)), Lines{"TYPE0 bad-name"}) << "beyond the end";
   // Many pointers, each before the last: followed, and bounded by the length of a name.
-  std::string chain = header + name("a") + ends;
+  std::string chain = kHeader + name("a") + kEnds;
   for (int i = 0; i < 2000; ++i) chain += "\x3f" + std::string(63, 'x') + pointer(i == 0 ? 12 : 12 + 7 + 66 * (i - 1));
   const std::string last = record(pointer(12 + 7 + 66 * 200), kCname, 1, pointer(12 + 7 + 66 * 150));
   EXPECT_EQ(seen({down(chain + last, kStart)}, {"qname", "answers"}), Lines{"a "});
+}
+
+TEST(DnsQuery, ForwardPointersAreFollowedAndReported) {
+  // The question's name leads behind the question, to the owner of the answer.
+  const std::string record_at = pointer(12 + 2 + 4);
+  EXPECT_EQ(
+      seen({down(kHeader + record_at + kEnds + record(name("www.example.test"), kA, 300, "\x0a\x01\x02\x03"), kStart)},
+           {"qname", "qtype", "answers", "malformed"}),
+      Lines{"www.example.test A 10.1.2.3 forward-pointer"});
+  // As an answer's name does, to what it is followed by.
+  const std::string answers = record(pointer(12 + 18 + 4 + 2 + 10), kCname, 9, name("web.test"));
+  EXPECT_EQ(
+      seen({down(kHeader + name("www.example.test") + kEnds + answers, kStart)}, {"qname", "answers", "malformed"}),
+      Lines{"www.example.test web.test forward-pointer"});
+  EXPECT_EQ(seen({up(question(), kStart), down(answer(), kStart + 1)}, kFlaw), Lines{"www.example.test A "});
+}
+
+TEST(DnsQuery, AFloodOfPointersIsBounded) {
+  std::string pointers = kHeader;
+  for (int i = 0; i < 400; ++i) pointers += pointer(12 + 2 * (i + 1));
+  EXPECT_EQ(seen({down(pointers + name("a") + kEnds + kAddress, kStart)}, kFlaw), Lines{" TYPE0 pointer-loop"});
+}
+
+TEST(DnsQuery, BadNamesAreReportedOnThePortOfDnsAlone) {
+  const std::string bad = number(7, 2) + number(0x0100, 2) + number(1, 2) + number(0, 6) +
+                          "\x0e"
+                          "abcdef";
+  EXPECT_EQ(seen({up(bad, kStart)}, kFlaw), Lines{" TYPE0 bad-name"});
+  EXPECT_EQ(seen({up(bad, kStart, 40000, 8053)}, kFlaw), Lines{});
+  Frame cut = up(question(), kStart);
+  cut.wire_bytes = static_cast<uint32_t>(cut.bytes.size());
+  cut.bytes.resize(cut.bytes.size() - 12);
+  EXPECT_EQ(seen({cut}, kFlaw), Lines{}) << "captured in part";
+}
+
+TEST(DnsQuery, EveryOpcodeIsReportedAndIsATransactionOfItsOwn) {
+  const Lines opcodes = {"QUERY", "IQUERY", "STATUS", "OPCODE3", "NOTIFY", "UPDATE", "DSO", "OPCODE7"};
+  std::vector<Frame> frames;
+  Lines expected;
+  for (uint16_t opcode = 0; opcode < opcodes.size(); ++opcode) {
+    frames.push_back(up(message({.flags = static_cast<uint16_t>(opcode << 11)}), kStart + opcode));
+  }
+  for (uint16_t opcode = 0; opcode < opcodes.size(); ++opcode) {
+    frames.push_back(down(message({.flags = static_cast<uint16_t>(0x8000 | opcode << 11)}), kStart + kMillisecond));
+    expected.push_back(opcodes[opcode] + " NOERROR ");
+  }
+  EXPECT_EQ(seen(frames, {"opcode", "rcode", "partial"}), expected);
+  // Headers alone.
+  const auto header = [](uint16_t flags) { return number(7, 2) + number(flags, 2) + number(0, 8); };
+  EXPECT_EQ(seen({up(header(2 << 11), kStart), down(header(0x8000 | 2 << 11 | 4), kStart + 1)},
+                 {"opcode", "rcode", "partial"}),
+            Lines{"STATUS NOTIMP "});
+  EXPECT_EQ(seen({up(header(0), kStart)}, {"opcode"}), Lines{});
 }
 
 TEST(DnsQuery, EveryMessageCutShort) {
@@ -274,7 +331,7 @@ TEST(DnsQuery, AfterAGapOverTcp) {
   frames.erase(frames.begin() + 5);  // the second question
   Harness harness({"dns_query"});
   harness.all(frames);
-  EXPECT_EQ(harness.lines({"answer_time_ns", "partial"}), (Lines{"1000000 ", "0 response", "1000000 "}));
+  EXPECT_EQ(harness.lines({"answer_time_ns", "partial"}), (Lines{"1000000 ", "- response", "1000000 "}));
 }
 
 TEST(DnsQuery, ATransferIsToldByItsFirstMessage) {
@@ -303,7 +360,7 @@ TEST(DnsQuery, EachQueryHearsOfWhatItSaw) {
   harness.engine().end_queries(0b01);
   harness.feed({down(answer(), kStart + 5)}, 0b10);
   harness.engine().end();
-  ASSERT_EQ(harness.lines({"answer_time_ns", "partial"}), (Lines{"0 request", "5 "}));
+  ASSERT_EQ(harness.lines({"answer_time_ns", "partial"}), (Lines{"- request", "5 "}));
   EXPECT_EQ(harness.tuples()[0].header.queries, 0b01u);
   EXPECT_EQ(harness.tuples()[1].header.queries, 0b10u);
 }

@@ -110,7 +110,7 @@ Unit Exchange::unit(Side side, std::string_view bytes, const Segment& first, Sin
   if (bytes.size() < kLengthBytes + length) return Unit::more(kLengthBytes + length);
   const auto body = bytes_of(bytes.substr(kLengthBytes, length));
   Message message;
-  if (!read(body, length, &message)) return Unit::none();
+  if (!read(body, length, &message) || !message.has_question_name) return Unit::none();
   if (strict_ && !recognised_ && !is_plain_question(body, message)) return Unit::none();
   this->message(side, message, static_cast<uint32_t>(length), first, readers_[side].time_ns(), sink);
   return Unit::taken(kLengthBytes + length);
@@ -129,7 +129,7 @@ void Exchange::message(Side side, const Message& message, uint32_t bytes, const 
 }
 
 void Exchange::ask(Side side, const Message& message, uint32_t bytes, const Segment& first, Sink& sink) {
-  const TransactionId id = {message.id, side, message.question_hash};
+  const TransactionId id = {message.id, message.opcode, side, message.question_hash};
   if (first.time_ns >= next_check_ns_ && pairing_.pending() > 0) {
     pairing_.give_up_before(first.time_ns - kTimeoutNs, sink);
     next_check_ns_ = first.time_ns + kCheckNs;
@@ -141,6 +141,7 @@ void Exchange::ask(Side side, const Message& message, uint32_t bytes, const Segm
   Request& request = pairing_.begin_request(id, first, sink);
   request.type = message.type;
   request.opcode = message.opcode;
+  request.flaw = message.flaw;
   request.bytes = bytes;
   request.retries = 0;
   pairing_.keep_text(request, message.name.view());
@@ -149,7 +150,7 @@ void Exchange::ask(Side side, const Message& message, uint32_t bytes, const Segm
 
 void Exchange::answer(Side side, const Message& message, uint32_t bytes, const Segment& first, int64_t last_ns,
                       Sink& sink) {
-  const TransactionId id = {message.id, other_side(side), message.question_hash};
+  const TransactionId id = {message.id, message.opcode, other_side(side), message.question_hash};
   const Request* request = pairing_.find_request(id);
   if (request == nullptr && take_repeated(id)) return;
   const bool transfer = request != nullptr && (request->type == type::kAxfr || request->type == type::kIxfr);
@@ -157,6 +158,7 @@ void Exchange::answer(Side side, const Message& message, uint32_t bytes, const S
   Response& response = pairing_.begin_response(id, first, sink);
   response.type = message.type;
   response.opcode = message.opcode;
+  response.flaw = message.flaw;
   response.rcode = message.rcode;
   response.answers = message.answers;
   response.authoritative = message.authoritative;

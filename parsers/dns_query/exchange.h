@@ -14,17 +14,20 @@ namespace tapline::dns {
 // What tells transactions of one flow apart. Some answers don't repeat the question: then the number has to do.
 struct TransactionId {
   uint16_t id = 0;
+  uint8_t opcode = 0;
   Side asker = 0;
   uint64_t question = 0;  // hash; 0 = none in the message
 
   friend bool operator==(const TransactionId& a, const TransactionId& b) {
-    return a.id == b.id && a.asker == b.asker && (a.question == b.question || a.question == 0 || b.question == 0);
+    return a.id == b.id && a.opcode == b.opcode && a.asker == b.asker &&
+           (a.question == b.question || a.question == 0 || b.question == 0);
   }
 };
 
 struct Request : RequestHalf {  // its text is the name
   uint16_t type = 0;
   uint8_t opcode = 0;
+  Flaw flaw = Flaw::kNone;
   uint32_t bytes = 0;
   uint32_t retries = 0;
 };
@@ -34,6 +37,7 @@ struct Response : ResponseHalf {
   uint8_t opcode = 0;
   uint16_t rcode = 0;
   uint16_t answers = 0;
+  Flaw flaw = Flaw::kNone;
   bool authoritative = false;
   bool truncated = false;
   uint32_t least_ttl_s = 0;
@@ -54,6 +58,8 @@ class Exchange {
   using Sink = TransactionSink<Request, Response>;
   // A client that is still waiting after this long has asked somebody else.
   static constexpr int64_t kTimeoutNs = 30'000'000'000;
+  // Three tries of five seconds, as resolvers make by default (resolv.conf).
+  static constexpr int64_t kPatienceNs = 15'000'000'000;
   // So late may a mirror be with a question.
   static constexpr int64_t kLateNs = 50'000'000;
   static constexpr size_t kMaxHeld = 32;
@@ -70,6 +76,7 @@ class Exchange {
   bool holds_answers() const { return pairing_.waiting() > 0; }
   void end(Side side, Sink& sink);
   void visit_pending(Sink& sink) const { pairing_.visit_pending(sink); }
+  int64_t report_overdue(int64_t before_ns, Sink& sink) { return pairing_.report_overdue(before_ns, sink); }
   bool hopeless() const;
   size_t memory_bytes() const;
   void recycle();

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -13,7 +14,7 @@ namespace {
 using Bytes = std::span<const uint8_t>;
 
 constexpr size_t kHeaderBytes = 12, kLeastQuestionBytes = 5, kLeastRecordBytes = 11;
-constexpr size_t kMaxNameBytes = 255;
+constexpr size_t kMaxNameBytes = 255, kMaxPointers = 127;
 constexpr uint8_t kPointer = 0xc0;
 constexpr uint16_t kInternet = 1, kAnyClass = 255;
 
@@ -50,29 +51,37 @@ class Hash {
   uint64_t value_ = 0xcbf29ce484222325;
 };
 
-// Reads a name at *at, which is moved behind it, and appends it to `text` (null: steps over it). A pointer has to point
-// before the name's part at hand, and a name has at most 255 bytes, so this ends after few steps. False if it is none.
+// Reads a name at *at, which is moved behind it, and appends it to `text` (null: steps over it). A name has at most 255
+// bytes, and as many pointers as labels are followed, so this ends after few steps. False if it is none.
 template <size_t kMaxBytes>
-bool read_name(Bytes message, size_t* at, Text<kMaxBytes>* text, Hash* hash) {
-  size_t position = *at, part = *at, name_bytes = 0, labels = 0;
-  bool jumped = false;
+bool read_name(Bytes message, size_t* at, Text<kMaxBytes>* text, Hash* hash, Flaw* flaw) {
+  size_t position = *at, part = *at, name_bytes = 0, labels = 0, pointers = 0;
+  const auto note = [&](Flaw found) { *flaw = std::max(*flaw, found); };
   while (position < message.size()) {
     const uint8_t length = message[position];
     if ((length & kPointer) == kPointer) {
       if (position + 2 > message.size()) return false;
       const size_t target = big_endian_16(message.data() + position) & 0x3fff;
-      if (!std::exchange(jumped, true)) *at = position + 2;
-      if (target >= part) return false;
+      if (pointers++ == 0) *at = position + 2;
+      if (pointers > kMaxPointers) {
+        note(Flaw::kPointerLoop);
+        return false;
+      }
+      if (target >= part) note(Flaw::kForwardPointer);
       position = part = target;
       continue;
     }
     if ((length & kPointer) != 0) return false;
     name_bytes += 1u + length;
     ++position;
-    if (name_bytes > kMaxNameBytes || position + length > message.size()) return false;
+    if (name_bytes > kMaxNameBytes || position + length > message.size()) {
+      // Backwards alone no name can come by the same place again.
+      if (name_bytes > kMaxNameBytes && *flaw == Flaw::kForwardPointer) note(Flaw::kPointerLoop);
+      return false;
+    }
     if (hash != nullptr) hash->add(length);
     if (length == 0) {
-      if (!jumped) *at = position;
+      if (pointers == 0) *at = position;
       return text == nullptr || labels > 0 || text->append(".");
     }
     if (text != nullptr && labels > 0 && !text->append(".")) return false;
@@ -86,7 +95,7 @@ bool read_name(Bytes message, size_t* at, Text<kMaxBytes>* text, Hash* hash) {
   return false;
 }
 
-bool skip_name(Bytes message, size_t* at) { return read_name<1>(message, at, nullptr, nullptr); }
+bool skip_name(Bytes message, size_t* at, Flaw* flaw) { return read_name<1>(message, at, nullptr, nullptr, flaw); }
 
 struct Record {
   uint16_t type = 0;
@@ -95,8 +104,8 @@ struct Record {
   size_t data_bytes = 0;
 };
 
-bool read_record(Bytes message, size_t* at, Record* record) {
-  if (!skip_name(message, at) || message.size() - *at < 10) return false;
+bool read_record(Bytes message, size_t* at, Record* record, Flaw* flaw) {
+  if (!skip_name(message, at, flaw) || message.size() - *at < 10) return false;
   const uint8_t* fixed = message.data() + *at;
   *record = {big_endian_16(fixed), big_endian_32(fixed + 4), *at + 10, big_endian_16(fixed + 8)};
   *at += 10;
@@ -111,13 +120,13 @@ bool append_address(int family, const uint8_t* bytes, AnswerText* text) {
 }
 
 // Numbers that precede a name, as in MX and SRV.
-bool append_numbers_and_name(Bytes message, const Record& record, size_t numbers, AnswerText* text) {
+bool append_numbers_and_name(Bytes message, const Record& record, size_t numbers, AnswerText* text, Flaw* flaw) {
   if (record.data_bytes < 2 * numbers + 1) return false;
   for (size_t i = 0; i < numbers; ++i) {
     if (!append_number(big_endian_16(message.data() + record.data + 2 * i), text) || !text->append(" ")) return false;
   }
   size_t at = record.data + 2 * numbers;
-  return read_name(message, &at, text, nullptr);
+  return read_name(message, &at, text, nullptr, flaw);
 }
 
 bool append_strings(Bytes data, AnswerText* text) {
@@ -132,7 +141,7 @@ bool append_strings(Bytes data, AnswerText* text) {
   return true;
 }
 
-bool append_data(Bytes message, const Record& record, AnswerText* text) {
+bool append_data(Bytes message, const Record& record, AnswerText* text, Flaw* flaw) {
   const Bytes data = message.subspan(record.data, record.data_bytes);
   switch (record.type) {
     case type::kA:
@@ -143,11 +152,11 @@ bool append_data(Bytes message, const Record& record, AnswerText* text) {
     case type::kCname:
     case type::kPtr:
     case type::kDname:
-      return append_numbers_and_name(message, record, 0, text);
+      return append_numbers_and_name(message, record, 0, text, flaw);
     case type::kMx:
-      return append_numbers_and_name(message, record, 1, text);
+      return append_numbers_and_name(message, record, 1, text, flaw);
     case type::kSrv:
-      return append_numbers_and_name(message, record, 3, text);
+      return append_numbers_and_name(message, record, 3, text, flaw);
     case type::kTxt:
       return append_strings(data, text);
     default: {
@@ -161,7 +170,7 @@ void note_answer(Bytes bytes, const Record& record, bool first, Message* message
   if (first || record.ttl < message->least_ttl_s) message->least_ttl_s = record.ttl;
   const size_t before = message->data.size();
   if (!first && before > 0 && !message->data.append(",")) return;
-  if (!append_data(bytes, record, &message->data)) message->data.cut(before);
+  if (!append_data(bytes, record, &message->data, &message->flaw)) message->data.cut(before);
 }
 
 // As far as they go.
@@ -169,7 +178,7 @@ void read_records(Bytes bytes, size_t at, Message* message) {
   const size_t records = size_t{message->answers} + big_endian_16(bytes.data() + 8) + big_endian_16(bytes.data() + 10);
   Record record;
   for (size_t i = 0; i < records; ++i) {
-    if (!read_record(bytes, &at, &record)) return;
+    if (!read_record(bytes, &at, &record, &message->flaw)) return;
     if (i < message->answers) note_answer(bytes, record, i == 0, message);
     if (record.type == type::kOpt && i >= message->answers) {
       message->rcode = static_cast<uint16_t>(message->rcode | record.ttl >> 24 << 4);
@@ -178,9 +187,16 @@ void read_records(Bytes bytes, size_t at, Message* message) {
   message->whole = at == bytes.size();
 }
 
+// False: it is cut short. A name that can't be read leaves where the question ends unknown.
 bool read_question(Bytes bytes, size_t* at, Message* message) {
   Hash hash;
-  if (!read_name(bytes, at, &message->name, &hash) || bytes.size() - *at < 4) return false;
+  message->has_question_name = read_name(bytes, at, &message->name, &hash, &message->flaw);
+  message->question_hash = hash.value();
+  if (!message->has_question_name) {
+    if (message->flaw != Flaw::kPointerLoop) message->flaw = Flaw::kBadName;
+    return true;
+  }
+  if (bytes.size() - *at < 4) return false;
   message->type = big_endian_16(bytes.data() + *at);
   message->question_class = big_endian_16(bytes.data() + *at + 2);
   *at += 4;
@@ -190,21 +206,26 @@ bool read_question(Bytes bytes, size_t* at, Message* message) {
   return true;
 }
 
-bool skip_questions(Bytes bytes, uint16_t questions, size_t* at) {
+bool skip_questions(Bytes bytes, uint16_t questions, size_t* at, Flaw* flaw) {
   for (uint16_t i = 0; i < questions; ++i) {
-    if (!skip_name(bytes, at) || bytes.size() - *at < 4) return false;
+    if (!skip_name(bytes, at, flaw) || bytes.size() - *at < 4) return false;
     *at += 4;
   }
   return true;
 }
 
-// Whether what the header counts fits into so many bytes, and is anything at all: errors alone may come without the
-// question.
+// A status request is a header alone (RFC 1035), what is said of a session follows the header (RFC 8490); errors, too,
+// may come without the question.
+bool may_be_empty(size_t message_bytes, const Message& message) {
+  if (message.is_response && message.rcode != 0) return true;
+  return (message.opcode == opcode::kStatus && message_bytes == kHeaderBytes) || message.opcode == opcode::kStateful;
+}
+
+// Whether what the header counts fits into so many bytes, and is anything at all.
 bool is_plausible(Bytes bytes, size_t message_bytes, const Message& message) {
   const size_t records = size_t{message.answers} + big_endian_16(bytes.data() + 8) + big_endian_16(bytes.data() + 10);
-  if (message.questions + records == 0 && (!message.is_response || message.rcode == 0)) return false;
-  return message.opcode <= opcode::kLast &&
-         message.questions * kLeastQuestionBytes + records * kLeastRecordBytes <= message_bytes - kHeaderBytes;
+  if (message.questions + records == 0 && !may_be_empty(message_bytes, message)) return false;
+  return message.questions * kLeastQuestionBytes + records * kLeastRecordBytes <= message_bytes - kHeaderBytes;
 }
 
 }  // namespace
@@ -224,12 +245,19 @@ bool read(Bytes bytes, size_t message_bytes, Message* message) {
   message->question_hash = 0;
   message->least_ttl_s = 0;
   message->whole = false;
+  message->flaw = Flaw::kNone;
+  message->has_question_name = true;
   message->name.clear();
   message->data.clear();
   if (!is_plausible(bytes, message_bytes, *message)) return false;
   size_t at = kHeaderBytes;
   if (message->questions > 0 && !read_question(bytes, &at, message)) return false;
-  if (message->questions > 1 && !skip_questions(bytes, static_cast<uint16_t>(message->questions - 1), &at)) return true;
+  // What was not captured is not wrong.
+  if (!message->has_question_name) return bytes.size() == message_bytes || message->flaw == Flaw::kPointerLoop;
+  if (message->questions > 1 &&
+      !skip_questions(bytes, static_cast<uint16_t>(message->questions - 1), &at, &message->flaw)) {
+    return true;
+  }
   read_records(bytes, at, message);
   return true;
 }
@@ -272,9 +300,18 @@ std::string_view name_of_rcode(uint16_t rcode, Text<16>* scratch) {
   return scratch->view();
 }
 
-std::string_view name_of_opcode(uint8_t opcode) {
+std::string_view name_of_opcode(uint8_t opcode, Text<16>* scratch) {
   static constexpr std::string_view kNames[] = {"QUERY", "IQUERY", "STATUS", "OPCODE3", "NOTIFY", "UPDATE", "DSO"};
-  return opcode < std::size(kNames) ? kNames[opcode] : "";
+  if (opcode < std::size(kNames)) return kNames[opcode];
+  scratch->clear();
+  scratch->append("OPCODE");
+  append_number(opcode, scratch);
+  return scratch->view();
+}
+
+std::string_view name_of(Flaw flaw) {
+  static constexpr std::string_view kNames[] = {"", "forward-pointer", "pointer-loop", "bad-name"};
+  return kNames[static_cast<size_t>(flaw)];
 }
 
 }  // namespace tapline::dns

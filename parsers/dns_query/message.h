@@ -31,12 +31,21 @@ using NameText = Text<1024>;
 using AnswerText = Text<512>;
 
 namespace opcode {
-inline constexpr uint8_t kQuery = 0, kNotify = 4, kUpdate = 5, kLast = 6;
+inline constexpr uint8_t kQuery = 0, kStatus = 2, kNotify = 4, kUpdate = 5, kStateful = 6, kLast = 6;
 }
 namespace type {
 inline constexpr uint16_t kA = 1, kNs = 2, kCname = 5, kPtr = 12, kMx = 15, kTxt = 16, kAaaa = 28, kSrv = 33,
                           kDname = 39, kOpt = 41, kIxfr = 251, kAxfr = 252;
 }
+
+// What is wrong with a message that can be read all the same, or in part; the worst of all.
+enum class Flaw : uint8_t {
+  kNone,
+  kForwardPointer,  // a compressed name leads to what comes later (RFC 1035 section 4.1.4: only to a prior one)
+  kPointerLoop,     // a compressed name never ends
+  kBadName,         // the question's name is too long, has no such labels, or leads behind the message
+};
+std::string_view name_of(Flaw flaw);  // "", "forward-pointer", "pointer-loop", "bad-name"
 
 // One DNS message (RFC 1035 section 4): its header, its first question, and what its answers say.
 struct Message {
@@ -57,6 +66,8 @@ struct Message {
   AnswerText data;
   uint32_t least_ttl_s = 0;  // of the answers
   bool whole = false;        // all records were read, and nothing is behind them
+  Flaw flaw = Flaw::kNone;
+  bool has_question_name = true;  // false: the question's name could not be read, `name` is its beginning
 };
 
 // False if it is no DNS message. `message_bytes` is how long it was, `bytes` what was captured of it: records behind
@@ -71,6 +82,6 @@ bool is_plain_question(std::span<const uint8_t> bytes, const Message& message);
 // to `scratch`.
 std::string_view name_of_type(uint16_t type, Text<16>* scratch);
 std::string_view name_of_rcode(uint16_t rcode, Text<16>* scratch);
-std::string_view name_of_opcode(uint8_t opcode);
+std::string_view name_of_opcode(uint8_t opcode, Text<16>* scratch);
 
 }  // namespace tapline::dns

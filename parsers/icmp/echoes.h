@@ -36,6 +36,7 @@ class Echoes {
   using Sink = TransactionSink<Request, Response>;
   // Longer than any program waits.
   static constexpr int64_t kTimeoutNs = 10'000'000'000;
+  static constexpr int64_t kPatienceNs = kTimeoutNs;
 
   // `asker` sends the requests: it is the sender of a request, the receiver of a reply.
   void message(Side side, const IpAddress& asker, const Message& message, uint32_t bytes, int64_t time_ns, Sink& sink) {
@@ -59,6 +60,7 @@ class Echoes {
   void end(Side, Sink&) {}
 
   void visit_pending(Sink& sink) const { pairing_.visit_pending(sink); }
+  int64_t report_overdue(int64_t before_ns, Sink& sink) { return pairing_.report_overdue(before_ns, sink); }
   bool hopeless() const { return false; }
   size_t memory_bytes() const { return pairing_.memory_bytes(); }
   void recycle() { pairing_.recycle(); }

@@ -56,13 +56,14 @@ class Icmp final : public TransactionParser<icmp::Echoes> {
   }
 
  protected:
-  void tell(const TupleHeader& header, const EchoRequest* request, const EchoReply* response, Emitter& out) override {
+  void tell(const TupleHeader& header, const EchoRequest* request, const EchoReply* response, Seen seen,
+            Emitter& out) override {
     // Either host may ask the other: the source is the one that does.
     TupleHeader turned = header;
     if ((request != nullptr ? request->asker : response->asker) != turned.src_ip) turn(&turned);
     const Message& message = request != nullptr ? request->message : response->message;
-    emit(turned, message, since_request(request, response, &ResponseHalf::last_ns).as_i64(),
-         request != nullptr ? request->bytes : response->bytes, partial_of(request, response), out);
+    emit(turned, message, time_to_last_byte(request, response), request != nullptr ? request->bytes : response->bytes,
+         seen, out);
   }
 
  private:
@@ -82,7 +83,7 @@ class Icmp final : public TransactionParser<icmp::Echoes> {
     }
     TupleHeader header = out.header_of(packet);
     if (header.src_ip != packet.src_ip) turn(&header);
-    emit(header, message, 0, packet.payload_bytes, "", out);
+    emit(header, message, Value::absent(FieldType::kI64), packet.payload_bytes, Seen::kBoth, out);
   }
 
   static void turn(TupleHeader* header) {
@@ -90,8 +91,8 @@ class Icmp final : public TransactionParser<icmp::Echoes> {
     std::swap(header->src_port, header->dst_port);
   }
 
-  static void emit(const TupleHeader& header, const Message& message, int64_t rtt_ns, uint32_t bytes,
-                   std::string_view partial, Emitter& out);
+  static void emit(const TupleHeader& header, const Message& message, const Value& rtt_ns, uint32_t bytes, Seen seen,
+                   Emitter& out);
 };
 
 std::string_view name_of_protocol(uint8_t number, char (&scratch)[4]) {
@@ -108,16 +109,18 @@ std::string_view name_of_protocol(uint8_t number, char (&scratch)[4]) {
   }
 }
 
-void Icmp::emit(const TupleHeader& header, const Message& message, int64_t rtt_ns, uint32_t bytes,
-                std::string_view partial, Emitter& out) {
+void Icmp::emit(const TupleHeader& header, const Message& message, const Value& rtt_ns, uint32_t bytes, Seen seen,
+                Emitter& out) {
   const icmp::Quoted& quoted = message.quoted;
   const EndpointText src(quoted.src_ip, quoted.src_port), dst(quoted.dst_ip, quoted.dst_port);
   char scratch[4];
-  const auto if_quoted = [&](std::string_view text) { return Value::string(quoted.present ? text : ""); };
+  const auto if_quoted = [&](std::string_view text) { return text_if(quoted.present, text); };
+  const bool echo = message.kind == Kind::kEchoRequest || message.kind == Kind::kEchoReply;
   out.emit(header, {Value::string(message.name), Value::string(message.reason), Value::u64(message.type),
-                    Value::u64(message.code), Value::i64(rtt_ns), Value::u64(message.id), Value::u64(message.sequence),
-                    Value::u64(bytes), Value::u64(message.mtu), if_quoted(name_of_protocol(quoted.protocol, scratch)),
-                    if_quoted(src.view()), if_quoted(dst.view()), Value::string(partial)});
+                    Value::u64(message.code), rtt_ns, u64_if(echo, message.id), u64_if(echo, message.sequence),
+                    Value::u64(bytes), u64_if(message.mtu != 0, message.mtu),
+                    if_quoted(name_of_protocol(quoted.protocol, scratch)), if_quoted(src.view()), if_quoted(dst.view()),
+                    Value::string(partial_of(seen)), Value::boolean(seen == Seen::kUnanswered)});
 }
 
 const Schema& Icmp::schema() const {
@@ -131,21 +134,22 @@ const Schema& Icmp::schema() const {
                   "Of unreachable and time-exceeded: port, host, denied, in-transit, …"},
                  {"type", FieldType::kU64, "", "As in the message; of an echo that of the request, if it was seen"},
                  {"code", FieldType::kU64, "", "Likewise"},
-                 {"rtt_ns", FieldType::kI64, "ns", "Echo request to its reply"},
-                 {"id", FieldType::kU64, "", "Of echoes"},
-                 {"sequence", FieldType::kU64, "", "Of echoes"},
+                 optional({"rtt_ns", FieldType::kI64, "ns", "Echo request to its reply"}),
+                 optional({"id", FieldType::kU64, "", "Of echoes"}),
+                 optional({"sequence", FieldType::kU64, "", "Of echoes"}),
                  {"bytes", FieldType::kU64, "bytes", "The message, without IP header", true},
-                 {"mtu", FieldType::kU64, "bytes", "Of the link that a packet was too big for"},
-                 {"quoted_protocol", FieldType::kString, "",
-                  "Of the packet that an error is about: tcp, udp, icmp or a number"},
-                 {"quoted_src", FieldType::kString, "", "Its source, address and port"},
-                 {"quoted_dst", FieldType::kString, "", "Its destination, address and port"},
-                 {"partial", FieldType::kString, "", "request = no reply was seen, response = no request was seen"}},
+                 optional({"mtu", FieldType::kU64, "bytes", "Of the link that a packet was too big for"}),
+                 optional({"quoted_protocol", FieldType::kString, "",
+                           "Of the packet that an error is about: tcp, udp, icmp or a number"}),
+                 optional({"quoted_src", FieldType::kString, "", "Its source, address and port"}),
+                 optional({"quoted_dst", FieldType::kString, "", "Its destination, address and port"}),
+                 partial_field(),
+                 unanswered_field()},
       .main_fields = {"message"},
       .value_field = "rtt_ns",
       .duration = {.field = "rtt_ns"},
-      .example = {"unreachable", "port", "3", "3", "0", "0", "0", "53", "0", "udp", "127.0.0.1:59262", "127.0.0.2:9",
-                  ""},
+      .example = {"unreachable", "port", "3", "3", "-", "-", "-", "53", "-", "udp", "127.0.0.1:59262", "127.0.0.2:9",
+                  "", "false"},
   };
   return schema;
 }

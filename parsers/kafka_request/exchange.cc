@@ -126,7 +126,8 @@ void Exchange::recycle() {
     middle_[side] = ended_[side] = false;
   }
   expected_ = client_ = -1;
-  confirmed_ = ids_repeat_ = raw_tokens_ = false;
+  confirmed_ = raw_tokens_ = false;
+  distrust_ = 0;
   tokens_unanswered_ = 0;
 }
 
@@ -165,14 +166,10 @@ void Exchange::begin(Side side, const RequestHead& head, std::string_view bytes,
   }
   confirmed_ = confirmed_ || !head.client_id.empty() || !found.topic.empty();
   if (head.key == kSaslHandshakeKey && head.version == 0) raw_tokens_ = true;
-  // Two open requests with one number: from now on it can't be said which of them is answered.
-  if (!ids_repeat_ && pairing_.find_request(head.correlation_id) != nullptr) {
-    ids_repeat_ = true;
-    pairing_.tell_all(*sink_);
-  }
+  note_id(head.correlation_id);
   open_[side] = {true, head.correlation_id};
   alone_.never_answered = false;
-  const bool alone = ids_repeat_ || (head.key == kProduceKey && found.acks_known && found.acks == 0);
+  const bool alone = distrust_ > 0 || (head.key == kProduceKey && found.acks_known && found.acks == 0);
   Request& request = alone ? alone_ : pairing_.begin_request(head.correlation_id, first, *sink_);
   fill(request, head, found);
   if (!alone) {
@@ -185,6 +182,16 @@ void Exchange::begin(Side side, const RequestHead& head, std::string_view bytes,
   request.text.assign(head.client_id).append(found.topic);
   open_[side].is_open = false;
   sink_->on_transaction(&request, nullptr);
+}
+
+// Two open requests with one number: it can't be said which of them is answered, until the client has counted up for a
+// while.
+void Exchange::note_id(int32_t id) {
+  if (distrust_ > 0) distrust_ = int64_t{id} == int64_t{latest_id_} + 1 ? distrust_ - 1 : kDistrusted;
+  latest_id_ = id;
+  if (distrust_ > 0 || pairing_.find_request(id) == nullptr) return;
+  distrust_ = kDistrusted;
+  pairing_.tell_all(*sink_);
 }
 
 Unit Exchange::response(Side side, std::string_view bytes, const Segment& first) {

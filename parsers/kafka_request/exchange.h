@@ -47,6 +47,7 @@ class Exchange {
   using Request = kafka::Request;
   using Response = kafka::Response;
   using Sink = TransactionSink<Request, Response>;
+  static constexpr bool kAnswersBearNumbers = true;
 
   void start_in_middle(Side side);
   // Who opened the connection: brokers never ask.
@@ -55,6 +56,9 @@ class Exchange {
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
   void end(Side side, Sink& sink);
   void visit_pending(Sink& sink) const;
+  int64_t report_overdue(int64_t before_ns, Sink& sink) {
+    return confirmed_ ? pairing_.report_overdue(before_ns, sink) : INT64_MAX;
+  }
   bool hopeless() const;
   size_t memory_bytes() const;
   void recycle();
@@ -64,12 +68,14 @@ class Exchange {
   void on_skipped(Side side, uint64_t end_offset, int64_t time_ns);
   Unit on_cut(Side side, std::string_view bytes, const Segment& first, bool in_packet);
   bool may_resume(Side side, std::string_view bytes) const;
+  bool is_overtaken(Side side, std::string_view bytes) const { return client_ >= 0 && may_resume(side, bytes); }
   void on_hidden(Side side, uint64_t offset);
   void on_too_long(Side side);
 
  private:
   class Filter;
   static constexpr uint64_t kMaxTokenBytes = 64 << 10;
+  static constexpr uint32_t kDistrusted = 16;
   // The message whose end is still to come.
   struct Open {
     bool is_open = false;
@@ -78,6 +84,7 @@ class Exchange {
 
   Unit request(Side side, std::string_view bytes, const Segment& first);
   Unit response(Side side, std::string_view bytes, const Segment& first);
+  void note_id(int32_t id);
   void begin(Side side, const RequestHead& head, std::string_view bytes, const Segment& first);
   void answer(Side side, std::string_view bytes, const Segment& first);
   static void read_error(const Request& request, std::string_view bytes, Response& response);
@@ -96,8 +103,9 @@ class Exchange {
   int expected_ = -1;  // the side that opened the connection
   int client_ = -1;    // the side, once a request was seen
   bool confirmed_ = false;
-  bool ids_repeat_ = false;  // so they prove nothing
-  bool middle_[2] = {};      // not all of the side was captured
+  uint32_t distrust_ = 0;  // requests to come before numbers prove anything again: they repeated
+  int32_t latest_id_ = 0;
+  bool middle_[2] = {};  // not all of the side was captured
   bool ended_[2] = {};
   // SaslHandshake in version 0 is followed by tokens without a header.
   bool raw_tokens_ = false;

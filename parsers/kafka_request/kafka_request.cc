@@ -32,7 +32,8 @@ class KafkaRequest final : public TransactionParser<Exchange> {
   const Schema& schema() const override;
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) override;
+  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+            Emitter& out) override;
 
  private:
   static std::string_view topic_of(const Request& request, TopicId& id) {
@@ -48,20 +49,20 @@ class KafkaRequest final : public TransactionParser<Exchange> {
   }
 };
 
-void KafkaRequest::tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) {
+void KafkaRequest::tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+                        Emitter& out) {
   TopicId id("");
-  const bool asked = request != nullptr;
-  const bool whole = asked && request->never_answered;
-  out.emit(
-      header,
-      {Value::string(asked ? request->api->name : ""), Value::u64(asked ? static_cast<uint64_t>(request->version) : 0),
-       Value::string(asked ? request->client_id() : ""),
-       Value::i64(asked ? request->correlation_id : response->correlation_id),
-       Value::string(asked ? topic_of(*request, id) : ""), Value::u64(asked ? request->topics : 0),
-       Value::string(error_of(request, response)), since_request(request, response, &ResponseHalf::first_ns),
-       since_request(request, response, &ResponseHalf::last_ns), Value::u64(asked ? request->bytes : 0),
-       Value::u64(response != nullptr ? response->bytes : 0),
-       Value::string(whole ? "" : partial_of(request, response))});
+  const bool asked = request != nullptr, answered = response != nullptr;
+  if (asked && request->never_answered) seen = Seen::kBoth;
+  out.emit(header, {text_if(asked, asked ? request->api->name : ""),
+                    u64_if(asked, asked ? static_cast<uint64_t>(request->version) : 0),
+                    text_if(asked, asked ? request->client_id() : ""),
+                    Value::i64(asked ? request->correlation_id : response->correlation_id),
+                    text_if(asked, asked ? topic_of(*request, id) : ""), u64_if(asked, asked ? request->topics : 0),
+                    text_if(answered || (asked && request->never_answered), error_of(request, response)),
+                    time_to_first_byte(request, response), time_to_last_byte(request, response),
+                    u64_if(asked, asked ? request->bytes : 0), u64_if(answered, answered ? response->bytes : 0),
+                    Value::string(partial_of(seen)), Value::boolean(seen == Seen::kUnanswered)});
 }
 
 const Schema& KafkaRequest::schema() const {
@@ -70,24 +71,30 @@ const Schema& KafkaRequest::schema() const {
       .description = "Requests to Kafka brokers and their responses",
       .layer = Layer::kApplication,
       .fields =
-          {{"api", FieldType::kString, "", "Kind of request: Produce, Fetch, Metadata, ..."},
-           {"api_version", FieldType::kU64, "", "Version of the request and of its response"},
-           {"client_id", FieldType::kString, "", "What the client calls itself"},
+          {optional({"api", FieldType::kString, "", "Kind of request: Produce, Fetch, Metadata, ..."}),
+           optional({"api_version", FieldType::kU64, "", "Version of the request and of its response"}),
+           optional({"client_id", FieldType::kString, "", "What the client calls itself"}),
            {"correlation_id", FieldType::kI64, "", "Number that request and response bear"},
-           {"topic", FieldType::kString, "", "First topic of the request: its name, or where it has none its UUID"},
-           {"topic_count", FieldType::kU64, "topics", "How many topics the request names", true},
-           {"error", FieldType::kString, "",
-            "NONE, NOT_LEADER_OR_FOLLOWER, ... of the response; unanswered = a Produce that asks for no response; "
-            "empty = not looked for, or not found"},
-           {"first_byte_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the response"},
-           {"response_time_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the response"},
-           {"request_bytes", FieldType::kU64, "bytes", "The request, with its length", true},
-           {"response_bytes", FieldType::kU64, "bytes", "The response, likewise", true},
-           {"partial", FieldType::kString, "", "request = no response was seen, response = no request was seen"}},
+           optional({"topic", FieldType::kString, "",
+                     "First topic of the request: its name, or where it has none its UUID"}),
+           optional({"topic_count", FieldType::kU64, "topics", "How many topics the request names", true}),
+           optional(
+               {"error", FieldType::kString, "",
+                "NONE, NOT_LEADER_OR_FOLLOWER, ... of the response; unanswered = a Produce that asks for no response; "
+                "empty = not looked for, or not found"}),
+           optional(
+               {"first_byte_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the response"}),
+           optional(
+               {"response_time_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the response"}),
+           optional({"request_bytes", FieldType::kU64, "bytes", "The request, with its length", true}),
+           optional({"response_bytes", FieldType::kU64, "bytes", "The response, likewise", true}),
+           partial_field(),
+           unanswered_field()},
       .main_fields = {"topic"},
       .value_field = "request_bytes",
       .duration = {.field = "response_time_ns"},
-      .example = {"Produce", "7", "shop-1", "3", "orders", "1", "NONE", "125340000", "125340000", "155", "58", ""},
+      .example = {"Produce", "7", "shop-1", "3", "orders", "1", "NONE", "125340000", "125340000", "155", "58", "",
+                  "false"},
   };
   return schema;
 }

@@ -220,7 +220,9 @@ void Exchange::add_found(Response& response, std::string_view key, uint64_t valu
   response.found.push_back({hash_of(key), static_cast<uint32_t>(value_bytes)});
 }
 
-void Exchange::end_answer(uint64_t end, int64_t time_ns) { pairing_.end_response(end, time_ns, *sink_); }
+void Exchange::end_answer(uint64_t end, int64_t time_ns, bool complete) {
+  pairing_.end_response(end, time_ns, *sink_, complete);
+}
 
 // A gap in an answer that may go on behind it: left open. False: it is another kind of answer.
 bool Exchange::tear(Side side) {
@@ -250,7 +252,7 @@ bool Exchange::continues(const TextAnswer& line, const Segment& first) const {
 // It did not go on.
 void Exchange::end_torn() {
   if (!std::exchange(torn_, false)) return;
-  end_answer(torn_end_, torn_ns_);
+  end_answer(torn_end_, torn_ns_, false);
   pairing_.hide_responses();
 }
 
@@ -350,7 +352,7 @@ void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
   end_torn();
   if (Response* response = pairing_.response()) {
     response->cut = true;
-    end_answer(offset, readers_[side].time_ns());
+    end_answer(offset, readers_[side].time_ns(), false);
   }
   pairing_.hide_responses();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -66,6 +67,10 @@ uint32_t hash_of(std::string_view key);
 class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024> {
  public:
   void visit_pending(Sink& sink) const;
+  int64_t report_overdue(int64_t before_ns, Sink& sink) {
+    if (!confirmed_) return INT64_MAX;
+    return std::min(pairing_.report_overdue(before_ns, sink), datagrams_.report_overdue(before_ns, sink));
+  }
   size_t memory_bytes() const { return OrderedExchange::memory_bytes() + datagrams_.memory_bytes(); }
   void recycle();
 
@@ -95,7 +100,7 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024>
   void close_request(Request& request, uint64_t end, bool whole);
   void begin_answer(const Segment& first, const Response& response);
   void add_found(Response& response, std::string_view key, uint64_t value_bytes);
-  void end_answer(uint64_t end, int64_t time_ns);
+  void end_answer(uint64_t end, int64_t time_ns, bool complete = true);
   bool tear(Side side);
   bool continues(const TextAnswer& line, const Segment& first) const;
   void end_torn();

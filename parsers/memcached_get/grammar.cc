@@ -149,9 +149,10 @@ bool is_number(std::string_view text) {
   return parse_number(text, &number);
 }
 
+// The protocol forbids control characters, servers store keys with them.
 bool is_key(std::string_view key) {
   if (key.empty() || key.size() > kMaxKeyBytes) return false;
-  return std::all_of(key.begin(), key.end(), [](char c) { return static_cast<uint8_t>(c) > ' ' && c != 0x7f; });
+  return std::none_of(key.begin(), key.end(), [](char c) { return c == ' ' || c == '\0' || c == '\r' || c == '\n'; });
 }
 
 bool are_keys(std::string_view keys) {

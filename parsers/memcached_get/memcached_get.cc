@@ -81,7 +81,8 @@ class MemcachedGet final : public TransactionParser<Exchange> {
   }
 
  protected:
-  void tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) override;
+  void tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+            Emitter& out) override;
   void tell_silence(const TupleHeader& header, const Request& request, const Response& later, Emitter& out) override;
 
  private:
@@ -89,12 +90,14 @@ class MemcachedGet final : public TransactionParser<Exchange> {
   struct Row {
     std::string_view command = {};
     std::string_view key = {};
+    bool asked = true;     // the request was seen
+    bool answered = true;  // what became of the key is known
     bool hit = false;
     std::string_view status = {};
-    uint64_t value_bytes = 0;
-    Value first_byte_ns = Value::i64(0);
-    Value response_time_ns = Value::i64(0);
-    std::string_view partial = {};
+    Value value_bytes = Value::absent(FieldType::kU64);
+    Value first_byte_ns = Value::absent(FieldType::kI64);
+    Value response_time_ns = Value::absent(FieldType::kI64);
+    Seen seen = Seen::kBoth;
   };
 
   void look_at(const Packet& packet, Emitter& out) {
@@ -108,9 +111,10 @@ class MemcachedGet final : public TransactionParser<Exchange> {
   }
 
   static void emit(const TupleHeader& header, const Row& row, Emitter& out) {
-    out.emit(header,
-             {Value::string(row.command), Value::string(row.key), Value::u64(row.hit), Value::string(row.status),
-              Value::u64(row.value_bytes), row.first_byte_ns, row.response_time_ns, Value::string(row.partial)});
+    out.emit(header, {text_if(row.asked, row.command), text_if(row.asked || !row.key.empty(), row.key),
+                      u64_if(row.answered, row.hit), text_if(row.answered, row.status), row.value_bytes,
+                      row.first_byte_ns, row.response_time_ns, Value::string(partial_of(row.seen)),
+                      Value::boolean(row.seen == Seen::kUnanswered)});
   }
 
   static void tell_keys(const TupleHeader& header, const Request& request, const Response& response, const Row& all,
@@ -121,29 +125,33 @@ std::string_view status_of(Group group, const Response& response) {
   return response.binary ? memcached::status_of(group, response.status) : memcached::status_of(group, response.answer);
 }
 
-void MemcachedGet::tell(const TupleHeader& header, const Request* request, const Response* response, Emitter& out) {
+void MemcachedGet::tell(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
+                        Emitter& out) {
   Row row;
-  const Group group = request != nullptr ? request->command->group : Group::kRead;
-  if (request != nullptr) {
-    row.command = request->command->name;
-    row.key = request->text;
-    row.value_bytes = request->value_bytes;
-  }
-  if (response != nullptr) {
-    row.status = status_of(group, *response);
-    row.hit = row.status == "hit";
-    if (row.hit) row.value_bytes = response->value_bytes;
-  }
-  row.first_byte_ns = since_request(request, response, &ResponseHalf::first_ns);
-  row.response_time_ns = since_request(request, response, &ResponseHalf::last_ns);
-  row.partial = partial_of(request, response);
+  row.seen = seen;
+  row.first_byte_ns = time_to_first_byte(request, response);
+  row.response_time_ns = time_to_last_byte(request, response);
   if (request == nullptr) {
+    row.asked = false;
     row.key = response->key;
     row.hit = response->answer == Answer::kValue;
-    if (response->binary || !row.hit) row.status = memcached::status_of(Group::kOther, response->answer);
+    const bool read = row.hit && !response->binary;
+    row.status = read ? status_of(Group::kRead, *response) : memcached::status_of(Group::kOther, response->answer);
+    if (read) row.value_bytes = u64_if(!response->cut, response->value_bytes);
     return emit(header, row, out);
   }
-  if (request->never_answered) row.partial = "", row.status = "unanswered";
+  const Group group = request->command->group;
+  row.command = request->command->name;
+  row.key = request->text;
+  row.answered = response != nullptr;
+  if (request->never_answered) row.seen = Seen::kBoth, row.answered = true, row.status = "unanswered";
+  if (response != nullptr) row.status = status_of(group, *response);
+  row.hit = row.status == "hit";
+  if (row.hit) {
+    row.value_bytes = Value::u64(response->value_bytes);  // as its head says
+  } else if (group != Group::kRead || response != nullptr) {
+    row.value_bytes = Value::u64(request->value_bytes);
+  }
   if (request->binary || group != Group::kRead || request->command->form == memcached::Form::kMeta) {
     return emit(header, row, out);
   }
@@ -167,13 +175,14 @@ void MemcachedGet::tell_keys(const TupleHeader& header, const Request& request, 
     uint32_t value_bytes = 0;
     const Says says = finder.find(key, &value_bytes);
     row.hit = says == Says::kHit;
-    row.value_bytes = value_bytes;
+    row.value_bytes = Value::u64(value_bytes);
     if (says == Says::kHit) {
       row.status = "hit";
     } else if (says == Says::kNothing) {
-      row.status = "";
-      row.partial = "request";
-      row.first_byte_ns = row.response_time_ns = Value::i64(0);
+      row.answered = false;
+      row.seen = Seen::kRequest;
+      row.value_bytes = Value::absent(FieldType::kU64);
+      row.first_byte_ns = row.response_time_ns = Value::absent(FieldType::kI64);
     } else if (response.answer == Answer::kValue) {
       row.status = "miss";
     }
@@ -187,8 +196,8 @@ void MemcachedGet::tell_silence(const TupleHeader& header, const Request& reques
   row.command = request.command->name;
   row.key = request.text;
   row.status = memcached::status_of_silence(request.command->group);
-  row.value_bytes = request.value_bytes;
-  row.first_byte_ns = row.response_time_ns = since_request(&request, &later, &ResponseHalf::first_ns);
+  row.value_bytes = Value::u64(request.value_bytes);
+  row.first_byte_ns = row.response_time_ns = time_to_first_byte(&request, &later);
   emit(header, row, out);
 }
 
@@ -197,21 +206,23 @@ const Schema& MemcachedGet::schema() const {
       .name = "memcached_get",
       .description = "memcached commands and their answers, one tuple for each key of a get",
       .layer = Layer::kApplication,
-      .fields = {{"command", FieldType::kString, "",
-                  "As sent: get, set, mg, ... or the binary opcode's name: getkq, ..."},
-                 {"key", FieldType::kString, "", "Key of the command; of a get with several, one after the other",
-                  false, TextKind::kKey},
-                 {"hit", FieldType::kU64, "hits", "1 if the server had a value for the key, else 0", true},
-                 {"status", FieldType::kString, "",
-                  "hit, miss, stored, not_found, ...: the same words in all protocols"},
-                 {"value_bytes", FieldType::kU64, "bytes", "Length of the value that was found or sent", true},
-                 {"first_byte_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the answer"},
-                 {"response_time_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the answer"},
-                 {"partial", FieldType::kString, "", "request = no answer was seen, response = no request was seen"}},
+      .fields =
+          {optional({"command", FieldType::kString, "",
+                     "As sent: get, set, mg, ... or the binary opcode's name: getkq, ..."}),
+           optional({"key", FieldType::kString, "", "Key of the command; of a get with several, one after the other",
+                     false, TextKind::kKey}),
+           optional({"hit", FieldType::kU64, "hits", "1 if the server had a value for the key, else 0", true}),
+           optional({"status", FieldType::kString, "",
+                     "hit, miss, stored, not_found, ...: the same words in all protocols"}),
+           optional({"value_bytes", FieldType::kU64, "bytes", "Length of the value that was found or sent", true}),
+           optional({"first_byte_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the answer"}),
+           optional(
+               {"response_time_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the answer"}),
+           partial_field(), unanswered_field()},
       .main_fields = {"key"},
       .value_field = "value_bytes",
       .duration = {.field = "response_time_ns"},
-      .example = {"get", "user:99:profile", "1", "hit", "40", "59000", "59000", ""},
+      .example = {"get", "user:99:profile", "1", "hit", "40", "59000", "59000", "", "false"},
   };
   return schema;
 }

@@ -191,14 +191,34 @@ TEST(MemcachedGet, AGapInAMultiGetHidesOnlyWhatWasInIt) {
   }
 }
 
+// Of an answer whose value was lost, END alone is left: that is no miss.
+TEST(MemcachedGet, AnEndBehindAGapIsNoMiss) {
+  for (const char* request : {"get a\r\n", "get a b\r\n"}) {
+    Conversation conversation;
+    conversation.handshake().client("get y\r\n").server("END\r\n").client(request);
+    conversation.server("VALUE a 0 5\r\nhello\r\n").server("END\r\n").client("get z\r\n").server("END\r\n");
+    std::vector<Frame> frames = conversation.client_ack().close().frames();
+    constexpr size_t kValue = 6;
+    frames.erase(frames.begin() + kValue);
+    Harness run({"memcached_get"});
+    run.all(frames);
+    for (const testing::Tuple& tuple : run.tuples()) {
+      const bool is_whole = tuple["key"] == "y" || tuple["key"] == "z";
+      EXPECT_EQ(tuple["status"] == "miss", is_whole) << request << tuple["key"];
+      if (tuple["key"] == "-") continue;  // the answer's own half
+      EXPECT_EQ(tuple["partial"], is_whole ? "" : "request") << request << tuple["key"];
+    }
+  }
+}
+
 TEST(MemcachedGet, OneWayCaptures) {
   std::vector<Frame> requests, answers;
   Conversation conversation;
   conversation.handshake().client("get a b\r\n").server("VALUE a 0 1\r\nx\r\nEND\r\n").client("set c 0 0 1\r\nx\r\n");
   conversation.server("STORED\r\n").close();
   for (const Frame& frame : conversation.frames()) (frame.bytes[14 + 15] == 1 ? requests : answers).push_back(frame);
-  EXPECT_EQ(parse(requests), (Lines{"get a 0  0 request", "get b 0  0 request", "set c 0  1 request"}));
-  EXPECT_EQ(parse(answers), (Lines{" a 1 hit 1 response", "  0 stored 0 response"}));
+  EXPECT_EQ(parse(requests), (Lines{"get a - - - request", "get b - - - request", "set c - - 1 request"}));
+  EXPECT_EQ(parse(answers), (Lines{"- a 1 hit 1 response", "- - 0 stored - response"}));
 }
 
 TEST(MemcachedGet, JoinsInMidStream) {
@@ -207,7 +227,7 @@ TEST(MemcachedGet, JoinsInMidStream) {
   conversation.server("STORED\r\n").client("get b\r\n").server("END\r\n").client("get c\r\n").server("END\r\n").close();
   std::vector<Frame> frames = conversation.frames();
   frames.erase(frames.begin(), frames.begin() + 4);
-  EXPECT_EQ(parse(frames), (Lines{"  0 stored 0 response", "get b 0 miss 0 ", "get c 0 miss 0 "}));
+  EXPECT_EQ(parse(frames), (Lines{"- - 0 stored - response", "get b 0 miss 0 ", "get c 0 miss 0 "}));
 }
 
 // Each key is asked for once and has a value of its own length, so a wrong pair shows.
@@ -268,7 +288,7 @@ TEST(MemcachedGet, Datagrams) {
            datagram(false, 2, 1, 2, "def\r\nEND\r\n", 5), datagram(true, 3, 0, 1, "set d 0 0 1\r\nx\r\n", 6),
            datagram(true, 4, 0, 1, ask(0, 9, "e"), 7), datagram(false, 4, 0, 1, answer(0, 9, 1), 8)});
   EXPECT_EQ(run.lines(kWhat),
-            (Lines{"get a 0 miss 0 ", "get b 0 miss 0 ", "get c 1 hit 6 ", "get e 0 miss 0 ", "set d 0  1 request"}));
+            (Lines{"get a 0 miss 0 ", "get b 0 miss 0 ", "get c 1 hit 6 ", "get e 0 miss 0 ", "set d - - 1 request"}));
   EXPECT_EQ(run.tuples()[1]["first_byte_ns"], "2000000");
   EXPECT_EQ(run.tuples()[1]["response_time_ns"], "4000000");
 }

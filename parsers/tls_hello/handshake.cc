@@ -44,9 +44,12 @@ void Handshake::note(Side side, uint64_t bytes, const Segment& segment) {
   if (segment.peer_offset_known) heard_[side] = std::max(heard_[side], segment.peer_offset);
 }
 
-// Whether the client had received more than was captured of the server: then the ServerHello is late.
+// Whether this side, whose hello was seen, had received more than was captured of the other: then the other's hello is
+// late.
 bool Handshake::is_hello_late(Side side) const {
-  return client_seen_ && !server_seen_ && side == client_ && heard_[side] > reached_[other_side(side)];
+  const bool seen = side == client_ ? client_seen_ : server_seen_;
+  const bool other_seen = side == client_ ? server_seen_ : client_seen_;
+  return seen && !other_seen && heard_[side] > reached_[other_side(side)];
 }
 
 void Handshake::end(Side side) {
@@ -57,7 +60,7 @@ void Handshake::settle_if_lost() {
   const RecordReader& client = readers_[client_];
   const RecordReader& server = readers_[other_side(client_)];
   if (outcome_ != Outcome::kNone || (!client_seen_ && !server_seen_)) return;
-  if (refused_ && !is_hello_late(client_)) return settle(Outcome::kAlert);
+  if (refused_ && !is_hello_late(0) && !is_hello_late(1)) return settle(Outcome::kAlert);
   const bool server_matters = !server_seen_ || !is_13_;
   if (client.lost() || (server.lost() && server_matters)) return settle(Outcome::kGap);
   if (std::max(client.bytes(), server.bytes()) > kPatienceBytes && (!client_seen_ || !server_seen_)) {
@@ -115,7 +118,7 @@ bool Handshake::on_server_hello(Side side, Bytes body, const Segment& first) {
 }
 
 void Handshake::on_protected(Side side, ContentType type, uint32_t bytes, const Segment& segment) {
-  if (type == ContentType::kAlert) return settle(Outcome::kAlert);
+  if (type == ContentType::kAlert) return is_hello_late(side) ? void() : settle(Outcome::kAlert);
   finished_ = static_cast<uint8_t>(finished_ | 1u << side);
   if (!client_seen_ || !server_seen_) return;
   if (is_13_) {
@@ -142,11 +145,15 @@ bool Handshake::is_protected_from_now(Side /*side*/) { return !is_13_; }
 
 void Handshake::on_hello_too_long(Side /*side*/) { hello_too_long_ = true; }
 
-int64_t Handshake::answer_ns() const {
-  return client_seen_ && server_seen_ ? std::max<int64_t>(server_hello_ns_ - client_hello_ns_, 0) : 0;
+std::optional<int64_t> Handshake::since_client_hello(bool known, int64_t moment_ns) const {
+  if (!known || moment_ns < client_hello_ns_) return std::nullopt;
+  return moment_ns - client_hello_ns_;
 }
-int64_t Handshake::handshake_ns() const {
-  return outcome_ == Outcome::kComplete ? std::max<int64_t>(complete_ns_ - client_hello_ns_, 0) : 0;
+std::optional<int64_t> Handshake::answer_ns() const {
+  return since_client_hello(client_seen_ && server_seen_, server_hello_ns_);
+}
+std::optional<int64_t> Handshake::handshake_ns() const {
+  return since_client_hello(outcome_ == Outcome::kComplete && client_seen_, complete_ns_);
 }
 
 void Handshake::recycle() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -56,9 +57,12 @@ class Handshake final : private RecordHandler {
   const std::string& protocol() const { return protocol_; }
   uint16_t version() const { return version_; }
   uint16_t cipher_suite() const { return cipher_suite_; }
-  // Between what was seen, 0 if not both of it.
-  int64_t answer_ns() const;
-  int64_t handshake_ns() const;
+  // Nothing unless both ends of it were seen, in their order.
+  std::optional<int64_t> answer_ns() const;
+  std::optional<int64_t> handshake_ns() const;
+  // The client acknowledged bytes of the server that were not captured.
+  bool lacks_answer() const { return heard_[client_] > reached_[other_side(client_)]; }
+  int64_t client_hello_ns() const { return client_hello_ns_; }
   uint8_t alert() const { return alert_; }  // its description, 0 if it is encrypted
 
  private:
@@ -69,6 +73,7 @@ class Handshake final : private RecordHandler {
   bool is_protected_from_now(Side side) override;
   bool on_client_hello(Side side, Bytes body, const Segment& first);
   bool on_server_hello(Side side, Bytes body, const Segment& first);
+  std::optional<int64_t> since_client_hello(bool known, int64_t moment_ns) const;
   bool is_answer(Side side, const Segment& segment) const;
   bool is_hello_late(Side side) const;
   void note(Side side, uint64_t bytes, const Segment& segment);

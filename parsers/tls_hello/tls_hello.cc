@@ -1,8 +1,10 @@
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "parsers/api/parser.h"
 #include "parsers/tls_hello/handshake.h"
+#include "parsers/transactions/transaction_parser.h"
 
 namespace tapline {
 namespace {
@@ -13,6 +15,8 @@ using tls::Outcome;
 // Without a hello within this much of both sides together, the connection is something else.
 constexpr uint32_t kMaxSeekBytes = 64 << 10;
 constexpr size_t kMaxMemoryBytes = size_t{256} << 20;
+// A client that waits longer for a ServerHello is reported as unanswered.
+constexpr int64_t kPatienceNs = 60'000'000'000;
 // Handshakes that are over are kept for the next ones, so that those allocate little.
 constexpr size_t kMaxIdle = 4096;
 
@@ -97,6 +101,7 @@ class TlsHello final : public StreamParser {
   }
 
   static void tell(Connection& connection, const Handshake& handshake, uint64_t queries, Emitter& out);
+  static Seen seen_of(const Connection& connection, const Handshake& handshake, int64_t now_ns);
 
   uint32_t acquire() {
     if (free_.empty()) {
@@ -129,23 +134,31 @@ class TlsHello final : public StreamParser {
   size_t memory_bytes_ = 0;
 };
 
+Seen TlsHello::seen_of(const Connection& connection, const Handshake& handshake, int64_t now_ns) {
+  if (!handshake.client_seen()) return Seen::kResponse;
+  if (handshake.server_seen()) return Seen::kBoth;
+  const bool waited = handshake.outcome() == Outcome::kNone && now_ns - handshake.client_hello_ns() >= kPatienceNs;
+  const bool over = handshake.last_outcome() == Outcome::kClosed || waited;
+  const bool lost = connection.heard != 3 || connection.missing != 0 || handshake.lacks_answer();
+  return over && !lost ? Seen::kUnanswered : Seen::kRequest;
+}
+
 void TlsHello::tell(Connection& connection, const Handshake& handshake, uint64_t queries, Emitter& out) {
   if (!handshake.client_seen() && !handshake.server_seen()) return;
   claim_client(connection, handshake.client());
   TupleHeader header = out.header_of(connection);
   header.queries = queries;
-  const bool whole = handshake.client_seen() && handshake.server_seen();
-  out.emit(
-      header,
-      {Value::string(handshake.server_name()),
-       Value::string(tls::name_of_version(handshake.server_seen() ? handshake.version() : handshake.offered_version())),
-       Value::string(handshake.protocol()), Value::string(handshake.offered_protocols()),
-       Value::string(handshake.ja4()), Value::u64(handshake.cipher_suite()), Value::i64(handshake.answer_ns()),
-       Value::i64(handshake.handshake_ns()), Value::string(tls::name_of(handshake.last_outcome())),
-       Value::u64(handshake.alert()),
-       Value::string(whole                     ? ""
-                     : handshake.client_seen() ? "request"
-                                               : "response")});
+  const bool asked = handshake.client_seen(), answered = handshake.server_seen();
+  const Seen seen = seen_of(connection, handshake, header.time_ns);
+  const auto time_of = [](std::optional<int64_t> ns) { return ns ? Value::i64(*ns) : Value::absent(FieldType::kI64); };
+  out.emit(header,
+           {text_if(asked, handshake.server_name()),
+            Value::string(tls::name_of_version(answered ? handshake.version() : handshake.offered_version())),
+            text_if(answered, handshake.protocol()), text_if(asked, handshake.offered_protocols()),
+            text_if(asked, handshake.ja4()), u64_if(answered, handshake.cipher_suite()), time_of(handshake.answer_ns()),
+            time_of(handshake.handshake_ns()), Value::string(tls::name_of(handshake.last_outcome())),
+            u64_if(handshake.alert() != 0, handshake.alert()), Value::string(partial_of(seen)),
+            Value::boolean(seen == Seen::kUnanswered)});
 }
 
 const Schema& TlsHello::schema() const {
@@ -153,28 +166,30 @@ const Schema& TlsHello::schema() const {
       .name = "tls_hello",
       .description = "TLS handshakes over TCP: who is asked for, by what kind of client, and how long it takes",
       .layer = Layer::kApplication,
-      .fields =
-          {{"sni", FieldType::kString, "", "Name of the server that the client asks for, empty if it gives none"},
-           {"version", FieldType::kString, "",
-            "1.3, 1.2, 1.1, 1.0 or ssl3: the server's choice, else the best offered"},
-           {"alpn", FieldType::kString, "", "Application protocol that the server chose; encrypted, so empty, in 1.3"},
-           {"alpn_offered", FieldType::kString, "", "Application protocols that the client offers, joined by commas"},
-           {"ja4", FieldType::kString, "", "JA4 fingerprint of the client"},
-           {"cipher_suite", FieldType::kU64, "", "The server's choice, as IANA numbers them; 0 if it was not seen"},
-           {"answer_ns", FieldType::kI64, "ns", "ClientHello to ServerHello, first bytes"},
-           {"handshake_ns", FieldType::kI64, "ns",
-            "ClientHello to the last Finished that a tap can see; 0 unless complete"},
-           {"outcome", FieldType::kString, "",
-            "complete, alert, plain (no TLS came back), gap (bytes not captured), closed, open (ended by neither "
-            "side)"},
-           {"alert", FieldType::kU64, "", "Description of a fatal alert, 0 if there is none or it is encrypted"},
-           {"partial", FieldType::kString, "",
-            "request = no ServerHello was seen, response = no ClientHello was seen"}},
+      .fields = {optional({"sni", FieldType::kString, "",
+                           "Name of the server that the client asks for, empty if it gives none"}),
+                 {"version", FieldType::kString, "",
+                  "1.3, 1.2, 1.1, 1.0 or ssl3: the server's choice, else the best offered"},
+                 optional({"alpn", FieldType::kString, "",
+                           "Application protocol that the server chose; encrypted, so empty, in 1.3"}),
+                 optional({"alpn_offered", FieldType::kString, "",
+                           "Application protocols that the client offers, joined by commas"}),
+                 optional({"ja4", FieldType::kString, "", "JA4 fingerprint of the client"}),
+                 optional({"cipher_suite", FieldType::kU64, "", "The server's choice, as IANA numbers them"}),
+                 optional({"answer_ns", FieldType::kI64, "ns", "ClientHello to ServerHello, first bytes"}),
+                 optional(
+                     {"handshake_ns", FieldType::kI64, "ns", "ClientHello to the last Finished that a tap can see"}),
+                 {"outcome", FieldType::kString, "",
+                  "complete, alert, plain (no TLS came back), gap (bytes not captured), closed, open (ended by neither "
+                  "side)"},
+                 optional({"alert", FieldType::kU64, "", "Description of a fatal alert in the clear"}),
+                 partial_field(),
+                 unanswered_field()},
       .main_fields = {"sni"},
       .value_field = "handshake_ns",
       .duration = {.field = "handshake_ns"},
       .example = {"alpha.test", "1.2", "h2", "h2,http/1.1", "t12d2808h2_d943125447b4_e7e480e5a997", "49196", "792000",
-                  "2404000", "complete", "0", ""},
+                  "2404000", "complete", "-", "", "false"},
   };
   return schema;
 }
