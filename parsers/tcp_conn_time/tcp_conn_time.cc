@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "parsers/api/parser.h"
 
 namespace tapline {
@@ -5,6 +7,8 @@ namespace {
 
 // Beginning, establishment and end of each TCP connection (NetAlytics section 3.1, Table 1). Exactly one end event
 // (fin, rst or timeout) for each connection; the time between two events is the processors' business.
+//
+// A RST that looks right is held back for a while: one that was forged, and that both sides ignore, ends nothing.
 class TcpConnTime final : public Parser {
  public:
   const Schema& schema() const override {
@@ -13,12 +17,15 @@ class TcpConnTime final : public Parser {
         .description = "Beginning, establishment and end of each TCP connection",
         .layer = Layer::kTransport,
         .fields =
-            {{"event", FieldType::kString, "", "syn, established, fin (the second one), rst or timeout (given up)"},
+            {{"event", FieldType::kString, "",
+              "syn, established, fin (the second one), rst or timeout (given up); rst-ignored (the connection went "
+              "on), "
+              "stray-rst (of no known connection), syn-ack-conflict (a second SYN/ACK with another number)"},
              {"outcome", FieldType::kString, "",
               "Of fin, rst and timeout: closed (FIN both ways), reset, refused (RST answers SYN), unanswered (SYN "
               "without answer), half-closed (one FIN when given up), open (none when given up); else empty"},
              {"certain_after_ns", FieldType::kI64, "ns",
-              "time_ns - time of the event (of a timeout: of the last packet); more than 0 only for timeouts, ends of "
+              "time_ns - time of the event (of a timeout: of the last packet); more than 0 for rst, timeouts, ends of "
               "capture and packets captured late"}},
         .main_fields = {"dst_ip", "dst_port"},
         .duration = {.event_field = "event", .start = {"syn"}, .end = {"fin", "rst"}},
@@ -27,7 +34,9 @@ class TcpConnTime final : public Parser {
     return schema;
   }
 
-  Needs needs() const override { return {.connections = true, .every_packet = false}; }
+  Needs needs() const override {
+    return {.connections = true, .intervals = true, .every_packet = false, .connection_state_bytes = sizeof(State)};
+  }
 
   void process(std::span<const Packet> burst, Emitter& out) override {
     for (const Packet& packet : burst) {
@@ -36,34 +45,99 @@ class TcpConnTime final : public Parser {
     }
   }
 
-  void on_end(Connection& connection, uint64_t queries, Emitter& out) override {
-    if (connection.ended()) return;
-    TupleHeader header = out.header_of(connection);
-    header.queries = queries;
-    out.emit(header, {Value::string("timeout"), Value::string(outcome_when_given_up(connection.tcp_state)),
-                      Value::i64(header.time_ns - connection.last_seen_ns)});
-  }
-
- private:
-  static void tell(const Packet& packet, Emitter& out) {
-    const TcpState state = packet.connection->tcp_state;
-    if ((packet.tcp_events & tcp_event::kSyn) != 0) emit(packet, "syn", "", out);
-    if ((packet.tcp_events & tcp_event::kEstablished) != 0) emit(packet, "established", "", out);
-    if ((packet.tcp_events & tcp_event::kClosed) != 0) emit(packet, "fin", "closed", out);
-    if ((packet.tcp_events & tcp_event::kReset) != 0) {
-      emit(packet, "rst", state == TcpState::kRefused ? "refused" : "reset", out);
+  void on_interval(int64_t end_ns, Emitter& out) override {
+    // Backwards: the last one takes the place of one that goes.
+    for (size_t i = held_.size(); i-- > 0;) {
+      Connection& connection = *held_[i];
+      State& state = state_of<State>(connection);
+      if (end_ns - state.rst_ns < kPatienceNs) continue;
+      tell_rst(connection, state.queries, out);
+      let_go(state);
     }
   }
 
+  void on_end(Connection& connection, uint64_t queries, Emitter& out) override {
+    State& state = state_of<State>(connection);
+    if (state.position != 0) {
+      tell_rst(connection, state.queries & queries, out);
+      state.queries &= ~queries;
+    } else if (!connection.ended()) {
+      emit(connection, queries, "timeout", outcome_when_given_up(connection.tcp_state), connection.last_seen_ns, out);
+    }
+  }
+
+  void on_release(Connection& connection) override { let_go(state_of<State>(connection)); }
+
+ private:
+  // So long may both sides be silent after a RST that neither of them heeds.
+  static constexpr int64_t kPatienceNs = 1'000'000'000;
+
+  struct State {
+    int64_t rst_ns;
+    uint64_t queries;   // those that wanted the RST
+    uint32_t position;  // in held_, from 1; 0 = no RST is held back
+  };
+
+  void tell(const Packet& packet, Emitter& out) {
+    const uint8_t events = packet.tcp_events;
+    if ((events & tcp_event::kStrayRst) != 0) return emit(packet, "stray-rst", "", out);
+    if ((events & tcp_event::kSyn) != 0) emit(packet, "syn", "", out);
+    if ((events & tcp_event::kSynAckConflict) != 0) emit(packet, "syn-ack-conflict", "", out);
+    if ((events & tcp_event::kRstIgnored) != 0) tell_ignored(packet, out);
+    if ((events & tcp_event::kEstablished) != 0) emit(packet, "established", "", out);
+    if ((events & tcp_event::kClosed) != 0) emit(packet, "fin", "closed", out);
+    if ((events & tcp_event::kReset) != 0) hold(packet);
+  }
+
+  void hold(const Packet& packet) {
+    State& state = state_of<State>(*packet.connection);
+    held_.push_back(packet.connection);
+    state = {packet.time_ns, packet.queries, static_cast<uint32_t>(held_.size())};
+  }
+
+  void let_go(State& state) {
+    if (state.position == 0) return;
+    held_[state.position - 1] = held_.back();
+    state_of<State>(*held_.back()).position = state.position;
+    held_.pop_back();
+    state.position = 0;
+  }
+
+  void tell_rst(const Connection& connection, uint64_t queries, Emitter& out) {
+    const bool refused = connection.tcp_state == TcpState::kRefused;
+    emit(connection, queries, "rst", refused ? "refused" : "reset", state_of<State>(connection).rst_ns, out);
+  }
+
+  // This packet is the RST, or the one that shows that an earlier RST was ignored.
+  void tell_ignored(const Packet& packet, Emitter& out) {
+    State& state = state_of<State>(*packet.connection);
+    const int64_t rst_ns = state.position != 0 ? state.rst_ns : packet.time_ns;
+    let_go(state);
+    emit(out.header_of(packet), "rst-ignored", "", rst_ns, out);
+  }
+
   static void emit(const Packet& packet, std::string_view event, std::string_view outcome, Emitter& out) {
-    const TupleHeader header = out.header_of(packet);
-    out.emit(header, {Value::string(event), Value::string(outcome), Value::i64(header.time_ns - packet.time_ns)});
+    emit(out.header_of(packet), event, outcome, packet.time_ns, out);
+  }
+
+  static void emit(const Connection& connection, uint64_t queries, std::string_view event, std::string_view outcome,
+                   int64_t event_ns, Emitter& out) {
+    TupleHeader header = out.header_of(connection);
+    header.queries = queries;
+    if (queries != 0) emit(header, event, outcome, event_ns, out);
+  }
+
+  static void emit(const TupleHeader& header, std::string_view event, std::string_view outcome, int64_t event_ns,
+                   Emitter& out) {
+    out.emit(header, {Value::string(event), Value::string(outcome), Value::i64(header.time_ns - event_ns)});
   }
 
   static std::string_view outcome_when_given_up(TcpState state) {
     if (state == TcpState::kSynSent) return "unanswered";
     return state == TcpState::kHalfClosed ? "half-closed" : "open";
   }
+
+  std::vector<Connection*> held_;  // those whose RST is held back
 };
 
 }  // namespace

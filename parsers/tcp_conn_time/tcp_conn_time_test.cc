@@ -56,6 +56,103 @@ TEST(TcpConnTime, BlindRstEndsNothing) {
   EXPECT_EQ(events(conversation.frames()).back(), "fin closed 0");
 }
 
+// A Conversation's numbers: the client begins with 1000, the server with 5000.
+Frame from_server(uint32_t seq, uint32_t ack, uint8_t flags, const Conversation& conversation) {
+  return testing::tcp_frame(
+      {.src = "10.0.0.2", .dst = "10.0.0.1", .src_port = 80, .dst_port = 40000, .seq = seq, .ack = ack, .flags = flags},
+      conversation.now_ns());
+}
+constexpr uint8_t kRstAck = tcp_flag::kRst | tcp_flag::kAck, kSynAck = tcp_flag::kSyn | tcp_flag::kAck;
+
+// A SYN, what an attacker answers, then the true answer and all the rest.
+Lines after_forged_answer(uint32_t seq, uint32_t ack, uint8_t flags) {
+  Conversation conversation;
+  conversation.client("", tcp_flag::kSyn);
+  conversation.frames().push_back(from_server(seq, ack, flags, conversation));
+  conversation.server("", kSynAck).client_ack().client("x").server("y").close();
+  return events(conversation.frames());
+}
+
+TEST(TcpConnTime, AForgedRefusalWithAWrongNumberIsIgnored) {
+  const Lines expected = {"syn  0", "rst-ignored  0", "established  0", "fin closed 0"};
+  EXPECT_EQ(after_forged_answer(0, 1500, kRstAck), expected);
+  EXPECT_EQ(after_forged_answer(0, 1000, kRstAck), expected);
+  EXPECT_EQ(after_forged_answer(0, 0, tcp_flag::kRst), expected);
+}
+
+TEST(TcpConnTime, AForgedRefusalAfterWhichTheConnectionGoesOnIsNoEnd) {
+  EXPECT_EQ(
+      after_forged_answer(0, 1001, kRstAck),
+      (Lines{"syn  0", "rst-ignored  " + std::to_string(Conversation::kStepNs), "established  0", "fin closed 0"}));
+}
+
+TEST(TcpConnTime, ARefusalThatOnlyTheServerContradictsIsTheEnd) {
+  Conversation conversation;
+  conversation.client("", tcp_flag::kSyn);
+  conversation.frames().push_back(from_server(0, 1001, kRstAck, conversation));
+  conversation.server("", kSynAck).client("", tcp_flag::kRst);
+  const std::string later = std::to_string(Conversation::kStepNs);
+  EXPECT_EQ(events(conversation.frames()), (Lines{"syn  0", "rst refused " + later}));
+}
+
+TEST(TcpConnTime, ARstThatBothSidesIgnoreIsNoEnd) {
+  Conversation conversation;
+  conversation.handshake().client("x").server("y");
+  conversation.frames().push_back(from_server(5002, 1002, kRstAck, conversation));
+  conversation.client("z").server("w").close();
+  const Lines lines = events(conversation.frames());
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[2].substr(0, 12), "rst-ignored ");
+  EXPECT_EQ(lines[3], "fin closed 0");
+}
+
+// What was on its way when the RST came, and retransmissions, contradict nothing.
+TEST(TcpConnTime, OneSideThatGoesOnDoesNotUndoAReset) {
+  Conversation conversation;
+  conversation.handshake().client("x").server("y");
+  conversation.frames().push_back(from_server(5002, 1002, kRstAck, conversation));
+  conversation.client("z").client("w").client("", tcp_flag::kRst);
+  const std::string later = std::to_string(2 * Conversation::kStepNs);
+  EXPECT_EQ(events(conversation.frames()).back(), "rst reset " + later);
+}
+
+TEST(TcpConnTime, ARstIsHeldBackForASecond) {
+  Conversation conversation;
+  conversation.handshake().server("", tcp_flag::kRst);
+  const int64_t rst_ns = conversation.frames().back().time_ns;
+  Harness harness({"tcp_conn_time"});
+  harness.feed(conversation.frames());
+  harness.engine().advance(rst_ns + 999'000'000);
+  EXPECT_EQ(harness.tuples().size(), 2u);
+  harness.engine().advance(rst_ns + 2'500'000'000);
+  ASSERT_EQ(harness.tuples().size(), 3u);
+  const testing::Tuple& rst = harness.tuples()[2];
+  EXPECT_EQ(rst["outcome"], "reset");
+  EXPECT_EQ(rst.header.time_ns - std::stoll(rst["certain_after_ns"]), rst_ns);
+  harness.engine().end();
+  EXPECT_EQ(harness.tuples().size(), 3u);
+}
+
+TEST(TcpConnTime, ARstOfNoKnownConnectionIsTold) {
+  const Frame rst = testing::tcp_frame({.seq = 7, .flags = tcp_flag::kRst}, 1'000'000'000'000);
+  EXPECT_EQ(events({rst}), (Lines{"stray-rst  0"}));
+}
+
+TEST(TcpConnTime, SynAcksWithDifferentNumbersAreTold) {
+  const Lines expected = {"syn  0", "syn-ack-conflict  0", "established  0", "fin closed 0"};
+  EXPECT_EQ(after_forged_answer(900'000, 1001, kSynAck), expected);
+  Conversation late;
+  late.handshake();
+  late.frames().push_back(from_server(900'000'000, 1001, kSynAck, late));
+  late.close();
+  EXPECT_EQ(events(late.frames()), (Lines{"syn  0", "established  0", "syn-ack-conflict  0", "fin closed 0"}));
+  Conversation repeated;
+  repeated.handshake().server("y").client_ack();
+  repeated.frames().push_back(from_server(5000, 1001, kSynAck, repeated));
+  repeated.close();
+  EXPECT_EQ(events(repeated.frames()), (Lines{"syn  0", "established  0", "fin closed 0"}));
+}
+
 TEST(TcpConnTime, UnansweredSynsAreOneConnection) {
   std::vector<Frame> frames;
   int64_t seconds = 1;

@@ -20,6 +20,7 @@ class TcpPktSize final : public Parser {
                    {"bytes", FieldType::kU64, "bytes", "Their bytes on the wire, link header included", true}},
         .main_fields = {"dst_ip", "dst_port"},
         .value_field = "bytes",
+        .interval_ns = kIntervalNs,
         .example = {"10", "1001"},
     };
     return schema;

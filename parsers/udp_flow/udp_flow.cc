@@ -119,6 +119,7 @@ const Schema& UdpFlow::schema() const {
                  {"age_ns", FieldType::kI64, "ns", "time_ns - time of the flow's first packet"}},
       .main_fields = {"dst_ip", "dst_port"},
       .value_field = "bytes",
+      .interval_ns = kIntervalNs,
       .example = {"1", "1", "1", "78", "106", "184", "115376999"},
   };
   return schema;
