@@ -49,6 +49,7 @@ Status ResumeQueries(const MonitorConfig& config, const MonitorPage& page, Queri
     Status status = ParsePlan(plan, "a plan", config.monitor_id, &queries->specs[place]);
     if (!status.ok()) return status;
     if (page.pipeline_limits[place] > 0) queries->specs[place].pipeline_limit = page.pipeline_limits[place];
+    if (page.copies_confirmed[place]) queries->specs[place].copies_unconfirmed = false;
   }
   return {};
 }
@@ -68,6 +69,9 @@ Status LoadQueries(const MonitorConfig& config, MonitorPage* page, Queries* quer
     if (Status status = ReadPlan(path, &plan); !status.ok()) return status;
     if (Status status = ParsePlan(plan, path, config.monitor_id, &spec); !status.ok()) return status;
     if (page != nullptr && !page->plans[place].Set(plan)) return Status::User(path + ": is too long a plan");
+    // Nobody confirms anything about the plan of a file.
+    spec.copies_unconfirmed = false;
+    if (page != nullptr) page->copies_confirmed[place] = true;
     queries->taken |= uint64_t{1} << place++;
     if (!names.insert(spec.name).second) {
       return Status::User(path + ": query '" + spec.name + "' is already in another plan");

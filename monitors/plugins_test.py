@@ -58,7 +58,7 @@ class PluginsTest(unittest.TestCase):
         self.assertEqual([field["name"] for field in marker[0]["fields"] if not field.get("common")], ["kind", "text", "bytes"])
         code, out, err = run("--plugin", MARKER, "--parser", "marker", "--pcap", self.write("c", capture({}, 3)))
         self.assertEqual(code, 0, err)
-        self.assertEqual([json.loads(line)["text"] for line in out.splitlines()], ["GET /0 HTTP/1.1\r", "GET /1 HTTP/1.1\r", "GET /2 HTTP/1.1\r"])
+        self.assertEqual([json.loads(line)["text"] for line in out.splitlines()], ["GET /0 HTTP/1.1%0D", "GET /1 HTTP/1.1%0D", "GET /2 HTTP/1.1%0D"])
 
     def check_restarts(self, marks, how, restarts=2):
         with self.monitor(self.write("c", capture(marks))) as monitor:

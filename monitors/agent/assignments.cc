@@ -14,6 +14,8 @@ uint64_t NumberIn(const json& object, const char* field) {
 
 std::string AddedLine(const std::string& query) { return json{{"event", "query_added"}, {"query", query}}.dump(); }
 
+std::string MirroredLine(const std::string& query) { return json{{"mirrored", query}}.dump(); }
+
 std::string LostLine(const std::string& query) {
   return json{{"event", "query_ended"}, {"query", query}, {"lost", true}}.dump();
 }
@@ -42,6 +44,7 @@ bool Assignments::Obey(const v1::AgentCommand& command) {
   if (command.has_credit()) Credit(command.credit());
   if (command.has_end()) End(command.end());
   if (command.has_copies_lost()) Lose(command.copies_lost());
+  if (command.has_mirrored()) Mirrored(command.mirrored());
   return true;
 }
 
@@ -51,7 +54,7 @@ void Assignments::Assign(const v1::AssignCommand& command) {
   Place& place = places_[command.query()];
   if (place.plan.empty() || (place.state == State::kEnded && command.epoch() > place.epoch)) {
     place = NewPlace(command.epoch(), command.plan());
-    Give(&place);
+    Give(command.query(), &place);
   } else if (command.epoch() > place.epoch) {
     place.next_plan = command.plan();
     place.next_epoch = command.epoch();
@@ -80,6 +83,14 @@ void Assignments::Credit(const v1::CreditCommand& command) {
   if (place.state != State::kStarting && place.state != State::kRunning) return;
   const json credits = {{"query", command.query()}, {"packets", command.packets()}, {"version", command.version()}};
   outbox_.monitor.push_back(json{{"credits", credits}}.dump());
+}
+
+void Assignments::Mirrored(const v1::MirroredCommand& command) {
+  const auto place = places_.find(command.query());
+  if (place == places_.end() || place->second.epoch != command.epoch()) return;
+  place->second.mirrored = true;
+  const State state = place->second.state;
+  if (state == State::kStarting || state == State::kRunning) outbox_.monitor.push_back(MirroredLine(command.query()));
 }
 
 // The monitor knows whether it is the one that is meant.
@@ -113,7 +124,7 @@ void Assignments::End(const v1::EndCommand& command) {
   AskToEnd(query, &place->second, command.abandon());
 }
 
-void Assignments::Give(Place* place) {
+void Assignments::Give(const std::string& query, Place* place) {
   if (!monitor_ready_) return;
   json plan = json::parse(place->plan);
   if (place->leased) {
@@ -123,6 +134,7 @@ void Assignments::Give(Place* place) {
   if (place->limit > 0 && plan.is_object() && plan.value("sampling", json()).is_object())
     plan["sampling"]["limit"] = place->limit;
   outbox_.monitor.push_back("{\"add\":" + plan.dump() + "}");
+  if (place->mirrored) outbox_.monitor.push_back(MirroredLine(query));
   place->state = State::kStarting;
 }
 
@@ -138,7 +150,7 @@ void Assignments::Ended(const std::string& query, Place* place, const std::strin
   Tell(line, place->epoch);
   if (!place->next_plan.empty()) {
     *place = NewPlace(place->next_epoch, place->next_plan);
-    return Give(place);
+    return Give(query, place);
   }
   place->state = State::kEnded;
   place->end = line;
@@ -153,7 +165,7 @@ bool Assignments::IsReady(const std::string& line) {
 void Assignments::MonitorReady() {
   monitor_ready_ = true;
   for (auto& [query, place] : places_) {
-    if (place.state == State::kWaiting) Give(&place);
+    if (place.state == State::kWaiting) Give(query, &place);
   }
 }
 

@@ -65,6 +65,8 @@ class Assignments {
     // SAMPLE auto: what the pipeline could take when it was last said; 0: nothing was. A monitor that is started anew
     // has to know from its first packet on, for switches may copy no more than that.
     double limit = 0;
+    // Switches have confirmed that they copy its packets.
+    bool mirrored = false;
     // Of a higher epoch, waiting for this one's end.
     std::string next_plan{};
     uint32_t next_epoch = 0;
@@ -77,9 +79,10 @@ class Assignments {
   void Limit(const v1::LimitCommand& command);
   void Credit(const v1::CreditCommand& command);
   void End(const v1::EndCommand& command);
+  void Mirrored(const v1::MirroredCommand& command);
   void Lose(const v1::CopiesLostCommand& command);
   static Place NewPlace(uint32_t epoch, const std::string& plan);
-  void Give(Place* place);
+  void Give(const std::string& query, Place* place);
   void AskToEnd(const std::string& query, Place* place, bool abandon);
   void Ended(const std::string& query, Place* place, const std::string& line);
   void Tell(const std::string& line, uint32_t epoch);

@@ -178,6 +178,22 @@ TEST_F(AssignmentsTest, AMonitorThatIsStartedAnewKnowsWhatThePipelineTakesFromTh
   EXPECT_EQ(ToMonitor(), Lines{R"({"add":{"epoch":1,"query":"q","sampling":{"limit":0.25,"mode":"AUTO"}}})"});
 }
 
+TEST_F(AssignmentsTest, EachMonitorHearsThatSwitchesCopyWhatItsQueryWants) {
+  v1::AgentCommand mirrored;
+  mirrored.set_term(1);
+  mirrored.mutable_mirrored()->set_query("q");
+  mirrored.mutable_mirrored()->set_epoch(2);
+  Running("q");
+  assignments.Obey(mirrored);
+  EXPECT_EQ(ToMonitor(), Lines{}) << "another assignment is meant";
+  mirrored.mutable_mirrored()->set_epoch(1);
+  assignments.Obey(mirrored);
+  EXPECT_EQ(ToMonitor(), Lines{R"({"mirrored":"q"})"});
+  assignments.MonitorGone("killed");
+  assignments.MonitorReady();
+  EXPECT_EQ(ToMonitor(), (Lines{R"({"add":{"epoch":1,"query":"q"}})", R"({"mirrored":"q"})"}));
+}
+
 TEST_F(AssignmentsTest, WhatNeverCameIsForTheMonitorAndWhatDidIsForTheControlPlane) {
   v1::AgentCommand lost;
   lost.set_term(1);

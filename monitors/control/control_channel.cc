@@ -72,7 +72,7 @@ void ControlChannel::Obey(std::string_view line) {
   Status status = Status::User(
       "a command is {\"add\":PLAN}, {\"end\":\"QUERY\"}, {\"abandon\":\"QUERY\"}, "
       "{\"limit\":{\"query\":\"QUERY\",\"rate\":RATE}}, "
-      "{\"credits\":{\"query\":\"QUERY\",\"packets\":N,\"version\":V}} or "
+      "{\"credits\":{\"query\":\"QUERY\",\"packets\":N,\"version\":V}}, {\"mirrored\":\"QUERY\"} or "
       "{\"lost\":{\"incarnation\":I,\"packets\":N}}");
   if (command.is_object() && command.contains("add")) {
     name = NameIn(command["add"]);
@@ -93,6 +93,9 @@ void ControlChannel::Obey(std::string_view line) {
     const json& credits = command["credits"];
     name = NameIn(credits);
     status = control_->CreditQuery(name, NumberIn(credits, "packets"), NumberIn(credits, "version"));
+  } else if (command.is_object() && command.contains("mirrored") && command["mirrored"].is_string()) {
+    name = command["mirrored"];
+    status = control_->ConfirmCopies(name);
   } else if (command.is_object() && command.contains("lost")) {
     const json& lost = command["lost"];
     status = control_->LoseCopies(NumberIn(lost, "incarnation"), NumberIn(lost, "packets"));

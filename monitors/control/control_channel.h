@@ -9,6 +9,7 @@
 //   {"credits":{"query":"q","packets":500,"version":7}}
 //                         →  {"event":"credits","query":"q","version":7,"granted":500,"taken":n,…}
 //                            of a limit that is leased (schema/agent.proto); said again when more is wanted
+//   {"mirrored":"q"}      (no answer)   of a plan with rules: switches have confirmed that they copy all that it wants
 //   {"lost":{"incarnation":i,"packets":n}}   (no answer)                 so many never came, in this life of the
 //   process:
 //                            told to the queries that run. Before, and twice a second, it says what did come:
@@ -44,6 +45,8 @@ class QueryControl {
   virtual Status LimitQuery(const std::string& name, double rate) = 0;
   // It may take so many packets in all; one that is not there is no error.
   virtual Status CreditQuery(const std::string& name, uint64_t packets, uint64_t version) = 0;
+  // Switches copy all of its packets from now on; one that is not there is no error.
+  virtual Status ConfirmCopies(const std::string& name) = 0;
   // So many packets of its link were lost on their way here, since the process began; of another process: nothing.
   virtual Status LoseCopies(uint64_t incarnation, uint64_t packets) = 0;
   // Called at least each tenth of a second: tells of what has ended.

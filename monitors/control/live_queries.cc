@@ -59,6 +59,7 @@ Status LiveQueries::Prepare(uint32_t place) {
   leases_[place] = {.lent = credits_->left(place)};
   if (page_ != nullptr) page_->granted[place] = credits_->granted(place);
   if (page_ != nullptr) page_->pipeline_limits[place] = spec.pipeline_limit;
+  if (page_ != nullptr) page_->copies_confirmed[place] = !spec.copies_unconfirmed;
   for (const auto& unit : units_) {
     if (!unit->Serves(place)) continue;
     if (Status status = unit->output().Prepare(place); !status.ok()) return status;
@@ -138,6 +139,14 @@ Status LiveQueries::CreditQuery(const std::string& name, uint64_t packets, uint6
   leases_[place].version = version;
   leases_[place].lent = credits_->left(place);
   TellCredits(place);
+  return {};
+}
+
+Status LiveQueries::ConfirmCopies(const std::string& name) {
+  const int place = Find(name);
+  if (place < 0) return {};
+  Tell(LaneCommand::Kind::kMirrored, static_cast<uint32_t>(place));
+  if (page_ != nullptr) page_->copies_confirmed[place] = true;
   return {};
 }
 

@@ -32,6 +32,7 @@ class LiveQueries final : public QueryControl {
   void AbandonAll() override { queries_->abandoned |= queries_->taken; }
   Status LimitQuery(const std::string& name, double rate) override;
   Status CreditQuery(const std::string& name, uint64_t packets, uint64_t version) override;
+  Status ConfirmCopies(const std::string& name) override;
   Status LoseCopies(uint64_t incarnation, uint64_t packets) override;
   void Look() override;
 

@@ -203,14 +203,20 @@ OutputStats DispatchStage::backlog() const {
   return worst;
 }
 
-void DispatchStage::SetSamplingRate(uint32_t query, double rate) {
-  const uint64_t bit = uint64_t{1} << query;
+void DispatchStage::SendOf(uint32_t query, WorkerCommand command) {
+  command.queries = uint64_t{1} << query;
   for (const Route& route : routes_) {
-    if ((route.queries & bit) == 0) continue;
-    for (auto& worker : route.group->workers) {
-      Send(*worker, {.kind = WorkerCommand::Kind::kRate, .queries = bit, .rate = rate});
-    }
+    if ((route.queries & command.queries) == 0) continue;
+    for (auto& worker : route.group->workers) Send(*worker, command);
   }
+}
+
+void DispatchStage::SetSamplingRate(uint32_t query, double rate) {
+  SendOf(query, {.kind = WorkerCommand::Kind::kRate, .rate = rate});
+}
+
+void DispatchStage::SetWatchedSince(uint32_t query, int64_t time_ns) {
+  SendOf(query, {.kind = WorkerCommand::Kind::kWatched, .time_ns = time_ns});
 }
 
 Status DispatchStage::Finish() {

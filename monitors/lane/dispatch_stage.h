@@ -51,6 +51,7 @@ class DispatchStage final : public PacketStage {
   uint64_t Done(uint64_t queries) const override;
   OutputStats backlog() const override;
   void SetSamplingRate(uint32_t query, double rate) override;
+  void SetWatchedSince(uint32_t query, int64_t time_ns) override;
   void CaptureOver() override { SendToAll({.kind = WorkerCommand::Kind::kOver}); }
   void Tick(int64_t monotonic_ns) override;
   Status Finish() override;
@@ -72,6 +73,8 @@ class DispatchStage final : public PacketStage {
   void AwaitDrained();
   void Send(Worker& worker, WorkerCommand command);
   void SendToAll(const WorkerCommand& command);
+  // To the workers that serve the query; sets its bit.
+  void SendOf(uint32_t query, WorkerCommand command);
   void SendAccounts(uint64_t queries);
   bool Serves(const WorkerGroup& group, uint32_t query) const;
 

@@ -293,6 +293,17 @@ TEST(DispatchTest, EachLaneOfAQueryEndsAndSaysHowManyThereAre) {
   EXPECT_EQ(lanes["size"], 2u);
 }
 
+TEST(DispatchTest, EachLaneSaysSinceWhenTheCaptureIsWatched) {
+  const auto packets = Traffic(20, 3);
+  TestSource source(packets, true);
+  Rig rig(Queries());
+  rig.Run(source, kLayouts[2]);
+  ASSERT_FALSE(rig.batches().empty());
+  for (const auto& batch : rig.batches()) {
+    EXPECT_EQ(batch.watched_since_ns(), packets[0].time_ns) << batch.query() << " " << batch.lane();
+  }
+}
+
 TEST(DispatchTest, ALiveCaptureDropsWhatTheRingsCantTakeAndCountsIt) {
   TestSource source(Traffic(200, 40), true);
   source.stay_live = true;

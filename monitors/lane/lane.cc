@@ -47,6 +47,9 @@ void Lane::Add(uint32_t query) {
   stage_->AddQuery(query);
   gate_.Add(query, WallNs());
   const QuerySpec& spec = queries_[query];
+  const uint64_t bit = uint64_t{1} << query;
+  unwatched_ = spec.copies_unconfirmed ? unwatched_ & ~bit : unwatched_ | bit;
+  unconfirmed_ = spec.copies_unconfirmed ? unconfirmed_ | bit : unconfirmed_ & ~bit;
   pipeline_limits_[query] = spec.pipeline_limit;
   if (!spec.rate_may_fall || spec.sampling_rate <= SamplingRate(query)) return;
   stage_->SetSamplingRate(query, SamplingRate(query));
@@ -58,6 +61,19 @@ double Lane::SamplingRate(uint32_t query) const {
   return std::min({queries_[query].sampling_rate, applied_limit_, pipeline_limits_[query]});
 }
 
+void Lane::BeginToWatch(int64_t time_ns) {
+  for (uint64_t bits = std::exchange(unwatched_, 0); bits != 0; bits &= bits - 1) {
+    stage_->SetWatchedSince(static_cast<uint32_t>(std::countr_zero(bits)), time_ns);
+  }
+}
+
+// The first confirmation counts: a control plane that takes over sends another one.
+void Lane::Mirrored(uint32_t query) {
+  const uint64_t bit = uint64_t{1} << query;
+  if ((unconfirmed_ & gate_.active() & bit) != 0) stage_->SetWatchedSince(query, WallNs());
+  unconfirmed_ &= ~bit;
+}
+
 bool Lane::MayGoOn() const {
   return (gate_.active() != 0 || options_.stay) && !stop_->load(std::memory_order_relaxed) && stage_->status().ok();
 }
@@ -65,6 +81,7 @@ bool Lane::MayGoOn() const {
 Status Lane::Run() {
   Enter();
   if (source_->live() && !clock_started_) StartClock(WallNs());
+  if (source_->live()) BeginToWatch(WallNs());
   std::array<RawPacket, kBurstPackets> burst;
   bool ended = false;
   while (!ended && MayGoOn()) {
@@ -128,9 +145,12 @@ void Lane::Obey(LaneCommand& command) {
     progress_.done.store(progress_.done.load(std::memory_order_relaxed) & ~bit, std::memory_order_relaxed);
     if (page_ != nullptr) page_->done &= ~bit;
     Add(command.query);
+    if (source_->live()) BeginToWatch(WallNs());
   } else if (command.kind == LaneCommand::Kind::kLimit) {
     limits_changed_ |= pipeline_limits_[command.query] != command.rate;
     pipeline_limits_[command.query] = command.rate;
+  } else if (command.kind == LaneCommand::Kind::kMirrored) {
+    Mirrored(command.query);
   } else if (command.kind == LaneCommand::Kind::kLose) {
     LoseEverywhere(IndexOf(Drop::kMirrorLost), command.packets);
   } else if ((gate_.active() & bit) != 0) {
@@ -258,6 +278,8 @@ void Lane::CloseSecond(int64_t time_ns) {
   // What was lost in whole seconds of which nothing was heard is told of with them.
   if (!first && caught_up_ && second_ns > next_second_ns_) CountLosses();
   next_second_ns_ = second_ns + kSecondNs;
+  // A capture file is watched from the packet on that comes next.
+  if (unwatched_ != 0) BeginToWatch(time_ns);
   if (first) return;
   RunParsers();
   fragments_.expire(second_ns);

@@ -95,6 +95,8 @@ class Lane {
   void CloseSecond(int64_t time_ns);
   void ApplySamplingLimit();
   double SamplingRate(uint32_t query) const;
+  void BeginToWatch(int64_t time_ns);
+  void Mirrored(uint32_t query);
   void RunParsers();
   void Obey(LaneCommand& command);
   void EndQueries(uint64_t queries);
@@ -122,7 +124,9 @@ class Lane {
   double applied_limit_ = 1;
   std::array<double, kMostQueries> pipeline_limits_;  // by query: what kLimit has said
   bool limits_changed_ = false;
-  uint64_t ended_ = 0;  // queries whose end was told to the stage, until they are done
+  uint64_t unwatched_ = 0;    // queries that were added and see their packets from the next moment on
+  uint64_t unconfirmed_ = 0;  // queries of which switches may not copy all packets yet
+  uint64_t ended_ = 0;        // queries whose end was told to the stage, until they are done
   bool end_under_way_ = false;
   FlowHasher hasher_;
   FragmentTable fragments_;

@@ -1,5 +1,5 @@
-// What other threads ask of a running lane: to add a query, to end one, to keep fewer of its flows, or
-// to tell of packets that never came.
+// Requests of other threads to a running lane: add a query, end one, keep fewer of its flows, report packets that never
+// came, or take a query's packets as complete from now on.
 //
 //   any thread   Post(): links the command in front of the others (release)
 //   the lane     Take(): takes all at once (acquire), does them, Answer()s each (release)
@@ -14,7 +14,7 @@
 namespace tapline {
 
 struct LaneCommand {
-  enum class Kind : uint8_t { kAdd, kEnd, kLimit, kLose };
+  enum class Kind : uint8_t { kAdd, kEnd, kLimit, kLose, kMirrored };
 
   LaneCommand(Kind command_kind, uint32_t command_query, double command_rate = 1)
       : kind(command_kind), query(command_query), rate(command_rate) {}

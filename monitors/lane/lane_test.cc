@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 
+#include "monitors/base/clock.h"
 #include "monitors/lane/parser_stage.h"
 #include "monitors/lane/report.h"
 #include "monitors/output/batch_output.h"
@@ -109,6 +111,7 @@ class LaneTest : public testing::Test {
       credits.Reset(i, queries_[i].limit_packets.value_or(0));
       lane.Add(i);
     }
+    for (LaneCommand& command : commands_) lane.inbox().Post(&command);
     Status status = lane.Run();
     lane_accounting_ = lane.accounting();
     EXPECT_TRUE(lane_accounting_.balanced());
@@ -120,6 +123,13 @@ class LaneTest : public testing::Test {
     uint64_t rows = 0;
     for (const auto& batch : batches_) rows += batch.query() == query ? batch.rows() : 0;
     return rows;
+  }
+  // Without repetitions, in the order of the batches.
+  std::vector<int64_t> WatchedSince() const {
+    std::vector<int64_t> times;
+    for (const auto& batch : batches_) times.push_back(batch.watched_since_ns());
+    times.erase(std::unique(times.begin(), times.end()), times.end());
+    return times;
   }
   // What readers add up must be what the lane knows at the end.
   void ExpectBatchesAddUp() {
@@ -151,6 +161,8 @@ class LaneTest : public testing::Test {
   }
 
   std::vector<QuerySpec> queries_ = {Query("q")};
+  // Posted before the lane runs.
+  std::deque<LaneCommand> commands_;
   QueryAccounts accounts_;
   std::vector<v1::TupleBatch> batches_;
   LaneAccounting lane_accounting_;
@@ -356,6 +368,48 @@ TEST_F(LaneTest, ADurationEndsOnAnIdleLink) {
   source.idle_time_ns = 9'000'000'000'000'000'000;
   ASSERT_TRUE(Run(source).ok());
   EXPECT_NE(EndOf("q"), nullptr);
+}
+
+TEST_F(LaneTest, ACaptureIsWatchedFromItsFirstPacketWhoeverWantsIt) {
+  queries_.push_back(Query("other", 81));
+  auto packets = Connection(kStart + 7, 40000);
+  for (auto& packet : Connection(kStart + 3 * kSecond, 40001, 81)) packets.push_back(packet);
+  ListSource source(packets);
+  ASSERT_TRUE(Run(source).ok());
+  EXPECT_EQ(WatchedSince(), std::vector<int64_t>{kStart + 7});
+}
+
+TEST_F(LaneTest, ALinkIsWatchedFromTheLanesBeginning) {
+  ListSource source(Connection(kStart, 40000));
+  source.is_live = true;
+  source.stop = &stop_;
+  const int64_t before_ns = WallNs();
+  ASSERT_TRUE(Run(source).ok());
+  ASSERT_EQ(WatchedSince().size(), 1u);
+  EXPECT_GE(WatchedSince()[0], before_ns);
+  EXPECT_LE(WatchedSince()[0], WallNs());
+}
+
+TEST_F(LaneTest, CopiesThatNoSwitchHasConfirmedAreNotWatched) {
+  queries_[0].copies_unconfirmed = true;
+  ListSource source(Connection(kStart, 40000));
+  source.is_live = true;
+  source.stop = &stop_;
+  ASSERT_TRUE(Run(source).ok());
+  EXPECT_EQ(WatchedSince(), std::vector<int64_t>{TupleOutput::kNotWatched});
+}
+
+TEST_F(LaneTest, CopiesAreWatchedFromTheirFirstConfirmationOn) {
+  queries_[0].copies_unconfirmed = true;
+  for (int i = 0; i < 2; ++i) commands_.emplace_back(LaneCommand::Kind::kMirrored, 0u);
+  ListSource source(Connection(kStart, 40000));
+  source.is_live = true;
+  source.stop = &stop_;
+  const int64_t before_ns = WallNs();
+  ASSERT_TRUE(Run(source).ok());
+  ASSERT_EQ(WatchedSince().size(), 1u);
+  EXPECT_GE(WatchedSince()[0], before_ns);
+  EXPECT_LE(WatchedSince()[0], WallNs());
 }
 
 TEST_F(LaneTest, StoppingFlushes) {

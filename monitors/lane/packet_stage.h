@@ -39,6 +39,8 @@ class PacketStage {
   // The query's packets are sampled at this rate from now on. REQUIRES: Advance() to the end of a second, and no packet
   // since: what parsers have counted in that second is out.
   virtual void SetSamplingRate(uint32_t, double) {}
+  // See TupleOutput.
+  virtual void SetWatchedSince(uint32_t, int64_t) {}
   // No packet will ever come again: waiting for room costs nothing any more.
   virtual void CaptureOver() {}
   // To be called often, at `monotonic_ns`.

@@ -41,6 +41,7 @@ class ParserStage final : public PacketStage {
   void SetSamplingRate(uint32_t query, double rate) override {
     output_->SetSamplingRate(query, rate, engine_->now_ns());
   }
+  void SetWatchedSince(uint32_t query, int64_t time_ns) override { output_->SetWatchedSince(query, time_ns); }
   void CaptureOver() override { output_->CaptureOver(); }
   void Tick(int64_t monotonic_ns) override;
   Status Finish() override;

@@ -34,6 +34,7 @@ TEST(QueryGateTest, EachQueryGetsWhatItWants) {
   QueryGate gate(queries, &accounts, &credits);
   AddAll(queries, &gate, &credits);
   Packet web = PacketTo(80), other = PacketTo(22);
+  web.queries = other.queries = ~uint64_t{0};  // of a burst before
   EXPECT_TRUE(gate.Admit(&web));
   EXPECT_EQ(web.queries, 0b101u);
   EXPECT_EQ(web.to_side, ToSide::kDestination);
@@ -204,13 +205,17 @@ TEST(QueryGateTest, ALeasedLimitWaitsForMoreAndTellsWhatItMissed) {
   EXPECT_EQ(admit(1), 1);
   EXPECT_EQ(accounts[0].packets_in, 6u);
   EXPECT_EQ(accounts[0].dropped[IndexOf(Drop::kNoCredit)], 2u);
+  EXPECT_EQ(admit(1), 1);
+  EXPECT_EQ(accounts[0].packets_in, 7u);
+  EXPECT_EQ(accounts[0].bytes_in, 700u);
+  EXPECT_EQ(accounts[0].dropped[IndexOf(Drop::kNoCredit)], 2u) << "told once";
   EXPECT_TRUE(accounts[0].balanced());
   credits.Grant(0, 0);
-  EXPECT_EQ(credits.granted(0), 4u) << "what was not taken is given back";
+  EXPECT_EQ(credits.granted(0), 5u) << "what was not taken is given back";
   EXPECT_EQ(admit(4), 0);
-  credits.Grant(0, 5);
+  credits.Grant(0, 6);
   EXPECT_EQ(admit(4), 1);
-  EXPECT_EQ(accounts[0].packets_out, 5u);
+  EXPECT_EQ(accounts[0].packets_out, 6u);
 }
 
 TEST(QueryGateTest, TheLimitCountsAfterSampling) {

@@ -32,6 +32,24 @@ TEST(SpscRingTest, WrapsAroundAndSaysHowMuchThereIs) {
   EXPECT_EQ(next_in, next_out);
 }
 
+TEST(SpscRingTest, WhatIsReadableLiesInOnePiece) {
+  SpscRing<int> ring(8);
+  for (int i = 0; i < 6; ++i) ring.Push(i);
+  ring.Publish();
+  EXPECT_EQ(ring.Readable(8).size(), 6u);
+  EXPECT_EQ(ring.Readable(2).size(), 2u);
+  ring.Pop(6);
+  for (int i = 6; i < 12; ++i) ring.Push(i);
+  ring.Publish();
+  const auto end = ring.Readable(8);
+  ASSERT_EQ(end.size(), 2u) << "the ring's last two";
+  EXPECT_EQ(end[1], 7);
+  ring.Pop(2);
+  const auto begin = ring.Readable(8);
+  ASSERT_EQ(begin.size(), 4u);
+  EXPECT_EQ(begin[0], 8);
+}
+
 // Under ThreadSanitizer, too: the entries themselves are not atomic.
 TEST(SpscRingTest, EverythingOnceAndInOrderBetweenTwoThreads) {
   constexpr uint32_t kEntries = 300'000;

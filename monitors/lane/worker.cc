@@ -128,6 +128,9 @@ bool Worker::Obey(const WorkerCommand& command) {
     case WorkerCommand::Kind::kRate:
       stage.SetSamplingRate(query, command.rate);
       return true;
+    case WorkerCommand::Kind::kWatched:
+      stage.SetWatchedSince(query, command.time_ns);
+      return true;
     case WorkerCommand::Kind::kOver:
       stage.CaptureOver();
       return true;

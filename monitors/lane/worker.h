@@ -24,6 +24,7 @@ struct WorkerCommand {
     kEnd,      // `queries`
     kAccount,  // adds *account to the query in `queries`; the worker deletes it
     kRate,     // the query in `queries` is sampled at `rate` from now on
+    kWatched,  // the query in `queries` is watched since time_ns
     kOver,     // the capture is over
     kFinish,   // no more of anything
   };

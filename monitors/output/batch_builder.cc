@@ -38,7 +38,7 @@ v1::Dropped::Unit UnitOf(DropUnit unit) {
 
 BatchBuilder::BatchBuilder(const Schema& schema, uint32_t max_rows) : schema_(schema) {
   size_t columns = common_fields().size() + schema.fields.size();
-  // A row costs each column its width and each dictionary at most an entry's end.
+  // A row costs each column its width (and a bit, where values are absent) and each dictionary at most an entry's end.
   max_rows_ = std::max<uint32_t>(1, std::min<uint32_t>(max_rows, kMaxNumberBytes / (8 * columns)));
   columns_.reserve(columns);
   for (const Field& field : common_fields()) columns_.emplace_back(field, max_rows_);
@@ -70,7 +70,9 @@ void BatchBuilder::Append(const TupleHeader& header, std::span<const Value> valu
   AppendCommon(header);
   ColumnBuilder* column = &columns_[common_fields().size()];
   for (const Value& value : values) {
-    if (value.type() == FieldType::kString) {
+    if (!value.present()) [[unlikely]] {
+      dictionary_bytes_ += column->AppendAbsent();
+    } else if (value.type() == FieldType::kString) {
       dictionary_bytes_ += column->AppendBytes(Cut(value.as_string()));
     } else {
       column->AppendNumber(NumberOf(value));
@@ -91,6 +93,7 @@ void BatchBuilder::EncodeHeader(const BatchHeader& header) {
   batch_.set_lanes(header.lanes);
   batch_.set_sequence(header.sequence);
   batch_.set_watermark_ns(header.watermark_ns);
+  batch_.set_watched_since_ns(header.watched_since_ns);
   batch_.set_end_of_stream(header.end_of_stream);
   batch_.set_sampling_rate(header.sampling_rate);
   batch_.set_rows(rows_);

@@ -32,6 +32,7 @@ struct BatchHeader {
   uint32_t lanes = 1;
   uint64_t sequence = 0;
   int64_t watermark_ns = 0;
+  int64_t watched_since_ns = 0;
   bool end_of_stream = false;
   double sampling_rate = 1.0;
   // Since the batch before.

@@ -165,6 +165,33 @@ TEST(BatchBuilderTest, HeaderAndAccounting) {
   EXPECT_EQ(batch.accounting().dropped(1).unit(), v1::Dropped::STREAM_BYTES);
 }
 
+// The names of the monitor's own reasons are known outside: to the stream job, dashboards and alerts.
+TEST(BatchBuilderTest, EveryReasonIsEncoded) {
+  const std::vector<std::pair<std::string, v1::Dropped::Unit>> own = {
+      {"unsampled", v1::Dropped::PACKETS},         {"nic_missed", v1::Dropped::PACKETS},
+      {"nic_no_buffer", v1::Dropped::PACKETS},     {"kernel_missed", v1::Dropped::PACKETS},
+      {"capture_truncated", v1::Dropped::PACKETS}, {"capture_corrupt", v1::Dropped::PACKETS},
+      {"queue_full", v1::Dropped::TUPLES},         {"delivery_failed", v1::Dropped::TUPLES},
+      {"worker_ring_full", v1::Dropped::PACKETS},  {"output_full", v1::Dropped::TUPLES},
+      {"rate_fell", v1::Dropped::TUPLES},          {"duplicate", v1::Dropped::PACKETS},
+      {"monitor_restarted", v1::Dropped::PACKETS}, {"monitor_restarted_tuples", v1::Dropped::TUPLES},
+      {"monitor_restarted", v1::Dropped::FLOWS},   {"no_credit", v1::Dropped::PACKETS},
+      {"mirror_lost", v1::Dropped::PACKETS}};
+  ASSERT_EQ(own.size(), static_cast<size_t>(kOwnDrops));
+  Accounting accounting;
+  for (int i = 0; i < kDropReasons; ++i) accounting.dropped[i] = 1000 + static_cast<uint64_t>(i);
+  BatchBuilder builder(AllTypes(), 16);
+  const v1::TupleBatch batch = Decode(builder.Encode({.query = "q", .accounting = &accounting}));
+  ASSERT_EQ(batch.accounting().dropped_size(), kDropReasons);
+  for (int i = 0; i < kDropReasons; ++i) {
+    const v1::Dropped& dropped = batch.accounting().dropped(i);
+    EXPECT_EQ(dropped.count(), 1000 + static_cast<uint64_t>(i));
+    if (i >= kOwnDrops) continue;
+    EXPECT_EQ(dropped.reason(), own[i].first);
+    EXPECT_EQ(dropped.unit(), own[i].second) << own[i].first;
+  }
+}
+
 TEST(BatchBuilderTest, ColumnsAreAsNarrowAsTheirRange) {
   BatchBuilder builder(AllTypes(), 16);
   for (int i = 0; i < 2; ++i) {

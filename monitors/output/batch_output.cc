@@ -160,6 +160,7 @@ bool BatchOutput::SendBatch(Stream& stream, BatchBuilder& builder, int64_t water
                      .lanes = stream.spec->lanes,
                      .sequence = stream.sequence,
                      .watermark_ns = watermark_ns,
+                     .watched_since_ns = stream.watched_since_ns,
                      .end_of_stream = end_of_stream,
                      .sampling_rate = stream.sampling_rate,
                      .accounting = &delta};

@@ -62,6 +62,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
   bool done(uint32_t query) const override;
   void CaptureOver() override { capture_over_ = !options_.wait_for_room; }
   void SetSamplingRate(uint32_t query, double rate, int64_t watermark_ns) override;
+  void SetWatchedSince(uint32_t query, int64_t time_ns) override { streams_[query].watched_since_ns = time_ns; }
   Status Finish() override;
   OutputStats stats() const override {
     OutputStats stats = stats_;
@@ -84,6 +85,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener {
     std::optional<uint64_t> sampling_threshold;
     uint64_t sequence = 0;
     int64_t sent_watermark_ns = INT64_MIN;
+    int64_t watched_since_ns = kNotWatched;
     int64_t last_sent_at_ns = 0;
     // What earlier batches accounted for.
     Accounting reported;

@@ -118,6 +118,7 @@ TEST_F(BatchOutputTest, APlaceThatIsPreparedAnewIsNobodys) {
   Open({.heartbeat_after_ns = 0});
   accounts_[1].packets_in = accounts_[1].packets_out = 3;
   output_->EndQuery(1, 5);
+  EXPECT_FALSE(output_->done(1)) << "its end is on the way";
   for (size_t i = 0; i < sent_.size(); ++i) sink_->Tell(i, true);
   ASSERT_TRUE(output_->done(1));
   ASSERT_TRUE(output_->Prepare(1).ok());
@@ -358,6 +359,38 @@ TEST_F(BatchOutputTest, AnIdleQuerySendsHeartbeatsAsTimePasses) {
   EXPECT_EQ(sent_.size(), 2u) << "nothing new";
   output_->Tick(3000 * kMs, 70);
   EXPECT_EQ(sent_.size(), 4u);
+}
+
+TEST_F(BatchOutputTest, EveryBatchSaysSinceWhenItsQueryIsWatched) {
+  Open({.flush_after_ns = 0});
+  output_->SetWatchedSince(1, 40);
+  EmitNumber(50, 0b11);
+  output_->Tick(1000 * kMs, 60);
+  output_->SetWatchedSince(0, 65);
+  output_->Tick(2000 * kMs, 70);
+  output_->EndQuery(0, 80);
+  output_->EndQuery(1, 80);
+  std::map<uint32_t, std::vector<int64_t>> since;
+  for (const SentBatch& sent : sent_) since[sent.query].push_back(sent.batch.watched_since_ns());
+  EXPECT_EQ(since[0], (std::vector<int64_t>{TupleOutput::kNotWatched, 65, 65}));
+  EXPECT_EQ(since[1], (std::vector<int64_t>{40, 40, 40}));
+}
+
+// A reader takes what such a batch does not know from the dead process's own.
+TEST_F(BatchOutputTest, WhoPaysADeadProcesssDebtsDoesNotSayWhatThatWatched) {
+  const auto ledger = std::make_unique<BatchLedger>();
+  Open({.incarnation = 1, .flush_after_ns = 0, .ledger = ledger.get()});
+  output_->SetWatchedSince(0, 40);
+  EmitLetter(50, 1);
+  output_->Tick(1000 * kMs, 60);
+  for (uint32_t query : {0, 1}) SettleTuples(query, &accounts_[query], ledger.get());
+  sent_.clear();
+  Open({.incarnation = 2, .flush_after_ns = 0, .ledger = ledger.get()});
+  ASSERT_FALSE(sent_.empty());
+  for (const SentBatch& sent : sent_) {
+    EXPECT_EQ(sent.batch.incarnation(), 1u);
+    EXPECT_EQ(sent.batch.watched_since_ns(), 0);
+  }
 }
 
 TEST_F(BatchOutputTest, NothingIsSaidBeforeTimeIsKnown) {

@@ -64,6 +64,13 @@ ColumnBuilder::ColumnBuilder(const Field& field, uint32_t max_rows)
   }
 }
 
+size_t ColumnBuilder::AppendAbsent() {
+  absent_.push_back(rows_);
+  if (dictionary_) return AppendBytes("");
+  AppendNumber(0);
+  return 0;
+}
+
 ColumnBuilder::Range ColumnBuilder::Measure() const {
   if (field_.type == FieldType::kF64) return {0, 8};
   if (dictionary_) return {0, WidthFor(dictionary_->entries() - 1)};
@@ -93,6 +100,14 @@ void ColumnBuilder::CloseDictionary(v1::Column* out) {
   dictionary_->Clear();
 }
 
+void ColumnBuilder::ClosePresence(v1::Column* out) {
+  std::string* present = out->mutable_present();
+  present->assign((rows_ + 7) / 8, '\xff');
+  if (rows_ % 8 != 0) present->back() = static_cast<char>((1 << rows_ % 8) - 1);
+  for (const uint32_t row : absent_) (*present)[row / 8] &= static_cast<char>(~(1 << row % 8));
+  absent_.clear();
+}
+
 void ColumnBuilder::Close(v1::Column* out) {
   Range range = Measure();
   out->set_name(field_.name);
@@ -102,6 +117,7 @@ void ColumnBuilder::Close(v1::Column* out) {
   out->set_base(range.base);
   Pack(range, out->mutable_data());
   if (dictionary_) CloseDictionary(out);
+  if (!absent_.empty()) ClosePresence(out);
   rows_ = 0;
 }
 

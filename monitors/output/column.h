@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "monitors/output/dictionary.h"
 #include "parsers/api/schema.h"
@@ -19,6 +20,8 @@ class ColumnBuilder {
 
   // The row's 64 bits: two's complement for I64, IEEE 754 for F64, 0 or 1 for BOOL. REQUIRES: fewer than max_rows rows.
   void AppendNumber(uint64_t bits) { values_[rows_++] = bits; }
+  // The row has no value. Readers that know no bitmap find 0, or "". Returns by how many bytes the dictionary grew.
+  size_t AppendAbsent();
   // For STRING and ADDRESS. Returns by how many bytes the dictionary grew.
   size_t AppendBytes(std::string_view bytes) {
     size_t before = dictionary_->bytes().size();
@@ -37,6 +40,7 @@ class ColumnBuilder {
   Range Measure() const;
   void Pack(const Range& range, std::string* data) const;
   void CloseDictionary(v1::Column* out);
+  void ClosePresence(v1::Column* out);
 
   std::span<const uint64_t> values() const { return {values_.get(), rows_}; }
 
@@ -44,6 +48,7 @@ class ColumnBuilder {
   std::unique_ptr<uint64_t[]> values_;  // max_rows of them
   uint32_t rows_ = 0;
   std::unique_ptr<Dictionary> dictionary_;
+  std::vector<uint32_t> absent_;  // rows, ascending; most columns never have one
 };
 
 }  // namespace tapline

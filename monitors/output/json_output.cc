@@ -12,6 +12,10 @@ constexpr int64_t kWriteAfterNs = 100'000'000;
 constexpr int64_t kPatienceAtEndNs = 10'000'000'000;
 
 void AppendValue(const Value& value, std::string* out) {
+  if (!value.present()) {
+    out->append("null");
+    return;
+  }
   switch (value.type()) {
     case FieldType::kU64:
       return AppendNumber(value.as_u64(), out);

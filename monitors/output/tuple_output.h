@@ -51,6 +51,10 @@ class TupleOutput : public TupleSink {
   // The query's flows are sampled at this rate from now on. Tuples from before, up to `watermark_ns`, keep theirs.
   virtual void SetSamplingRate(uint32_t, double, int64_t) {}
 
+  // The query's packets are all seen from this packet time on; before the call it is kNotWatched.
+  static constexpr int64_t kNotWatched = INT64_MAX;
+  virtual void SetWatchedSince(uint32_t, int64_t) {}
+
   // Nothing is captured any more: from now on waiting for room, within bounds, loses nothing.
   virtual void CaptureOver() {}
 

@@ -147,6 +147,7 @@ Status ReadPlan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* 
   if (Status status = ReadMatch(plan.match(), &spec->match); !status.ok()) return status;
   if (Status status = ReadLimit(plan.limit(), spec); !status.ok()) return status;
   if (Status status = ReadSampling(plan.sampling(), spec); !status.ok()) return status;
+  spec->copies_unconfirmed = plan.rules_size() > 0;
   return ReadPlacement(plan, monitor_id, spec);
 }
 

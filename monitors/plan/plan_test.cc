@@ -63,6 +63,14 @@ TEST(PlanTest, APartThatWasPlacedAnewKeepsItsName) {
   EXPECT_EQ(spec.partition, 3u);
 }
 
+TEST(PlanTest, CopiesOfSwitchesAreToBeConfirmed) {
+  QuerySpec spec, mirrored;
+  ASSERT_TRUE(Parse(PlanWith(""), &spec).ok());
+  EXPECT_FALSE(spec.copies_unconfirmed);
+  ASSERT_TRUE(Parse(PlanWith(R"(,"rules":[{"switch_id":"s1"}])"), &mirrored).ok());
+  EXPECT_TRUE(mirrored.copies_unconfirmed);
+}
+
 TEST(PlanTest, SamplingModes) {
   for (const char* sampling : {"", R"(,"sampling":{"mode":"OFF","rate":0.5})", R"(,"sampling":{"mode":"AUTO"})"}) {
     QuerySpec spec;

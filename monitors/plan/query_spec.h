@@ -45,6 +45,8 @@ struct QuerySpec {
   bool sampled_by_port = false;
   // What the pipeline could take when it was last said.
   double pipeline_limit = 1.0;
+  // Switches copy its packets, and have not confirmed yet that they copy all of them.
+  bool copies_unconfirmed = false;
 };
 
 }  // namespace tapline

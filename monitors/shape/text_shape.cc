@@ -137,6 +137,7 @@ std::unique_ptr<TextShaper> TextShaper::Make(const Schema& schema, std::span<con
 std::span<const Value> TextShaper::Shape(std::span<const Value> values) {
   values_.assign(values.begin(), values.end());
   for (Text& text : texts_) {
+    if (!values[text.field].present()) continue;
     Shape(values[text.field].as_string(), &text);
     values_[text.field] = Value::string(text.text);
   }

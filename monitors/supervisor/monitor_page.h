@@ -90,6 +90,8 @@ struct MonitorPage {
   std::array<uint64_t, kMostQueries> granted;
   // By place: what the pipeline could take when it was last said.
   std::array<double, kMostQueries> pipeline_limits;
+  // By place: whether switches copy all of its packets, if they copy any.
+  std::array<bool, kMostQueries> copies_confirmed;
   std::array<PluginPage, kMostPlugins> plugins;
   std::array<LanePage, kMostSupervisedLanes> lanes;
   std::array<UnitPage, kMostSupervisedLanes> units;
