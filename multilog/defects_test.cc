@@ -134,11 +134,43 @@ TEST_F(Defects, LateAndReplayedDataAlerts) {
   alerts = log_->TakeAlerts();
   ASSERT_EQ(alerts.size(), 1u);
   EXPECT_EQ(alerts[0].window_begin_ns, 7 * kMs);
+  // A newer row may come before it is looked at.
+  Append(10010 * kMs, 1);
+  Append(10005 * kMs, 600);
+  log_->EvaluateTriggers(6 * kMs);
+  alerts = log_->TakeAlerts();
+  ASSERT_EQ(alerts.size(), 1u);
+  EXPECT_EQ(alerts[0].window_begin_ns, 10005 * kMs);
   // And one row from the dawn of time does not keep the engine from finding the next.
   Append(0, 1);
   Append(5000 * kMs, 700);
-  log_->EvaluateTriggers(7 * kMs);
+  log_->EvaluateTriggers(8 * kMs);
   ASSERT_EQ(log_->TakeAlerts().size(), 1u);
+}
+
+// A late row counts in every window that it lies in, also in those that end after its own bucket.
+TEST_F(Defects, ALateRowAlertsInWindowsThatEndBehindIt) {
+  ASSERT_TRUE(AddSum("sum").ok());
+  ASSERT_TRUE(
+      log_->AddTrigger(
+              {.name = "t", .aggregate = "sum", .condition = "SUM > 500", .window_ns = 4 * kMs, .period_ns = kMs})
+          .ok());
+  const auto expect_one_alert_behind = [&](uint64_t ms, uint64_t now_ms) {
+    Append((ms + 2) * kMs, 400);
+    Append((ms + 10) * kMs, 1);
+    log_->EvaluateTriggers(now_ms * kMs);
+    ASSERT_TRUE(log_->TakeAlerts().empty());
+    Append(ms * kMs, 200);
+    log_->EvaluateTriggers((now_ms + 2) * kMs);
+    const auto alerts = log_->TakeAlerts();
+    ASSERT_FALSE(alerts.empty());
+    EXPECT_EQ(alerts[0].window_end_ns, (ms + 3) * kMs);
+  };
+  expect_one_alert_behind(1000, 1);
+  Append(9000 * kMs, 1);
+  log_->EvaluateTriggers(5 * kMs);
+  // Its bucket has left the ring: the log is asked.
+  expect_one_alert_behind(2000, 7);
 }
 
 TEST_F(Defects, WindowsBelowALimitAlertOnceTheyHavePassed) {
@@ -194,6 +226,20 @@ TEST_F(Defects, AverageWorks) {
             Code::kInvalid);
   EXPECT_EQ(log_->AddAggregate({.name = "bad", .function = {.function = "SUM", .field = "src_ip"}}).code(),
             Code::kInvalid);
+}
+
+// Segments outside of a query's time are passed over; those that only touch it are not.
+TEST_F(Defects, TimesAreBoundsOfRowsNotOfSegments) {
+  for (uint64_t i = 0; i < 3 * 1024; ++i) Append(kMs * (i + 1));
+  const auto count = [&](const std::string& expression, uint64_t low = 0, uint64_t high = kAllTime) {
+    return Count({.expression = expression, .filter = "", .within = {}, .time_low = low, .time_high = high});
+  };
+  EXPECT_EQ(count("dst_port == 80", kMs * 1024, kMs * 1025), 2u);
+  EXPECT_EQ(count("dst_port == 80", kMs * 2048, kMs * 2048), 1u);
+  EXPECT_EQ(count("dst_port == 80", kMs * 2049, kMs * 2049), 1u);
+  const std::string first = "time_ns <= " + std::to_string(kMs), last = "time_ns >= " + std::to_string(kMs * 3072);
+  EXPECT_EQ(count(first + " || " + last), 2u);
+  EXPECT_EQ(count(last + " || " + first), 2u);
 }
 
 TEST_F(Defects, AnIndexAddedLaterKnowsEarlierRows) {

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "multilog/base/clock.h"
 #include "multilog/multilog.h"
 
 namespace tapline::multilog {
@@ -152,6 +153,48 @@ TEST(Snapshots, ReadingTailsOneAfterTheOtherIsNotAtomic) {
   uint64_t wrong = 0;
   for (uint64_t i = 0; i < 200'000 && wrong == 0; ++i) wrong += !nodes.IsAtomic(nodes.Naive(&random));
   EXPECT_GT(wrong, 0u);
+}
+
+// A coordinator whose freeze was over before it came back must hear so: rows may have become visible meanwhile.
+TEST(Snapshots, AFreezeThatHadExpiredWasNotKept) {
+  Options options(*Schema::Make({{.name = "time", .type = FieldType::kTime}}));
+  options.background_threads = false;
+  const auto log = std::move(*MultiLog::Open(std::move(options)));
+  Writer* writer = *log->AddWriter();
+  const auto append = [&](uint64_t time) { writer->Append(reinterpret_cast<const uint8_t*>(&time), 1); };
+  const auto visible = [&] { return log->TakeSnapshot().views()[0].tail; };
+  const auto wait = [] {
+    const int64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+    while (ClockNs(CLOCK_MONOTONIC) < begin_ns + 1000) std::this_thread::yield();
+  };
+  append(1);
+  const FreezeToken kept = *log->Freeze(kForEver);
+  append(2);
+  EXPECT_EQ(visible(), 1u);
+  EXPECT_EQ(log->Freeze(kForEver).status().code(), Code::kFrozen);
+  EXPECT_TRUE(*log->Unfreeze(kept.id));
+  EXPECT_FALSE(*log->Unfreeze(kept.id));
+  EXPECT_EQ(visible(), 2u);
+
+  // Nobody but Unfreeze notices that the first is over, a reader the second, and another's Freeze the third.
+  const FreezeToken unnoticed = *log->Freeze(1);
+  wait();
+  EXPECT_FALSE(*log->Unfreeze(unnoticed.id));
+
+  const FreezeToken expired = *log->Freeze(1);
+  append(3);
+  const int64_t patience_end_ns = ClockNs(CLOCK_MONOTONIC) + 10'000'000'000;
+  while (visible() < 3) ASSERT_LT(ClockNs(CLOCK_MONOTONIC), patience_end_ns) << "it holds readers for ever";
+  EXPECT_FALSE(*log->Unfreeze(expired.id));
+
+  const FreezeToken replaced = *log->Freeze(1);
+  wait();
+  const FreezeToken next = *log->Freeze(kForEver);
+  EXPECT_FALSE(*log->Unfreeze(replaced.id));
+  append(4);
+  EXPECT_EQ(visible(), 3u);
+  EXPECT_TRUE(*log->Unfreeze(next.id));
+  EXPECT_FALSE(log->Unfreeze(next.id + 1).ok());
 }
 
 }  // namespace

@@ -40,6 +40,10 @@ TEST_F(MaxSeqTest, IsWhereTheGreatestSegmentEndedAndWhen) {
   Add(state_, 1100, 100, 3);  // comes late
   Add(state_, 9000, 0, 4);    // an acknowledgement
   Expect(state_, 1400, 2);
+  Add(state_, 1300, 100, 5);  // sent again: it was first seen before
+  Expect(state_, 1400, 2);
+  Add(state_, 1300, 100, 1);  // of another writer, which saw it earlier
+  Expect(state_, 1400, 1);
 }
 
 TEST_F(MaxSeqTest, NumbersWrap) {
