@@ -60,8 +60,10 @@ final class CatalogueReader {
                 .filter(JsonNode::isTextual)
                 .map(JsonNode::asText),
             inside.duration(node.path("duration")),
+            node.path("interval_ns").asLong(0),
             inside.fields(node.path("fields")));
     inside.checkReferences(parser);
+    inside.require(parser.intervalNs() >= 0, "interval_ns is negative");
     return parser;
   }
 
@@ -89,7 +91,8 @@ final class CatalogueReader {
               node.path("unit").asText(""),
               node.path("description").asText(""),
               node.path("additive").asBoolean(false),
-              node.path("common").asBoolean(false)));
+              node.path("common").asBoolean(false),
+              node.path("optional").asBoolean(false)));
     }
     long different = fields.stream().map(FieldInfo::name).distinct().count();
     require(different == fields.size(), "two fields of one name");

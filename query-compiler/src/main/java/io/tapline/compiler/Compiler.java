@@ -170,7 +170,7 @@ public final class Compiler {
     List<Processor> compiled = new ArrayList<>();
     for (Ast.Processor processor : processors) {
       if (allParsersKnown) {
-        new ProcessorCompiler(parsers, catalogue, inventory.webhooks(), errors)
+        new ProcessorCompiler(parsers, catalogue, inventory, errors)
             .compile(processor)
             .ifPresent(compiled::add);
       } else {

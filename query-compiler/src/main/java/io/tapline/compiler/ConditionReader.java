@@ -2,6 +2,7 @@ package io.tapline.compiler;
 
 import io.tapline.schema.proto.Condition;
 import java.math.BigDecimal;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -9,12 +10,12 @@ import java.util.regex.Pattern;
 
 /**
  * Conditions on a group: {@code sum(bytes) > 10MB}, {@code count >= 100}, {@code p99(first_byte_ns)
- * > 20ms}, {@code rate(bytes) > 1MB/s}.
+ * > 20ms}, {@code rate(bytes) > 1MB/s}, {@code share(status >= 500) > 0.2}.
  */
 final class ConditionReader {
   private static final Pattern CONDITION =
-      Pattern.compile(
-          "\\s*([A-Za-z][\\w.]*)\\s*(?:\\(\\s*([\\w-]*)\\s*\\))?\\s*(>=|<=|>|<)\\s*(\\S+)\\s*");
+      Pattern.compile("\\s*([A-Za-z][\\w.]*)\\s*(?:\\((.*)\\))?\\s*(>=|<=|>|<)\\s*(\\S+)\\s*");
+  private static final Pattern NAME = Pattern.compile("[\\w-]*");
   private static final Map<String, Condition.Comparison> COMPARISONS =
       Map.of(
           ">", Condition.Comparison.ABOVE,
@@ -28,8 +29,9 @@ final class ConditionReader {
   /**
    * @param aggregate as written, in lower case
    * @param field null if none was given
+   * @param tuples conditions on tuples that stand in a field's place; empty if there are none
    */
-  record Read(String aggregate, Ast.Word field, Condition condition) {}
+  record Read(String aggregate, Ast.Word field, List<Ast.Condition> tuples, Condition condition) {}
 
   /** Empty, with an error, if it is none. */
   static Optional<Read> read(Ast.Word word, Errors errors) {
@@ -40,17 +42,45 @@ final class ConditionReader {
       errors.type(word.span(), message, "for example \"sum(bytes) > 10MB\" or \"count >= 100\"");
       return Optional.empty();
     }
-    String field = matcher.group(2);
     Condition condition =
         Condition.newBuilder()
             .setComparison(COMPARISONS.get(matcher.group(3)))
             .setThreshold(threshold.get())
             .build();
-    return Optional.of(
-        new Read(
-            Names.lower(matcher.group(1)),
-            field == null || field.isEmpty() ? null : new Ast.Word(field, field, word.span()),
-            condition));
+    String aggregate = Names.lower(matcher.group(1));
+    String inside = matcher.group(2) == null ? "" : matcher.group(2).strip();
+    if (NAME.matcher(inside).matches()) {
+      Ast.Word field = inside.isEmpty() ? null : new Ast.Word(inside, inside, word.span());
+      return Optional.of(new Read(aggregate, field, List.of(), condition));
+    }
+    return tuples(inside, word, errors)
+        .map(conditions -> new Read(aggregate, null, conditions, condition));
+  }
+
+  /** The language of WHERE; errors are shown at the argument, which is one word to the grammar. */
+  private static Optional<List<Ast.Condition>> tuples(String text, Ast.Word word, Errors errors) {
+    Errors inside = new Errors();
+    Ast.Query query = Syntax.read("WHERE " + text, 2, inside).query();
+    if (inside.any() || query.clauses().size() != 1 || query.where().isEmpty()) {
+      String message = "%s is no condition on tuples".formatted(Names.quoted(text));
+      errors.type(word.span(), message, "for example \"share(status >= 500) > 0.2\"");
+      return Optional.empty();
+    }
+    return Optional.of(query.where().stream().map(one -> at(word.span(), one)).toList());
+  }
+
+  private static Ast.Condition at(Span span, Ast.Condition read) {
+    return new Ast.Condition(
+        at(span, read.field()),
+        at(span, read.operator()),
+        read.values().stream()
+            .map(value -> new Ast.Literal(at(span, value.word()), at(span, value.length())))
+            .toList(),
+        read.list());
+  }
+
+  private static Ast.Word at(Span span, Ast.Word word) {
+    return word == null ? null : new Ast.Word(word.text(), word.source(), span);
   }
 
   /** A number, a size in bytes or a duration in nanoseconds, each perhaps per second. */

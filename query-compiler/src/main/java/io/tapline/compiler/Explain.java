@@ -19,6 +19,7 @@ import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Collectors;
 
 /** What a plan will do, for people ({@link #render}) and programs ({@link #json}). */
 public final class Explain {
@@ -244,9 +245,16 @@ public final class Explain {
     String unit = value.getUnit().isEmpty() ? "" : " (" + value.getUnit() + ")";
     return switch (value.getKindCase()) {
       case FIELD -> "take    %s of %s%s".formatted(value.getField(), parser, unit);
+      case CONDITIONS -> "ask     whether a tuple of %s meets %s".formatted(parser, asked(value));
       case DIFFERENCE -> "diff    %s%s".formatted(difference(parser, value.getDifference()), unit);
       default -> "take    tuples of " + parser;
     };
+  }
+
+  private static String asked(Value value) {
+    return value.getConditions().getAllList().stream()
+        .map(Explain::condition)
+        .collect(Collectors.joining(" and "));
   }
 
   private static String difference(String parser, Difference difference) {

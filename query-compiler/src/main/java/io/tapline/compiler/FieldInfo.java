@@ -6,9 +6,16 @@ package io.tapline.compiler;
  * @param unit "ns", "bytes"…; empty for names and plain numbers
  * @param additive whether sums of it mean something
  * @param common whether every parser has it (times, flow, endpoints)
+ * @param optional whether a tuple may have no value of it
  */
 public record FieldInfo(
-    String name, Type type, String unit, String description, boolean additive, boolean common) {
+    String name,
+    Type type,
+    String unit,
+    String description,
+    boolean additive,
+    boolean common,
+    boolean optional) {
 
   /** Types of tuple columns. */
   public enum Type {

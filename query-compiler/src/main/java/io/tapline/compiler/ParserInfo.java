@@ -9,6 +9,7 @@ import java.util.Optional;
  * @param mainFields what top-k ranks; empty if a query has to say
  * @param valueField default of by= where values are summed, averaged…
  * @param duration what diff takes, if the parser knows durations
+ * @param intervalNs how often it emits; 0 if whenever something happens
  * @param fields columns in order, the common ones first
  */
 public record ParserInfo(
@@ -18,6 +19,7 @@ public record ParserInfo(
     List<String> mainFields,
     Optional<String> valueField,
     Optional<DurationSource> duration,
+    long intervalNs,
     List<FieldInfo> fields) {
 
   /** Which layer of the network a parser reads. */
@@ -43,6 +45,15 @@ public record ParserInfo(
   public ParserInfo {
     mainFields = List.copyOf(mainFields);
     fields = List.copyOf(fields);
+  }
+
+  /** Whether tuples say if they were answered. */
+  public boolean knowsAnswers() {
+    return has("partial", FieldInfo.Type.STRING) && has("unanswered", FieldInfo.Type.BOOL);
+  }
+
+  private boolean has(String fieldName, FieldInfo.Type type) {
+    return field(fieldName).filter(field -> field.type() == type).isPresent();
   }
 
   /** The field of this canonical name. */

@@ -23,7 +23,10 @@ public final class ProcessorCatalogue {
   static final int MOST_AFTER = 1000;
   static final String DEFAULT_CONDITION = "count > 0";
   private static final String CONDITIONS =
-      "count, or sum, avg, max, min, rate, distinct or p1 to p99.9 of (field); >, >=, < or <=; a number, size or duration";
+      "count, or count, sum, avg, max, min, rate, distinct or p1 to p99.9 of (field), or count or share of (condition on tuples); >, >=, < or <=; a number, size or duration";
+
+  private static final String COUNTABLE =
+      "a numeric field, or one that is true or false (also half_seen) to count tuples by";
 
   static final List<String> AGGREGATES = List.of("count", "sum", "max", "min", "avg");
 
@@ -104,11 +107,7 @@ public final class ProcessorCatalogue {
                 "w", ArgumentType.DURATION, "10s", "10ms to 24h", "length of the window"),
             slide("w/10, at least 1s, at most w"),
             new ArgumentInfo(
-                "by",
-                ArgumentType.FIELD,
-                "none: tuples are counted",
-                "a numeric field",
-                "what is ranked"),
+                "by", ArgumentType.FIELD, "none: tuples are counted", COUNTABLE, "what is ranked"),
             new ArgumentInfo(
                 "order",
                 ArgumentType.CHOICE,
@@ -149,11 +148,7 @@ public final class ProcessorCatalogue {
     List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
     arguments.add(
         new ArgumentInfo(
-            "by",
-            ArgumentType.FIELD,
-            "none: tuples are counted",
-            "a numeric field",
-            "what is summed"));
+            "by", ArgumentType.FIELD, "none: tuples are counted", COUNTABLE, "what is summed"));
     arguments.add(
         new ArgumentInfo("w", ArgumentType.DURATION, "10s", "10ms to 24h", "length of the window"));
     arguments.add(slide("w/10, at least 1s, at most w"));

@@ -1,6 +1,7 @@
 package io.tapline.compiler;
 
 import io.tapline.schema.proto.Aggregate;
+import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Join;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Ranking;
@@ -17,16 +18,18 @@ import java.util.stream.Collectors;
  */
 final class ProcessorCompiler {
   private final List<ParserInfo> parsers;
+  private final Inventory inventory;
   private final Fields fields;
   private final TriggerReader triggers;
   private final Errors errors;
 
   /** REQUIRES: at least one parser. */
   ProcessorCompiler(
-      List<ParserInfo> parsers, Catalogue catalogue, WebhookPolicy webhooks, Errors errors) {
+      List<ParserInfo> parsers, Catalogue catalogue, Inventory inventory, Errors errors) {
     this.parsers = parsers;
+    this.inventory = inventory;
     this.fields = new Fields(parsers, catalogue, errors);
-    this.triggers = new TriggerReader(webhooks, errors);
+    this.triggers = new TriggerReader(inventory.webhooks(), errors);
     this.errors = errors;
   }
 
@@ -83,7 +86,18 @@ final class ProcessorCompiler {
           case FILTER -> filter(arguments, WindowReader.wholeQueryOr(arguments, errors));
           case TRIGGER -> trigger(arguments);
         };
+    compiled.ifPresent(builder -> complete(builder, arguments));
     return compiled.map(builder -> builder.setName(definition.get().info().name()).build());
+  }
+
+  /** Adds what follows from the parser, whichever it is. */
+  private void complete(Processor.Builder result, Arguments arguments) {
+    ParserInfo parser =
+        parsers.stream().filter(p -> p.name().equals(result.getParser())).findFirst().orElseThrow();
+    result.setWindow(IntervalReader.fit(result.getWindow(), parser, arguments, errors));
+    if (parser.knowsAnswers()) {
+      result.setAnswers(true);
+    }
   }
 
   /** What agg= says, where a processor has it; else what the processor stands for. */
@@ -159,7 +173,7 @@ final class ProcessorCompiler {
       fields.unknown(arguments.word("by").get());
       return Optional.empty();
     }
-    return value(first, arguments, "agg").map(field -> result.setValue(Values.of(field)));
+    return value(first, arguments, aggregate, "agg").map(taken -> result.setValue(taken.value()));
   }
 
   /** Groups by the aggregate and field of a condition, which they must meet. */
@@ -181,8 +195,14 @@ final class ProcessorCompiler {
       Arguments arguments, ConditionReader.Read read, Ast.Word when, Window window) {
     Optional<Ast.Word> field = Optional.ofNullable(read.field());
     String aggregate = read.aggregate();
+    if (aggregate.equals("share") || !read.tuples().isEmpty()) {
+      return asked(arguments, read, when, window);
+    }
     if (aggregate.equals("distinct")) {
       return different(arguments, field, window);
+    }
+    if (aggregate.equals("count") && field.isPresent()) {
+      return present(arguments, field.get(), window);
     }
     if (aggregate.equals("count") || aggregate.equals("rate") && field.isEmpty()) {
       ParserInfo parser = Fields.firstHaving(parsers, arguments.words("group"));
@@ -204,7 +224,7 @@ final class ProcessorCompiler {
       errors.type(when.span(), message, "for example \"sum(bytes) > 10MB\" or \"count >= 100\"");
       return Optional.empty();
     }
-    List<ParserInfo> owners = Fields.having(parsers, field.get());
+    List<ParserInfo> owners = withCountable(field.get());
     if (owners.isEmpty()) {
       fields.unknown(field.get());
       return Optional.empty();
@@ -217,10 +237,97 @@ final class ProcessorCompiler {
         share.isPresent()
             ? Aggregate.PERCENTILE
             : Aggregate.valueOf(aggregate.toUpperCase(Locale.ROOT));
-    return fields
-        .numeric(parser, field.get())
+    return taken(parser, field.get(), meant)
         .flatMap(
-            info -> bounded(result.setValue(Values.of(info)).setAggregate(meant), when, errors));
+            taken -> bounded(result.setValue(taken.value()).setAggregate(meant), when, errors));
+  }
+
+  private List<ParserInfo> withCountable(Ast.Word field) {
+    return parsers.stream()
+        .filter(p -> Catalogue.field(p, field.text()).isPresent() || Countable.has(p, field))
+        .toList();
+  }
+
+  /** Tuples that have a value of the field. */
+  private Optional<Processor.Builder> present(Arguments arguments, Ast.Word field, Window window) {
+    List<ParserInfo> owners = Fields.having(parsers, field);
+    if (owners.isEmpty()) {
+      fields.unknown(field);
+      return Optional.empty();
+    }
+    ParserInfo parser = Fields.firstHaving(owners, arguments.words("group"));
+    Processor.Builder result =
+        Processor.newBuilder().setWindow(window).setAggregate(Aggregate.COUNT);
+    setKey(result, parser, arguments, "group");
+    FieldInfo info = Catalogue.field(parser, field.text()).orElseThrow();
+    return Optional.of(result.setValue(Values.of(info).toBuilder().setUnit("count")));
+  }
+
+  /** {@code count(CONDITION)} and {@code share(CONDITION)}: tuples that meet it, of all. */
+  private Optional<Processor.Builder> asked(
+      Arguments arguments, ConditionReader.Read read, Ast.Word when, Window window) {
+    boolean share = read.aggregate().equals("share");
+    boolean something = read.field() != null || !read.tuples().isEmpty();
+    if (!something || !share && !read.aggregate().equals("count")) {
+      String message =
+          something
+              ? "%s takes a field, and only count and share take a condition"
+                  .formatted(read.aggregate())
+              : "share needs a condition";
+      errors.type(when.span(), message, "for example \"share(status >= 500) > 0.2\"");
+      return Optional.empty();
+    }
+    Optional<ParserInfo> parser = asked(arguments, read);
+    if (parser.isEmpty()) {
+      return Optional.empty();
+    }
+    List<FieldCondition> conditions = conditions(parser.get(), read);
+    Processor.Builder result =
+        Processor.newBuilder()
+            .setWindow(window)
+            .setAggregate(share ? Aggregate.AVG : Aggregate.SUM)
+            .setValue(Values.of(conditions, share ? "" : "count"));
+    setKey(result, parser.get(), arguments, "group");
+    return Optional.of(result);
+  }
+
+  /** The first parser that has all fields that the condition asks of a tuple. */
+  private Optional<ParserInfo> asked(Arguments arguments, ConditionReader.Read read) {
+    List<Ast.Word> words =
+        read.field() != null
+            ? List.of(read.field())
+            : read.tuples().stream().map(Ast.Condition::field).toList();
+    List<ParserInfo> owners =
+        parsers.stream()
+            .filter(p -> Fields.hasAll(p, words) || Countable.has(p, words.get(0)))
+            .toList();
+    if (owners.isEmpty()) {
+      words.stream()
+          .filter(word -> Fields.having(parsers, word).isEmpty())
+          .findFirst()
+          .ifPresentOrElse(
+              fields::unknown,
+              () ->
+                  errors.conflict(
+                      words.get(0).span(),
+                      "no parser of PARSE has all fields of the condition",
+                      "fields of one parser"));
+      return Optional.empty();
+    }
+    return Optional.of(Fields.firstHaving(owners, arguments.words("group")));
+  }
+
+  private List<FieldCondition> conditions(ParserInfo parser, ConditionReader.Read read) {
+    if (read.field() == null) {
+      Fields own = new Fields(List.of(parser), fields.catalogue(), errors);
+      return WhereReader.read(read.tuples(), own, inventory, errors);
+    }
+    if (Countable.has(parser, read.field())) {
+      return Countable.conditions(parser, read.field());
+    }
+    String message = "%s is not true or false of a tuple".formatted(read.field().text());
+    errors.type(read.field().span(), message, "for example \"share(status >= 500) > 0.2\"");
+    return List.of();
   }
 
   /** A rate is one of a window: what the whole query is, is not known before its end. */
@@ -276,6 +383,12 @@ final class ProcessorCompiler {
       List<ParserInfo> candidates, Arguments arguments, String keyArgument) {
     Optional<Ast.Word> by = arguments.word("by");
     List<ParserInfo> owners = by.map(word -> Fields.having(candidates, word)).orElse(candidates);
+    List<ParserInfo> counted =
+        by.map(word -> candidates.stream().filter(p -> Countable.has(p, word)).toList())
+            .orElse(List.of());
+    if (!counted.isEmpty()) {
+      return Optional.of(Fields.firstHaving(counted, arguments.words(keyArgument)));
+    }
     if (owners.isEmpty()) {
       fields.unknown(by.orElseThrow());
       fields.key(parsers.get(0), arguments.words(keyArgument));
@@ -320,12 +433,12 @@ final class ProcessorCompiler {
       }
       return Optional.of(result.setValue(Values.counted()).setAggregate(Aggregate.COUNT));
     }
-    return value(parser, arguments, "agg")
+    return value(parser, arguments, given.orElse(Aggregate.SUM), "agg")
         .map(
-            field -> {
+            taken -> {
               Aggregate byField =
-                  field.additive() ? Aggregate.SUM : ascending ? Aggregate.MIN : Aggregate.MAX;
-              return result.setValue(Values.of(field)).setAggregate(given.orElse(byField));
+                  taken.additive() ? Aggregate.SUM : ascending ? Aggregate.MIN : Aggregate.MAX;
+              return result.setValue(taken.value()).setAggregate(given.orElse(byField));
             });
   }
 
@@ -374,11 +487,11 @@ final class ProcessorCompiler {
     if (aggregate == Aggregate.COUNT) {
       return Optional.of(result.setValue(Values.counted()));
     }
-    return value(parser.get(), arguments, "by")
+    return value(parser.get(), arguments, aggregate, "by")
         .map(
-            field -> {
-              warnOfSum(field, aggregate);
-              return result.setValue(Values.of(field));
+            taken -> {
+              warnOfSum(taken, aggregate);
+              return result.setValue(taken.value());
             });
   }
 
@@ -399,20 +512,48 @@ final class ProcessorCompiler {
             .orElse(parsers.get(0)));
   }
 
+  /**
+   * What by= means.
+   *
+   * @param additive whether sums of it mean something
+   */
+  private record Taken(String name, Value value, boolean additive) {
+    static Taken of(FieldInfo field) {
+      return new Taken(field.name(), Values.of(field), field.additive());
+    }
+  }
+
+  /** A number, or of what is true or false how many tuples or which share. */
+  private Optional<Taken> taken(ParserInfo parser, Ast.Word word, Aggregate aggregate) {
+    if (!Countable.has(parser, word)) {
+      return fields.numeric(parser, word).map(Taken::of);
+    }
+    if (aggregate != Aggregate.SUM && aggregate != Aggregate.AVG && aggregate != Aggregate.RATE) {
+      String name = aggregate.name().toLowerCase(Locale.ROOT);
+      String message = "%s is true or false, and has no %s".formatted(word.text(), name);
+      errors.type(word.span(), message, "sum to count tuples, or avg for their share");
+      return Optional.empty();
+    }
+    String unit = aggregate == Aggregate.AVG ? "" : "count";
+    Value value = Values.of(Countable.conditions(parser, word), unit);
+    return Optional.of(new Taken(word.text(), value, true));
+  }
+
   /** The field of by=, else the parser's value field. */
-  private Optional<FieldInfo> value(ParserInfo parser, Arguments arguments, String asking) {
+  private Optional<Taken> value(
+      ParserInfo parser, Arguments arguments, Aggregate aggregate, String asking) {
     if (arguments.has("by")) {
-      return fields.numeric(parser, arguments.word("by").orElseThrow());
+      return taken(parser, arguments.word("by").orElseThrow(), aggregate);
     }
     Optional<FieldInfo> field = parser.valueField().flatMap(parser::field);
     if (field.isEmpty()) {
       String message = "%s has no value field of its own, so by is needed".formatted(parser.name());
       errors.conflict(arguments.span(asking), message, "by= one of " + Fields.numericNames(parser));
     }
-    return field;
+    return field.map(Taken::of);
   }
 
-  private void warnOfSum(FieldInfo field, Aggregate aggregate) {
+  private void warnOfSum(Taken field, Aggregate aggregate) {
     if (aggregate == Aggregate.SUM && !field.additive()) {
       errors.warning(
           "sums of %s mean little; group-avg, group-max or group-min may be what is wanted"

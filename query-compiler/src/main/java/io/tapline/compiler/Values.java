@@ -1,7 +1,9 @@
 package io.tapline.compiler;
 
 import io.tapline.schema.proto.Difference;
+import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Value;
+import java.util.List;
 
 /** What processors aggregate. */
 final class Values {
@@ -15,6 +17,14 @@ final class Values {
   /** A field, in its unit. */
   static Value of(FieldInfo field) {
     return Value.newBuilder().setField(field.name()).setUnit(field.unit()).build();
+  }
+
+  /** Tuples that meet conditions, each as one, and all others as none. */
+  static Value of(List<FieldCondition> conditions, String unit) {
+    return Value.newBuilder()
+        .setConditions(Value.Conditions.newBuilder().addAllAll(conditions))
+        .setUnit(unit)
+        .build();
   }
 
   /** The time between start and end. REQUIRES: the parser has one. */

@@ -19,14 +19,21 @@ class CatalogueTest {
     assertThat(http.duration()).contains(new ParserInfo.DurationField("response_time_ns"));
     FieldInfo bytes = http.field("response_bytes").orElseThrow();
     assertThat(bytes)
-        .isEqualTo(new FieldInfo("response_bytes", FieldInfo.Type.U64, "bytes", "", true, false));
+        .isEqualTo(
+            new FieldInfo("response_bytes", FieldInfo.Type.U64, "bytes", "", true, false, false));
+    assertThat(http.field("response_time_ns").orElseThrow().optional()).isTrue();
+    assertThat(http.knowsAnswers()).isTrue();
+    assertThat(http.intervalNs()).isZero();
     assertThat(http.field("src_ip").orElseThrow().common()).isTrue();
 
     ParserInfo times = Fixtures.CATALOGUE.parser("tcp_conn_time").orElseThrow();
     assertThat(times.valueField()).isEmpty();
     assertThat(times.duration())
         .contains(new ParserInfo.DurationEvents("event", List.of("syn"), List.of("fin", "rst")));
-    assertThat(Fixtures.CATALOGUE.parser("tcp_pkt_size").orElseThrow().duration()).isEmpty();
+    ParserInfo sizes = Fixtures.CATALOGUE.parser("tcp_pkt_size").orElseThrow();
+    assertThat(sizes.duration()).isEmpty();
+    assertThat(sizes.knowsAnswers()).isFalse();
+    assertThat(sizes.intervalNs()).isEqualTo(1_000_000_000);
   }
 
   @Test
@@ -68,6 +75,8 @@ class CatalogueTest {
             + " | parser catalogue, parser x, field a: unknown type \"int\"",
         "{\"parsers\":[{\"name\":\"x\",\"layer\":\"network\",\"main_fields\":[\"a\"],\"value_field\":\"a\","
             + "\"fields\":[{\"name\":\"a\",\"type\":\"bool\"}]}]} | parser catalogue, parser x: value_field is not numeric",
+        "{\"parsers\":[{\"name\":\"x\",\"layer\":\"network\",\"main_fields\":[],\"interval_ns\":-1,\"fields\":[]}]}"
+            + " | parser catalogue, parser x: interval_ns is negative",
       })
   void refusesWhatIsNoCatalogue(String json, String message) {
     assertThatThrownBy(() -> Catalogue.fromJson(json))

@@ -9,6 +9,7 @@ import io.tapline.schema.proto.Condition;
 import io.tapline.schema.proto.Processor;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -105,6 +106,7 @@ class ProcessorsTest {
         "rate <= 10 | RATE | | AT_MOST | 10",
         "distinct(src-port) > 50 | DISTINCT | src_port | ABOVE | 50",
         "p99(packets) > 20 | PERCENTILE | packets | ABOVE | 20",
+        "count(packets) > 20 | COUNT | packets | ABOVE | 20",
       })
   void conditionsAre(
       String when, Aggregate aggregate, String field, Condition.Comparison how, double threshold) {
@@ -113,6 +115,83 @@ class ProcessorsTest {
     assertThat(compiled.getValue().getField()).isEqualTo(field == null ? "" : field);
     assertThat(compiled.getCondition().getComparison()).isEqualTo(how);
     assertThat(compiled.getCondition().getThreshold()).isEqualTo(threshold);
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "(filter: when=\"share(partial = \\\"request\\\") > 0.2\") | AVG | partial EQUAL [request] | ",
+        "(filter: when=\"share(partial = request) > 0.2\") | AVG | partial EQUAL [request] | ",
+        "(filter: when=\"share(unanswered) > 0.2\") | AVG | unanswered EQUAL [true] | ",
+        "(filter: when=\"share(half-seen) > 0.2\") | AVG"
+            + " | partial NOT_EQUAL [], unanswered EQUAL [false] | ",
+        "(filter: when=\"share(status = (500, 502) AND response_time_ns > 1s) > 0.2\") | AVG"
+            + " | status EQUAL [500, 502], response_time_ns GREATER [1000000000] | ",
+        "(filter: when=\"count(status >= 500) > 3\") | SUM | status GREATER_OR_EQUAL [500] | count",
+        "(filter: when=\"sum(unanswered) > 3\") | SUM | unanswered EQUAL [true] | count",
+        "(top-k: by=unanswered) | SUM | unanswered EQUAL [true] | count",
+        "(top-k: by=half_seen) | SUM | partial NOT_EQUAL [], unanswered EQUAL [false] | count",
+        "(group-avg: by=unanswered, group=url) | AVG | unanswered EQUAL [true] | ",
+        "(rate: by=unanswered) | RATE | unanswered EQUAL [true] | per_second",
+      })
+  void tuplesAreCountedByConditions(
+      String processor, Aggregate aggregate, String conditions, String unit) {
+    Processor compiled = one("http_get", processor);
+    assertThat(compiled.getAggregate()).isEqualTo(aggregate);
+    assertThat(compiled.getValue().getUnit()).isEqualTo(unit == null ? "" : unit);
+    assertThat(
+            compiled.getValue().getConditions().getAllList().stream()
+                .map(c -> c.getField() + " " + c.getOperator() + " " + c.getValuesList())
+                .collect(Collectors.joining(", ")))
+        .isEqualTo(conditions);
+    assertThat(compiled.getValue().getConditions().getAllList())
+        .allMatch(condition -> condition.getParsersList().equals(List.of("http_get")));
+  }
+
+  @Test
+  void conditionsAreAskedOfAParserThatHasTheirFields() {
+    String processor = "(filter: when=\"share(status >= 500 AND url = a) > 0.2\")";
+    assertThat(one("tcp_conn_time, mysql_query, http_get", processor).getParser())
+        .isEqualTo("http_get");
+  }
+
+  @Test
+  void plansSayWhoseTuplesKnowAnswers() {
+    assertThat(one("http_get", "(top-k)").getAnswers()).isTrue();
+    assertThat(one("tcp_pkt_size", "(top-k)").getAnswers()).isFalse();
+    assertThat(one("tcp_conn_time, http_get", "(diff-group: group=url)").getAnswers()).isFalse();
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "(trigger: every=1s) | 1000 | 1000",
+        "(trigger) | 1000 | 1000",
+        "(top-k: w=2s) | 2000 | 1000",
+        "(diff-group) | 0 | 10000",
+      })
+  void windowsAreNoShorterThanWhatTheirParserEmits(String processor, long sizeMs, long slideMs) {
+    String parser = processor.contains("diff") ? "http_get" : "tcp_pkt_size";
+    Processor compiled = one(parser, processor);
+    assertThat(Durations.toMillis(compiled.getWindow().getSize())).isEqualTo(sizeMs);
+    assertThat(Durations.toMillis(compiled.getWindow().getSlide())).isEqualTo(slideMs);
+  }
+
+  @Test
+  void defaultsFollowALongInterval() {
+    String json = Fixtures.resource("parsers.json").replace("\": 1000000000", "\": 15000000000");
+    CompileResult result =
+        Compiler.compile(
+            "PARSE tcp_pkt_size TO h1 PROCESS (top-k), (trigger)",
+            Catalogue.fromJson(json),
+            Fixtures.INVENTORY,
+            Fixtures.OPTIONS);
+    for (Processor processor : result.plan().orElseThrow().getProcessorsList()) {
+      assertThat(Durations.toMillis(processor.getWindow().getSize())).isEqualTo(15_000);
+      assertThat(Durations.toMillis(processor.getWindow().getSlide())).isEqualTo(15_000);
+    }
   }
 
   @ParameterizedTest(name = "{0}")
@@ -171,8 +250,8 @@ class ProcessorsTest {
   void triggersAre() {
     Processor trigger =
         one(
-            "tcp_pkt_size",
-            "(trigger: when=\"sum(bytes) > 10MB\", clear=8MB, every=10ms, after=3, cooldown=1s)");
+            "http_get",
+            "(trigger: when=\"sum(response_bytes) > 10MB\", clear=8MB, every=10ms, after=3, cooldown=1s)");
     assertThat(Durations.toMillis(trigger.getWindow().getSize())).isEqualTo(10);
     assertThat(Durations.toMillis(trigger.getWindow().getSlide())).isEqualTo(10);
     assertThat(trigger.getTrigger().getClear()).isEqualTo(8e6);

@@ -113,8 +113,9 @@ final class QueryGenerator {
     if (ranks || name.equals("group-sum")) {
       maybe(arguments, "by", one("response_time_ns", "response_bytes", "status", "response-bytes"));
     }
-    maybe(arguments, "w", one("10s", "1m", "500ms", "2.5s"));
-    maybe(arguments, "s", one("100ms", "250ms", "500ms"));
+    // Parsers that emit once a second take no shorter windows.
+    maybe(arguments, "w", one("10s", "1m", "2000ms", "2.5s"));
+    maybe(arguments, "s", one("1000ms", "1.25s", "2s"));
     return "("
         + name
         + (arguments.isEmpty() ? "" : one(":", " : "))

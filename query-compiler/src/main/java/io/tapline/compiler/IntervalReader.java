@@ -1,0 +1,59 @@
+package io.tapline.compiler;
+
+import com.google.protobuf.util.Durations;
+import io.tapline.schema.proto.Window;
+
+/**
+ * Windows of parsers that emit once per interval. A shorter window gets all of an interval's tuples
+ * at once or none of them, so what it says of its own time is wrong.
+ */
+final class IntervalReader {
+  private final ParserInfo parser;
+  private final Arguments arguments;
+  private final Errors errors;
+
+  private IntervalReader(ParserInfo parser, Arguments arguments, Errors errors) {
+    this.parser = parser;
+    this.arguments = arguments;
+    this.errors = errors;
+  }
+
+  /** The window, with defaults no shorter than the interval; what was given so is an error. */
+  static Window fit(Window window, ParserInfo parser, Arguments arguments, Errors errors) {
+    if (parser.intervalNs() == 0) {
+      return window;
+    }
+    IntervalReader reader = new IntervalReader(parser, arguments, errors);
+    Window.Builder fitting = window.toBuilder();
+    if (window.hasSize()) {
+      long sizeNs = reader.atLeastInterval("w", Durations.toNanos(window.getSize()));
+      fitting.setSize(Durations.fromNanos(sizeNs));
+    }
+    String slide = arguments.has("every") ? "every" : "s";
+    long slideNs = reader.atLeastInterval(slide, Durations.toNanos(window.getSlide()));
+    return fitting.setSlide(Durations.fromNanos(slideNs)).build();
+  }
+
+  private long atLeastInterval(String argument, long givenNs) {
+    if (givenNs >= parser.intervalNs()) {
+      return givenNs;
+    }
+    if (arguments.has(argument)) {
+      refuse(argument);
+    }
+    return parser.intervalNs();
+  }
+
+  private void refuse(String argument) {
+    String least = Literals.durationText(parser.intervalNs());
+    String message =
+        "%s emits once %s: %s must be at least %s, since a shorter window gets all of that time's tuples or none"
+            .formatted(parser.name(), often(least), argument, least);
+    String expected = "%s to 24h, or a parser that emits per event".formatted(least);
+    errors.add(arguments.span(argument), QueryError.Code.RANGE, message, expected, least);
+  }
+
+  private static String often(String interval) {
+    return interval.equals("1s") ? "a second" : "in " + interval;
+  }
+}
