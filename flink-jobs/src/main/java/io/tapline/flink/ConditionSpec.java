@@ -14,6 +14,11 @@ public record ConditionSpec(Condition.Comparison comparison, double threshold)
     return new ConditionSpec(condition.getComparison(), condition.getThreshold());
   }
 
+  /** Whether a value that misses some tuples may meet it only because it does. */
+  public boolean wantsAll() {
+    return comparison == Condition.Comparison.BELOW || comparison == Condition.Comparison.AT_MOST;
+  }
+
   public boolean holds(double value) {
     return holds(value, threshold);
   }

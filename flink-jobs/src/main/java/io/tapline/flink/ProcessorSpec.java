@@ -4,6 +4,7 @@ import io.tapline.flink.group.Exemplars;
 import io.tapline.flink.group.Shape;
 import io.tapline.schema.proto.Aggregate;
 import io.tapline.schema.proto.Difference;
+import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Value;
 import java.io.Serializable;
@@ -16,6 +17,7 @@ import java.util.Set;
  *
  * @param joinParser parser of the joined key fields; empty without a join
  * @param valueField numeric field that is aggregated; empty for counts and differences
+ * @param conditions what is asked of each tuple, for a value of 1 or 0; empty unless that is taken
  * @param eventField field that says start or end; empty unless a difference is taken
  * @param rows rows kept of a ranking; 0 if every group is a result
  * @param sizeNs window size; 0 if the whole query is one window
@@ -23,6 +25,7 @@ import java.util.Set;
  * @param share of a percentile
  * @param condition null if every group is a result
  * @param trigger null unless results are alerts
+ * @param answers whether the parser's tuples say if they were answered
  */
 public record ProcessorSpec(
     int index,
@@ -32,6 +35,7 @@ public record ProcessorSpec(
     List<String> joinFields,
     List<String> key,
     String valueField,
+    List<FieldCondition> conditions,
     String eventField,
     Set<String> starts,
     Set<String> ends,
@@ -44,7 +48,8 @@ public record ProcessorSpec(
     long paneNs,
     double share,
     ConditionSpec condition,
-    TriggerSpec trigger)
+    TriggerSpec trigger,
+    boolean answers)
     implements Serializable {
 
   private static final Set<Aggregate> COUNTABLE =
@@ -75,6 +80,7 @@ public record ProcessorSpec(
         List.copyOf(processor.getJoin().getFieldsList()),
         List.copyOf(processor.getKeyList()),
         processor.getValue().getField(),
+        conditions(processor),
         difference.getEventField(),
         Set.copyOf(difference.getStartList()),
         Set.copyOf(difference.getEndList()),
@@ -87,7 +93,19 @@ public record ProcessorSpec(
         pane,
         share(processor),
         processor.hasCondition() ? ConditionSpec.of(processor.getCondition()) : null,
-        trigger(processor, size));
+        trigger(processor, size),
+        processor.getAnswers());
+  }
+
+  private static List<FieldCondition> conditions(Processor processor) {
+    List<FieldCondition> all = processor.getValue().getConditions().getAllList();
+    boolean asks = processor.getValue().hasConditions();
+    check(!asks || !all.isEmpty(), processor.getName(), "asks nothing of its tuples");
+    for (FieldCondition condition : all) {
+      check(!condition.getField().isEmpty(), processor.getName(), "has a condition of no field");
+      check(condition.getValuesCount() > 0, processor.getName(), "has a condition of no value");
+    }
+    return List.copyOf(all);
   }
 
   private static double share(Processor processor) {
@@ -158,7 +176,17 @@ public record ProcessorSpec(
 
   /** Whether tuples count one each, rather than having a value. */
   public boolean counts() {
-    return valueField.isEmpty() && eventField.isEmpty();
+    return valueField.isEmpty() && eventField.isEmpty() && conditions.isEmpty();
+  }
+
+  /** Whether it is tuples with a value that are counted, whatever the value. */
+  public boolean countsPresent() {
+    return aggregate == Aggregate.COUNT && !valueField.isEmpty();
+  }
+
+  /** Whether rows are shown with how many of their tuples were not answered. */
+  public boolean showsAnswers() {
+    return answers && !isRanking() && trigger == null;
   }
 
   /** Whether it is the values' hashes that are aggregated. */

@@ -52,13 +52,22 @@ class RandomPlansTest {
     Plan plan = Plans.plan("q", monitors, processors(random));
     int connections = 1 + random.nextInt(random.nextInt(10) == 0 ? 200 : 40);
     Workload workload =
-        new Workload("q", monitors, 4 + random.nextInt(16), connections, seed, random.nextInt(5));
+        new Workload(
+            "q",
+            monitors,
+            4 + random.nextInt(16),
+            connections,
+            seed,
+            random.nextInt(5),
+            seed % 2 == 0);
     JobOptions options = JobOptions.defaults().withParallelism(1 + random.nextInt(3));
     try (Pipeline pipeline = new Pipeline(plan, options)) {
       feed(pipeline, workload, random);
       boolean requests = false;
       for (int i = 0; i < plan.getProcessorsCount(); i++) {
-        Oracle oracle = new Oracle(plan, i, workload.tuples, workload.endsNs);
+        Oracle oracle =
+            new Oracle(plan, i, workload.tuples, workload.endsNs)
+                .watchedSince(workload.watchedSinceNs);
         assertThat(Oracle.actual(pipeline.windows(i)))
             .as("case %d: %s", seed, plan.getProcessors(i))
             .isEqualTo(oracle.windows());

@@ -63,9 +63,12 @@ public final class Distribution {
     return Arrays.stream(shares).map(share -> quantile(share).number()).toArray();
   }
 
-  /** The least value that at least this share of all values does not exceed. */
+  /** The least value that at least this share of all values does not exceed; none of no values. */
   Value quantile(double share) {
     count();
+    if (counted.size() == 0) {
+      return Value.NONE;
+    }
     long values = 0;
     for (int cell = 0; cell < counted.size(); cell++) {
       values += counted.count(cell);

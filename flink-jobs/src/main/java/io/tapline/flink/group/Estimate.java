@@ -34,7 +34,10 @@ public final class Estimate {
    */
   public Value of(int entry, Aggregate aggregate, double share, long windowNs) {
     return switch (aggregate) {
-      case RATE -> perSecond(table.shape().hasSums() ? total(entry) : count(entry), windowNs);
+      case RATE ->
+          hasNone(entry)
+              ? Value.NONE
+              : perSecond(table.shape().hasSums() ? total(entry) : count(entry), windowNs);
       case PERCENTILE -> quantile(entry, share);
       case DISTINCT -> distinct(entry);
       case HISTOGRAM -> count(entry);
@@ -44,6 +47,9 @@ public final class Estimate {
 
   /** The same for aggregates that depend on nothing else. */
   public Value of(int entry, Aggregate aggregate) {
+    if (aggregate != Aggregate.COUNT && hasNone(entry)) {
+      return Value.NONE;
+    }
     return switch (aggregate) {
       case SUM -> total(entry);
       case AVG, DISTRIBUTION -> mean(entry);
@@ -60,10 +66,29 @@ public final class Estimate {
     }
     return switch (aggregate) {
       case COUNT -> table.tuples(entry);
-      case SUM -> table.realSum(entry);
+      case SUM -> hasNone(entry) ? Double.NaN : table.realSum(entry);
       case AVG -> table.realSum(entry) / table.tuples(entry);
       default -> Double.NaN;
     };
+  }
+
+  /** Whether no tuple of the group has a value. */
+  private boolean hasNone(int entry) {
+    return table.tuples(entry) == 0;
+  }
+
+  /** Tuples of the group without a value, scaled. */
+  public Value absent(int entry) {
+    return table.tally(entry, Tallies.ABSENT);
+  }
+
+  /**
+   * Tuples of the group that were answered so, scaled.
+   *
+   * @param answer of {@link Answers}
+   */
+  public Value answered(int entry, byte answer) {
+    return table.tally(entry, answer);
   }
 
   private boolean sampled(int entry) {

@@ -43,6 +43,9 @@ public final class GroupTable {
 
   private double[] corrections;
 
+  /** Null while there are none. */
+  private Tallies tallies;
+
   public GroupTable(Shape shape) {
     this(shape, Exemplars.MOST);
   }
@@ -67,7 +70,7 @@ public final class GroupTable {
 
   /** Whether any tuple came with a sampling rate below 1. */
   public boolean sampled() {
-    return corrections != null;
+    return corrections != null || tallies != null && tallies.sampled();
   }
 
   public boolean real() {
@@ -152,6 +155,9 @@ public final class GroupTable {
     flows = flows == null ? null : Arrays.copyOf(flows, capacity * flowsKept);
     corrections = corrections == null ? null : Arrays.copyOf(corrections, capacity * corrected);
     flowsUntilNs = flowsUntilNs == null ? null : Arrays.copyOf(flowsUntilNs, capacity);
+    if (tallies != null) {
+      tallies.growTo(capacity);
+    }
   }
 
   /** Counts tuples without a value. */
@@ -179,6 +185,31 @@ public final class GroupTable {
     if (distincts != null) {
       distinct(entry).add(value);
     }
+  }
+
+  /**
+   * Counts a tuple without a value, which no aggregate but that count knows of.
+   *
+   * @param rate at which flows were sampled
+   */
+  public void addAbsent(int entry, double rate) {
+    tallies().add(entry, Tallies.ABSENT, rate);
+  }
+
+  /**
+   * Counts how a tuple that was added was answered.
+   *
+   * @param answer of {@link Answers}, but not {@link Answers#WHOLE}
+   */
+  public void addAnswer(int entry, byte answer, double rate) {
+    tallies().add(entry, answer, rate);
+  }
+
+  private Tallies tallies() {
+    if (tallies == null) {
+      tallies = new Tallies(counts.length);
+    }
+    return tallies;
   }
 
   private void addSum(int entry, long value) {
@@ -279,9 +310,23 @@ public final class GroupTable {
     return keys.hash(entry);
   }
 
-  /** Tuples added, not scaled. */
+  /** Tuples with a value that were added, not scaled. */
   public long tuples(int entry) {
     return counts[entry];
+  }
+
+  /** Whether the group has no tuple, with a value or without. */
+  public boolean isEmpty(int entry) {
+    return counts[entry] == 0 && absent(entry) == 0;
+  }
+
+  private long absent(int entry) {
+    return tallies == null ? 0 : tallies.count(entry, Tallies.ABSENT);
+  }
+
+  /** Tuples of a kind of {@link Tallies}, scaled. */
+  Value tally(int entry, int kind) {
+    return tallies == null ? Value.whole(0) : tallies.value(entry, kind);
   }
 
   /** With bounds of which each holds for itself. */
@@ -314,11 +359,11 @@ public final class GroupTable {
   }
 
   public Distribution values(int entry) {
-    return distributions[entry];
+    return distribution(entry);
   }
 
   public Distinct distinctValues(int entry) {
-    return distincts[entry];
+    return distinct(entry);
   }
 
   /** Sum of w-1 (0) or of (w-1)v (1), see {@link #addSampled}. */
@@ -370,6 +415,9 @@ public final class GroupTable {
     if (other.corrections != null) {
       addCorrections(entry, other.corrections, from * corrected);
     }
+    if (other.tallies != null) {
+      tallies().add(entry, other.tallies, from);
+    }
   }
 
   private void addCorrections(int entry, double[] from, int at) {
@@ -404,6 +452,9 @@ public final class GroupTable {
       if (sums != null) {
         sums[entry] -= other.sums[i];
       }
+      if (other.tallies != null) {
+        tallies.subtract(entry, other.tallies, i);
+      }
     }
   }
 
@@ -434,12 +485,13 @@ public final class GroupTable {
       Wire.writeSigned(out, maxs[entry]);
     }
     if (distributions != null) {
-      distributions[entry].write(out);
+      distribution(entry).write(out);
     }
     if (distincts != null) {
-      distincts[entry].write(out);
+      distinct(entry).write(out);
     }
     writeCorrections(out, entry);
+    Tallies.write(out, tallies, entry);
     writeFlows(out, entry);
   }
 
@@ -473,7 +525,7 @@ public final class GroupTable {
    * Adds an entry that {@link #writeEntry} of a table of the same shape wrote.
    *
    * @param room whether a key that is not there yet may be added
-   * @return the entry, or -1 - tuples if there was no room for it
+   * @return the entry, or -1 - its tuples, with a value or without, if there was no room for it
    */
   public long readEntry(DataInput in, boolean room) throws IOException {
     byte[] key = Wire.readBytes(in);
@@ -487,7 +539,7 @@ public final class GroupTable {
     long tuples = Wire.readUnsigned(in);
     target.counts[entry] += tuples;
     target.readValues(in, entry);
-    return target == this ? entry : -1 - tuples;
+    return target == this ? entry : -1 - tuples - target.absent(entry);
   }
 
   private void readValues(DataInput in, int entry) throws IOException {
@@ -509,6 +561,10 @@ public final class GroupTable {
       distinct(entry).merge(Distinct.read(in));
     }
     readCorrections(in, entry);
+    Tallies read = Tallies.read(in);
+    if (read != null) {
+      tallies().add(entry, read, 0);
+    }
     for (int i = in.readByte(); i > 0; i--) {
       offerFlow(entry, Wire.readBytes(in));
     }

@@ -12,9 +12,11 @@ import java.util.Arrays;
  *   BOOL          type, 0 or 1
  *   STRING        type, 4 bytes length, the bytes
  *   ADDRESS       type, 1 byte length (4 or 16), the bytes
+ *   no value      type alone
  * </pre>
  */
 public final class Key {
+  static final byte NONE = 0;
   static final byte U64 = 1;
   static final byte I64 = 2;
   static final byte F64 = 3;
@@ -24,6 +26,9 @@ public final class Key {
 
   /** The key of a processor without key fields. */
   public static final byte[] EMPTY = {};
+
+  /** A field without a value, which is another group than any value's. */
+  public static final byte[] ABSENT = {NONE};
 
   private Key() {}
 
@@ -108,8 +113,8 @@ public final class Key {
   }
 
   /**
-   * Order by field: numbers by value, false before true, texts by their bytes, addresses of four
-   * bytes before those of sixteen.
+   * Order by field: no value before any, numbers by value, false before true, texts by their bytes,
+   * addresses of four bytes before those of sixteen.
    */
   public static int compare(byte[] left, byte[] right) {
     ByteBuffer a = ByteBuffer.wrap(left);
@@ -130,6 +135,7 @@ public final class Key {
       return type - other;
     }
     return switch (type) {
+      case NONE -> 0;
       case U64, I64, F64 -> Long.compareUnsigned(a.getLong(), b.getLong());
       case BOOL -> a.get() - b.get();
       case STRING -> compareBytes(take(a, a.getInt()), take(b, b.getInt()));

@@ -17,7 +17,7 @@ public final class KeyFields {
 
   /**
    * Each field as {@link Long}, {@link BigInteger} (beyond 2^63), {@link Double}, {@link Boolean}
-   * or {@link String}.
+   * or {@link String}; null without a value.
    */
   public static List<Object> read(byte[] key) {
     ByteBuffer in = ByteBuffer.wrap(key);
@@ -30,6 +30,7 @@ public final class KeyFields {
 
   private static Object field(ByteBuffer in) {
     return switch (in.get()) {
+      case Key.NONE -> null;
       case Key.U64 -> unsigned(in.getLong());
       case Key.I64 -> in.getLong() ^ Long.MIN_VALUE;
       case Key.F64 -> Double.longBitsToDouble(Key.sortable(in.getLong() ^ Long.MIN_VALUE));

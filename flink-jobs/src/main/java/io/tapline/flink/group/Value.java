@@ -3,11 +3,12 @@ package io.tapline.flink.group;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
+import java.util.Comparator;
 
 /**
  * A result with its bounds.
  *
- * @param number the value
+ * @param number the value; NaN if there is none
  * @param exact the same if {@code whole}: sums of nanoseconds do not fit a double
  * @param whole whether the value is a whole number known exactly
  * @param low lower bound; NaN if there is none
@@ -15,6 +16,20 @@ import java.io.IOException;
  */
 public record Value(double number, long exact, boolean whole, double low, double high)
     implements Comparable<Value> {
+
+  /** Of a group in which no tuple has a value. */
+  public static final Value NONE = real(Double.NaN);
+
+  /** Least or greatest first; what is no value comes last. */
+  public static Comparator<Value> order(boolean ascending) {
+    Comparator<Value> known = Comparator.naturalOrder();
+    return Comparator.comparing((Value value) -> !value.isKnown())
+        .thenComparing(ascending ? known : known.reversed());
+  }
+
+  public boolean isKnown() {
+    return !Double.isNaN(number);
+  }
 
   public static Value whole(long value) {
     return new Value(value, value, true, value, value);

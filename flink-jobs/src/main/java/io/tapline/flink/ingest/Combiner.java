@@ -1,6 +1,7 @@
 package io.tapline.flink.ingest;
 
 import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.group.Answers;
 import io.tapline.flink.group.Exemplar;
 import io.tapline.flink.group.GroupTable;
 import io.tapline.flink.group.KeyBuffer;
@@ -35,10 +36,8 @@ public final class Combiner {
     for (String field : spec.key()) {
       rows.require(field);
     }
-    if (spec.isDistinct()) {
-      rows.require(spec.valueField());
-    } else if (!spec.valueField().isEmpty()) {
-      rows.requireNumber(spec.valueField());
+    TupleValues.require(spec, rows);
+    if (!spec.isDistinct() && !spec.countsPresent() && !spec.valueField().isEmpty()) {
       requireType(rows.isReal(spec.valueField()));
     }
   }
@@ -83,18 +82,28 @@ public final class Combiner {
    * @param exemplar asked only if it is wanted
    */
   void add(
-      byte[] bytes, long timeNs, long value, double rate, long flow, Supplier<Exemplar> exemplar) {
+      byte[] bytes,
+      long timeNs,
+      PairedValue value,
+      double rate,
+      long flow,
+      Supplier<Exemplar> exemplar) {
     GroupTable table = table(spec.paneOf(timeNs), false);
     key.clear();
     key.append(bytes);
     int entry = entry(table, key);
-    if (spec.counts()) {
+    if (!value.present()) {
+      table.addAbsent(entry, rate);
+    } else if (spec.counts()) {
       table.count(entry, 1);
     } else {
-      table.addValue(entry, value);
+      table.addValue(entry, value.bits());
     }
-    if (rate < 1) {
-      table.addSampled(entry, spec.counts() ? 1 : value, rate, flow);
+    if (rate < 1 && value.present()) {
+      table.addSampled(entry, value.bits(), rate, flow);
+    }
+    if (value.answer() != Answers.WHOLE && spec.showsAnswers()) {
+      table.addAnswer(entry, value.answer(), rate);
     }
     if (timeNs <= table.exemplarsUntilNs(entry)) {
       table.offerExemplar(entry, exemplar.get());

@@ -1,6 +1,7 @@
 package io.tapline.flink.ingest;
 
 import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.group.Answers;
 import io.tapline.flink.group.Exemplar;
 import io.tapline.flink.group.Key;
 import io.tapline.flink.results.Accounts;
@@ -75,13 +76,12 @@ final class FlowPairing {
       if (rows.has(CERTAIN_AFTER)) {
         rows.requireNumber(CERTAIN_AFTER);
       }
-    } else if (spec.isDistinct()) {
-      rows.require(spec.valueField());
-    } else if (!spec.valueField().isEmpty()) {
-      rows.requireNumber(spec.valueField());
-      if (rows.isReal(spec.valueField())) {
-        throw BatchReaderException.malformed("column " + spec.valueField() + " is no whole number");
-      }
+      return;
+    }
+    TupleValues.require(spec, rows);
+    boolean whole = spec.valueField().isEmpty() || spec.isDistinct() || spec.countsPresent();
+    if (!whole && rows.isReal(spec.valueField())) {
+      throw BatchReaderException.malformed("column " + spec.valueField() + " is no whole number");
     }
   }
 
@@ -105,9 +105,11 @@ final class FlowPairing {
     boolean[] starts = rows.entriesAmong(spec.eventField(), spec.starts());
     boolean[] ends = rows.entriesAmong(spec.eventField(), spec.ends());
     long[] certainAfter = rows.has(CERTAIN_AFTER) ? rows.numbers(CERTAIN_AFTER) : null;
+    boolean[] atOnce = certainAfter == null ? null : rows.absent(CERTAIN_AFTER);
     Ids ids = new Ids(rows);
     for (int row = 0; row < rows.count(); row++) {
-      long time = rows.timeNs(row) - (certainAfter == null ? 0 : certainAfter[row]);
+      boolean delayed = certainAfter != null && (atOnce == null || !atOnce[row]);
+      long time = rows.timeNs(row) - (delayed ? certainAfter[row] : 0);
       if (starts[events[row]]) {
         start(rows, ids, row, time);
       } else if (ends[events[row]]) {
@@ -134,7 +136,7 @@ final class FlowPairing {
     flow.touch(rows, row);
     flow.ended = true;
     byte[][] parts = keyParts(rows, row, false);
-    long duration = timeNs - flow.startNs;
+    PairedValue duration = PairedValue.of(timeNs - flow.startNs);
     if (spec.isJoin()) {
       Exemplar exemplar = rows.exemplar(row).startingAt(flow.startNs);
       waiting.add(new Waiting(rows.timeNs(row), id, parts, duration, flow.rate, exemplar));
@@ -151,10 +153,8 @@ final class FlowPairing {
   }
 
   private void addValues(Rows rows, Accounts.OfProcessor accounts) {
-    long[] values =
-        spec.counts()
-            ? null
-            : spec.isDistinct() ? rows.hashes(spec.valueField()) : rows.values(spec.valueField());
+    TupleValues values = TupleValues.of(spec, rows);
+    byte[] answers = rows.answers();
     Ids ids = new Ids(rows);
     for (int row = 0; row < rows.count(); row++) {
       if (waiting.size() >= maxFlows) {
@@ -166,7 +166,10 @@ final class FlowPairing {
               rows.timeNs(row),
               ids.of(row),
               keyParts(rows, row, false),
-              values == null ? 1 : values[row],
+              new PairedValue(
+                  values.at(row),
+                  values.isPresent(row),
+                  answers == null ? Answers.WHOLE : answers[row]),
               rows.samplingRate(),
               rows.exemplar(row)));
     }

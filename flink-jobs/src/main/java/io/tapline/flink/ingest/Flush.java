@@ -98,7 +98,7 @@ final class Flush {
     if (!moved && silent == sentSilences[monitor]) {
       return false;
     }
-    new Mark(monitor, ns, ended, silent).write(out);
+    new Mark(monitor, ns, ended, silent, partition.lanes.unwatched(monitor)).write(out);
     sentMarksNs[monitor] = Math.max(ns, sentMarksNs[monitor]);
     sentEnds[monitor] |= ended;
     sentSilences[monitor] = silent;

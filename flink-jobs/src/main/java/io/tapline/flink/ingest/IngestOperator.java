@@ -2,6 +2,7 @@ package io.tapline.flink.ingest;
 
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
+import io.tapline.flink.group.Answers;
 import io.tapline.flink.results.Accounts;
 import io.tapline.flink.results.Ledger;
 import io.tapline.schema.BatchReaderException;
@@ -163,10 +164,22 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
       ledger.addRows(all.timesNs(), all.samplingRate());
       for (ProcessorSpec spec : query.processors()) {
         add(partition, spec, rows, batch.getParser(), accounts);
+        if (rows.answers() != null && batch.getParser().equals(spec.parser())) {
+          addAnswers(spec, rows);
+        }
       }
     } catch (BatchReaderException e) {
       LOG.debug("batch {} of {}: {}", batch.getSequence(), batch.getMonitor(), e.getMessage());
       accounts.drop("malformed_batch", 1);
+    }
+  }
+
+  private void addAnswers(ProcessorSpec spec, Rows rows) {
+    for (int row = 0; row < rows.count(); row++) {
+      byte answer = rows.answers()[row];
+      if (answer != Answers.WHOLE) {
+        ledger.at(rows.timeNs(row)).processor(spec.index()).addAnswer(answer);
+      }
     }
   }
 

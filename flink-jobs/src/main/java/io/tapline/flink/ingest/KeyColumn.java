@@ -1,5 +1,6 @@
 package io.tapline.flink.ingest;
 
+import io.tapline.flink.group.Key;
 import io.tapline.flink.group.KeyBuffer;
 import io.tapline.schema.TupleColumns;
 import io.tapline.schema.proto.Column;
@@ -9,14 +10,20 @@ final class KeyColumn {
   private final Column.Type type;
   private final long[] numbers;
   private final int[] entries;
+  private final boolean[] absent;
   private final byte[] dictionary;
   private final int[] ends;
 
-  /** Either {@code numbers} of the rows, or {@code entries} of the dictionary, are null. */
-  KeyColumn(TupleColumns columns, int column, long[] numbers, int[] entries) {
+  /**
+   * Either {@code numbers} of the rows, or {@code entries} of the dictionary, are null.
+   *
+   * @param absent rows without a value; null if there are none
+   */
+  KeyColumn(TupleColumns columns, int column, long[] numbers, int[] entries, boolean[] absent) {
     this.type = columns.type(column);
     this.numbers = numbers;
     this.entries = entries;
+    this.absent = absent;
     this.dictionary = entries == null ? null : columns.dictionary(column);
     this.ends = new int[entries == null ? 0 : columns.entries(column)];
     for (int entry = 0; entry < ends.length; entry++) {
@@ -26,6 +33,10 @@ final class KeyColumn {
 
   /** Appends a row's value. */
   void append(int row, KeyBuffer to) {
+    if (absent != null && absent[row]) {
+      to.append(Key.ABSENT);
+      return;
+    }
     if (entries == null) {
       to.number(type, numbers[row]);
       return;

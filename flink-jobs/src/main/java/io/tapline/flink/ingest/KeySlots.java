@@ -23,7 +23,8 @@ final class KeySlots {
       int[] field = rows.entries(fields.get(i));
       if (i == 0 && field != null) {
         numbered = field;
-        distinct = rows.entryCount(fields.get(0));
+        // Rows without a value have the slot behind the last entry's.
+        distinct = rows.entryCount(fields.get(0)) + 1;
       } else {
         LongSlots pairs = new LongSlots();
         numbered = combine(numbered, fieldSlots(fields.get(i)), pairs);
@@ -41,7 +42,12 @@ final class KeySlots {
       return entries;
     }
     LongSlots distinct = new LongSlots();
-    return Arrays.stream(rows.numbers(field)).mapToInt(distinct::slot).toArray();
+    int[] numbered = Arrays.stream(rows.numbers(field)).mapToInt(distinct::slot).toArray();
+    boolean[] absent = rows.absent(field);
+    for (int row = 0; absent != null && row < numbered.length; row++) {
+      numbered[row] = absent[row] ? distinct.size() : numbered[row];
+    }
+    return numbered;
   }
 
   private static int[] combine(int[] left, int[] right, LongSlots pairs) {

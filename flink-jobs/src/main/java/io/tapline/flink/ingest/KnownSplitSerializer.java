@@ -17,7 +17,7 @@ final class KnownSplitSerializer implements SimpleVersionedSerializer<KafkaParti
 
   @Override
   public int getVersion() {
-    return 1;
+    return 2;
   }
 
   @Override

@@ -11,8 +11,9 @@ import java.io.IOException;
  * @param monitor its index
  * @param ns no later tuple of it is earlier; {@link Long#MIN_VALUE} before it was heard
  * @param silent whether windows shall not wait for it until it is heard again
+ * @param unwatched all that is known of when it did not watch
  */
-public record Mark(int monitor, long ns, boolean ended, boolean silent) {
+public record Mark(int monitor, long ns, boolean ended, boolean silent, Unwatched unwatched) {
   private static final int ENDED = 1;
   private static final int SILENT = 2;
 
@@ -20,6 +21,7 @@ public record Mark(int monitor, long ns, boolean ended, boolean silent) {
     Wire.writeUnsigned(out, monitor);
     out.writeLong(ns);
     out.writeByte((ended ? ENDED : 0) | (silent ? SILENT : 0));
+    unwatched.write(out);
   }
 
   /** What a flush begins with. */
@@ -27,6 +29,6 @@ public record Mark(int monitor, long ns, boolean ended, boolean silent) {
     int monitor = (int) Wire.readUnsigned(in);
     long ns = in.readLong();
     int flags = in.readByte();
-    return new Mark(monitor, ns, (flags & ENDED) != 0, (flags & SILENT) != 0);
+    return new Mark(monitor, ns, (flags & ENDED) != 0, (flags & SILENT) != 0, Unwatched.read(in));
   }
 }

@@ -57,23 +57,36 @@ public final class PartitionLanes {
   private static final class Lane {
     private long nextSequence;
     private long watermarkNs = Long.MIN_VALUE;
+
+    /** 0: not known. */
+    private long watchedSinceNs;
+
     private boolean ended;
   }
 
   private static final class Life {
     private final Map<Integer, Lane> lanes = new HashMap<>();
+
+    /** The monitor's watermark when this life began. */
+    private final long beganNs;
+
     private int expected = 1;
+
+    Life(long beganNs) {
+      this.beganNs = beganNs;
+    }
   }
 
   private static final class MonitorLives {
     private int epoch;
     private final NavigableMap<Long, Life> lives = new TreeMap<>(Long::compareUnsigned);
+    private Unwatched unwatched = new Unwatched();
     private long markNs = Long.MIN_VALUE;
     private boolean ended;
   }
 
   /**
-   * Packet time between two epochs of a monitor, or two batches of a lane.
+   * Packet time between two lives of a monitor, or two batches of a lane.
    *
    * @param fromNs up to which the earlier one had come
    * @param toNs from which the later one tells, or up to which
@@ -125,12 +138,22 @@ public final class PartitionLanes {
   private void begin(MonitorLives monitor, TupleBatch batch) {
     monitor.epoch = batch.getEpoch();
     monitor.lives.clear();
-    if (monitor.markNs > 0 && batch.getWatermarkNs() > monitor.markNs) {
-      gap = new Gap(monitor.markNs, batch.getWatermarkNs());
+    noteGap(monitor, batch);
+    if (gap != null) {
+      monitor.unwatched.set(gap.fromNs(), gap.toNs());
     }
   }
 
-  private static Lane lane(MonitorLives monitor, TupleBatch batch) {
+  /** Up to when the new life watches or, where that is not known yet, to where it has come. */
+  private void noteGap(MonitorLives monitor, TupleBatch batch) {
+    long since = batch.getWatchedSinceNs();
+    long toNs = since == 0 || since == Long.MAX_VALUE ? batch.getWatermarkNs() : since;
+    if (monitor.markNs > 0 && toNs > monitor.markNs) {
+      gap = new Gap(monitor.markNs, toNs);
+    }
+  }
+
+  private Lane lane(MonitorLives monitor, TupleBatch batch) {
     var lives = monitor.lives;
     Life life = lives.get(batch.getIncarnation());
     if (life == null) {
@@ -141,8 +164,11 @@ public final class PartitionLanes {
       if (full) {
         lives.pollFirstEntry();
       }
-      life = new Life();
+      life = new Life(monitor.markNs);
       lives.put(batch.getIncarnation(), life);
+      if (lives.size() > 1 && lives.lastEntry().getValue() == life && saysSince(batch)) {
+        noteGap(monitor, batch);
+      }
     }
     life.expected = Math.max(life.expected, Math.min(batch.getLanes(), MOST_LANES));
     Lane lane = life.lanes.get(batch.getLane());
@@ -151,6 +177,10 @@ public final class PartitionLanes {
       life.lanes.put(batch.getLane(), lane);
     }
     return lane;
+  }
+
+  private static boolean saysSince(TupleBatch batch) {
+    return batch.getWatchedSinceNs() != 0;
   }
 
   private Verdict admit(MonitorLives monitor, Lane lane, TupleBatch batch) {
@@ -162,8 +192,22 @@ public final class PartitionLanes {
     note(lane.watermarkNs, batch.getWatermarkNs());
     lane.watermarkNs = Math.max(lane.watermarkNs, batch.getWatermarkNs());
     lane.ended |= batch.getEndOfStream();
+    if (saysSince(batch)) {
+      lane.watchedSinceNs = batch.getWatchedSinceNs();
+      noteUnwatched(monitor);
+    }
     refresh(monitor);
     return Verdict.ACCEPTED;
+  }
+
+  /** Before its newest life watches in each lane, nobody sees all of what the monitor should. */
+  private static void noteUnwatched(MonitorLives monitor) {
+    Life life = monitor.lives.lastEntry().getValue();
+    life.lanes.values().stream()
+        .mapToLong(lane -> lane.watchedSinceNs)
+        .filter(since -> since != 0)
+        .max()
+        .ifPresent(since -> monitor.unwatched.set(life.beganNs, since));
   }
 
   private static void refresh(MonitorLives monitor) {
@@ -242,6 +286,12 @@ public final class PartitionLanes {
     return lives == null ? Long.MIN_VALUE : lives.markNs;
   }
 
+  /** When the monitor did not watch; nothing is known of one that was not heard. */
+  Unwatched unwatched(int monitor) {
+    MonitorLives lives = monitors.get(monitor);
+    return lives == null ? new Unwatched() : lives.unwatched;
+  }
+
   public boolean ended(int monitor) {
     MonitorLives lives = monitors.get(monitor);
     return lives != null && lives.ended;
@@ -292,15 +342,18 @@ public final class PartitionLanes {
     out.writeInt(monitor.epoch);
     out.writeLong(monitor.markNs);
     out.writeBoolean(monitor.ended);
+    monitor.unwatched.write(out);
     Wire.writeUnsigned(out, monitor.lives.size());
     for (var life : monitor.lives.entrySet()) {
       out.writeLong(life.getKey());
+      out.writeLong(life.getValue().beganNs);
       Wire.writeUnsigned(out, life.getValue().expected);
       Wire.writeUnsigned(out, life.getValue().lanes.size());
       for (var lane : life.getValue().lanes.entrySet()) {
         out.writeInt(lane.getKey());
         out.writeLong(lane.getValue().nextSequence);
         out.writeLong(lane.getValue().watermarkNs);
+        out.writeLong(lane.getValue().watchedSinceNs);
         out.writeBoolean(lane.getValue().ended);
       }
     }
@@ -324,15 +377,18 @@ public final class PartitionLanes {
     monitor.epoch = in.readInt();
     monitor.markNs = in.readLong();
     monitor.ended = in.readBoolean();
+    monitor.unwatched = Unwatched.read(in);
     for (long lives = Wire.readUnsigned(in); lives > 0; lives--) {
-      Life life = new Life();
-      monitor.lives.put(in.readLong(), life);
+      long incarnation = in.readLong();
+      Life life = new Life(in.readLong());
+      monitor.lives.put(incarnation, life);
       life.expected = (int) Wire.readUnsigned(in);
       for (long i = Wire.readUnsigned(in); i > 0; i--) {
         Lane lane = new Lane();
         life.lanes.put(in.readInt(), lane);
         lane.nextSequence = in.readLong();
         lane.watermarkNs = in.readLong();
+        lane.watchedSinceNs = in.readLong();
         lane.ended = in.readBoolean();
       }
     }

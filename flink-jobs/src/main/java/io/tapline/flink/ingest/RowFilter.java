@@ -6,15 +6,10 @@ import io.tapline.schema.TupleColumns;
 import io.tapline.schema.proto.Column;
 import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.TupleBatch;
-import java.math.BigDecimal;
-import java.math.BigInteger;
-import java.util.Arrays;
 import java.util.List;
 
 /**
- * The query's WHERE: leaves out the rows of a batch that fail one of its conditions. A batch of a
- * parser that a condition does not name passes it; one that lacks the column is malformed.
- * Dictionaries are asked once an entry. Thread-safe.
+ * The query's WHERE: leaves out the rows of a batch that fail one of its conditions. Thread-safe.
  */
 final class RowFilter {
   private final List<FieldCondition> conditions;
@@ -29,57 +24,12 @@ final class RowFilter {
       return batch;
     }
     TupleColumns columns = TupleColumns.of(batch);
-    boolean[] kept = new boolean[columns.rows()];
-    Arrays.fill(kept, true);
-    for (FieldCondition condition : conditions) {
-      if (condition.getParsersList().contains(batch.getParser())) {
-        ask(condition, columns, kept);
-      }
-    }
+    boolean[] kept = RowConditions.meet(conditions, batch.getParser(), columns);
     int count = 0;
     for (boolean keep : kept) {
       count += keep ? 1 : 0;
     }
     return count == kept.length ? batch : rows(batch, kept, count);
-  }
-
-  private static void ask(FieldCondition condition, TupleColumns columns, boolean[] kept)
-      throws BatchReaderException {
-    int column = columns.index(condition.getField());
-    if (column < 0) {
-      throw BatchReaderException.malformed("no column " + condition.getField());
-    }
-    if (columns.hasDictionary(column)) {
-      boolean[] holds = entries(condition, columns, column);
-      int[] entries = columns.entryOfRows(column);
-      for (int row = 0; row < kept.length; row++) {
-        kept[row] &= holds[entries[row]];
-      }
-      return;
-    }
-    NumberTest test = NumberTest.of(condition, columns.type(column));
-    long[] values = columns.longs(column);
-    for (int row = 0; row < kept.length; row++) {
-      kept[row] &= test.holds(values[row]);
-    }
-  }
-
-  private static boolean[] entries(FieldCondition condition, TupleColumns columns, int column) {
-    boolean address = columns.type(column) == Column.Type.ADDRESS;
-    boolean wanted = condition.getOperator() == FieldCondition.Operator.EQUAL;
-    boolean[] holds = new boolean[columns.entries(column)];
-    for (int entry = 0; entry < holds.length; entry++) {
-      byte[] bytes = columns.entry(column, entry);
-      boolean among =
-          condition.getValuesList().stream()
-              .anyMatch(
-                  value ->
-                      address
-                          ? AddressPrefix.parse(value).covers(bytes)
-                          : Arrays.equals(ByteString.copyFromUtf8(value).toByteArray(), bytes));
-      holds[entry] = among == wanted;
-    }
-    return holds;
   }
 
   /** The same batch with these rows only; dictionaries stay. */
@@ -95,56 +45,27 @@ final class RowFilter {
           at += width;
         }
       }
-      filtered.addColumns(column.toBuilder().setData(ByteString.copyFrom(data)));
+      filtered.addColumns(
+          column.toBuilder()
+              .setData(ByteString.copyFrom(data))
+              .setPresent(present(column.getPresent(), kept, count)));
     }
     return filtered.build();
   }
 
-  /** A condition on numbers of one type. */
-  private record NumberTest(FieldCondition.Operator operator, Column.Type type, long[] values) {
-    static NumberTest of(FieldCondition condition, Column.Type type) {
-      long[] values =
-          condition.getValuesList().stream().mapToLong(value -> bits(value, type)).toArray();
-      return new NumberTest(condition.getOperator(), type, values);
+  private static ByteString present(ByteString bits, boolean[] kept, int count) {
+    if (bits.isEmpty()) {
+      return bits;
     }
-
-    private static long bits(String value, Column.Type type) {
-      return switch (type) {
-        case BOOL -> value.equals("true") ? 1 : 0;
-        case F64 -> Double.doubleToLongBits(Double.parseDouble(value));
-        default -> new BigDecimal(value).toBigInteger().min(MOST_U64).longValue();
-      };
-    }
-
-    private static final BigInteger MOST_U64 =
-        BigInteger.ONE.shiftLeft(64).subtract(BigInteger.ONE);
-
-    boolean holds(long bits) {
-      return switch (operator) {
-        case LESS -> order(bits, values[0]) < 0;
-        case LESS_OR_EQUAL -> order(bits, values[0]) <= 0;
-        case GREATER -> order(bits, values[0]) > 0;
-        case GREATER_OR_EQUAL -> order(bits, values[0]) >= 0;
-        case NOT_EQUAL -> !among(bits);
-        default -> among(bits);
-      };
-    }
-
-    private boolean among(long bits) {
-      for (long value : values) {
-        if (order(bits, value) == 0) {
-          return true;
-        }
+    byte[] left = new byte[(count + Byte.SIZE - 1) / Byte.SIZE];
+    int at = 0;
+    for (int row = 0; row < kept.length; row++) {
+      if (kept[row]) {
+        int bit = bits.byteAt(row / Byte.SIZE) >> row % Byte.SIZE & 1;
+        left[at / Byte.SIZE] |= (byte) (bit << at % Byte.SIZE);
+        at++;
       }
-      return false;
     }
-
-    private int order(long a, long b) {
-      return switch (type) {
-        case F64 -> Double.compare(Double.longBitsToDouble(a), Double.longBitsToDouble(b));
-        case U64 -> Long.compareUnsigned(a, b);
-        default -> Long.compare(a, b);
-      };
-    }
+    return ByteString.copyFrom(left);
   }
 }

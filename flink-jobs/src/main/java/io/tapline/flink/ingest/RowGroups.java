@@ -1,6 +1,7 @@
 package io.tapline.flink.ingest;
 
 import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.group.Answers;
 import io.tapline.flink.group.GroupTable;
 import io.tapline.flink.group.KeyList;
 
@@ -15,10 +16,12 @@ final class RowGroups {
   private final boolean real;
   private final KeyList keys;
 
-  /** Null where only tuples are counted. */
-  private final long[] values;
+  private final TupleValues values;
 
   private final double rate;
+
+  /** Null where they are not shown, or all are whole. */
+  private final byte[] answers;
 
   /** By slot: its key in the list + 1. */
   private final int[] keyOfSlot;
@@ -45,8 +48,9 @@ final class RowGroups {
     this.keys = keys;
     keys.clear();
     slots = new KeySlots(rows, spec.key());
-    values = values(spec, rows);
+    values = TupleValues.of(spec, rows);
     rate = rows.samplingRate();
+    answers = spec.showsAnswers() ? rows.answers() : null;
     keyOfSlot = new int[slots.count()];
     tuples = new int[slots.count()];
     entryOfSlot = new int[slots.count()];
@@ -54,13 +58,6 @@ final class RowGroups {
     touched = new int[slots.count()];
     wanted = new int[slots.count()];
     found = new int[slots.count()];
-  }
-
-  private static long[] values(ProcessorSpec spec, Rows rows) {
-    if (spec.valueField().isEmpty()) {
-      return null;
-    }
-    return spec.isDistinct() ? rows.hashes(spec.valueField()) : rows.values(spec.valueField());
   }
 
   /** Adds rows of one pane, from one up to before another. */
@@ -71,17 +68,20 @@ final class RowGroups {
       entryOfSlot[touched[i]] = found[i];
       exemplarsUntilNs[touched[i]] = table.exemplarsUntilNs(found[i]);
     }
-    if (values == null) {
+    if (values.bits() == null) {
       for (int i = 0; i < groups; i++) {
         table.count(found[i], tuples[touched[i]]);
       }
+    } else if (values.absent() == null) {
+      addValues(table, from, to);
     } else {
-      for (int row = from; row < to; row++) {
-        table.addValue(entryOfSlot[slots.slot(row)], values[row]);
-      }
+      addPresent(table, from, to);
     }
     if (rate < 1) {
       addSampled(table, from, to);
+    }
+    if (answers != null) {
+      addAnswers(table, from, to);
     }
     offerExemplars(table, from, to);
     for (int i = 0; i < groups; i++) {
@@ -110,18 +110,43 @@ final class RowGroups {
     return keyOfSlot[slot] - 1;
   }
 
+  private void addValues(GroupTable table, int from, int to) {
+    long[] bits = values.bits();
+    for (int row = from; row < to; row++) {
+      table.addValue(entryOfSlot[slots.slot(row)], bits[row]);
+    }
+  }
+
+  private void addPresent(GroupTable table, int from, int to) {
+    for (int row = from; row < to; row++) {
+      int entry = entryOfSlot[slots.slot(row)];
+      if (values.isPresent(row)) {
+        table.addValue(entry, values.at(row));
+      } else {
+        table.addAbsent(entry, rate);
+      }
+    }
+  }
+
   private void addSampled(GroupTable table, int from, int to) {
     long[] flows = rows.flows();
     for (int row = from; row < to; row++) {
-      table.addSampled(entryOfSlot[slots.slot(row)], value(row), rate, flows[row]);
+      if (values.isPresent(row)) {
+        table.addSampled(entryOfSlot[slots.slot(row)], value(row), rate, flows[row]);
+      }
     }
   }
 
   private double value(int row) {
-    if (values == null) {
-      return 1;
+    return real ? Double.longBitsToDouble(values.at(row)) : values.at(row);
+  }
+
+  private void addAnswers(GroupTable table, int from, int to) {
+    for (int row = from; row < to; row++) {
+      if (answers[row] != Answers.WHOLE) {
+        table.addAnswer(entryOfSlot[slots.slot(row)], answers[row], rate);
+      }
     }
-    return real ? Double.longBitsToDouble(values[row]) : values[row];
   }
 
   private void offerExemplars(GroupTable table, int from, int to) {

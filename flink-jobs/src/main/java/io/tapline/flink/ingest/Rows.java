@@ -5,9 +5,11 @@ import io.tapline.flink.group.Key;
 import io.tapline.schema.BatchReaderException;
 import io.tapline.schema.TupleColumns;
 import io.tapline.schema.proto.Column;
+import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.TupleBatch;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -26,10 +28,13 @@ public final class Rows {
   private final TupleColumns columns;
   private final Map<String, long[]> numbers = new HashMap<>();
   private final Map<String, int[]> entries = new HashMap<>();
+  private final Map<String, boolean[]> absent = new HashMap<>();
   private final Map<String, KeyColumn> keyColumns = new HashMap<>();
+  private final Map<List<FieldCondition>, long[]> meeting = new HashMap<>();
   private final long[] timesNs;
   private final long latestNs;
   private final long[] flows;
+  private final byte[] answers;
   private FlowColumns flow;
 
   /** Checks what every batch must have. */
@@ -37,6 +42,9 @@ public final class Rows {
     this.batch = batch;
     this.columns = TupleColumns.of(batch);
     require("time_ns");
+    if (absent("time_ns") != null) {
+      throw BatchReaderException.malformed("a row has no time_ns");
+    }
     timesNs = numbers("time_ns");
     long latest = 0;
     for (long time : timesNs) {
@@ -49,6 +57,7 @@ public final class Rows {
     int hashes = columns.index("flow_hash");
     boolean known = batch.getSamplingRate() < 1 && hashes >= 0 && !columns.hasDictionary(hashes);
     flows = known ? columns.longs(hashes) : timesNs;
+    answers = AnswerColumns.read(columns);
   }
 
   /** Decodes a column; a batch without it is malformed. */
@@ -65,6 +74,34 @@ public final class Rows {
     } else {
       numbers.put(field, columns.longs(column));
     }
+    absent.put(field, columns.absent(column));
+  }
+
+  /** Finds out which rows meet conditions; a batch that lacks a column of theirs is malformed. */
+  void requireConditions(List<FieldCondition> conditions) throws BatchReaderException {
+    if (!meeting.containsKey(conditions)) {
+      boolean[] rows = RowConditions.meet(conditions, batch.getParser(), columns);
+      long[] ones = new long[rows.length];
+      for (int row = 0; row < rows.length; row++) {
+        ones[row] = rows[row] ? 1 : 0;
+      }
+      meeting.put(conditions, ones);
+    }
+  }
+
+  /** 1 for rows that meet them, 0 for others. REQUIRES: {@link #requireConditions} of them. */
+  long[] meeting(List<FieldCondition> conditions) {
+    return meeting.get(conditions);
+  }
+
+  /** Rows without a value; null if all have one. REQUIRES: {@link #require} of it. */
+  boolean[] absent(String field) {
+    return absent.get(field);
+  }
+
+  /** How each row was answered, see {@link AnswerColumns#read}; null if all are whole. */
+  byte[] answers() {
+    return answers;
   }
 
   /** The same for a column that must hold numbers. */
@@ -142,8 +179,8 @@ public final class Rows {
       return hashes;
     }
     int column = columns.index(field);
-    long[] ofEntry = new long[columns.entries(column)];
-    for (int entry = 0; entry < ofEntry.length; entry++) {
+    long[] ofEntry = new long[columns.entries(column) + 1];
+    for (int entry = 0; entry < ofEntry.length - 1; entry++) {
       ofEntry[entry] = Key.hash(columns.entry(column, entry));
     }
     for (int row = 0; row < hashes.length; row++) {
@@ -158,8 +195,8 @@ public final class Rows {
   }
 
   /**
-   * Dictionary entry of each row; null if the column holds numbers. REQUIRES: {@link #require} of
-   * it.
+   * Dictionary entry of each row, {@link #entryCount} if it has no value; null if the column holds
+   * numbers. REQUIRES: {@link #require} of it.
    */
   int[] entries(String field) {
     return entries.get(field);
@@ -171,6 +208,10 @@ public final class Rows {
 
   /** One field of a row as part of a key. REQUIRES: {@link #require} of it. */
   byte[] keyPart(String field, int row) {
+    boolean[] none = absent.get(field);
+    if (none != null && none[row]) {
+      return Key.ABSENT;
+    }
     int column = columns.index(field);
     int[] dictionary = entries.get(field);
     return dictionary == null
@@ -182,14 +223,22 @@ public final class Rows {
   KeyColumn keyColumn(String field) {
     return keyColumns.computeIfAbsent(
         field,
-        name -> new KeyColumn(columns, columns.index(name), numbers.get(name), entries.get(name)));
+        name ->
+            new KeyColumn(
+                columns,
+                columns.index(name),
+                numbers.get(name),
+                entries.get(name),
+                absent.get(name)));
   }
 
-  /** Which texts of a STRING column are among some given ones, by dictionary entry. */
+  /**
+   * Which texts of a STRING column are among some given ones, by dictionary entry; no value is not.
+   */
   boolean[] entriesAmong(String field, Set<String> texts) {
-    boolean[] among = new boolean[entryCount(field)];
+    boolean[] among = new boolean[entryCount(field) + 1];
     int column = columns.index(field);
-    for (int entry = 0; entry < among.length; entry++) {
+    for (int entry = 0; entry < among.length - 1; entry++) {
       String text = new String(columns.entry(column, entry), StandardCharsets.UTF_8);
       among[entry] = texts.contains(text);
     }

@@ -8,7 +8,7 @@ import java.io.IOException;
 
 /** A value that waits for the watermark to pass the tuple that brought it. */
 record Waiting(
-    long timeNs, FlowId id, byte[][] keyParts, long value, double rate, Exemplar exemplar)
+    long timeNs, FlowId id, byte[][] keyParts, PairedValue value, double rate, Exemplar exemplar)
     implements Comparable<Waiting> {
 
   @Override
@@ -20,7 +20,7 @@ record Waiting(
     out.writeLong(timeNs);
     id.write(out);
     Flow.writeParts(out, keyParts);
-    out.writeLong(value);
+    value.write(out);
     out.writeDouble(rate);
     Exemplars one = new Exemplars();
     one.offer(exemplar);
@@ -31,7 +31,7 @@ record Waiting(
     long time = in.readLong();
     FlowId id = FlowId.read(in);
     byte[][] parts = Flow.readParts(in);
-    long value = in.readLong();
+    PairedValue value = PairedValue.read(in);
     double rate = in.readDouble();
     return new Waiting(time, id, parts, value, rate, Exemplars.read(in).list().get(0));
   }

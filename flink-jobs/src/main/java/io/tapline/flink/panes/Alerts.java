@@ -29,12 +29,11 @@ import java.util.Set;
  *                                      └─┘
  * </pre>
  *
- * <p>A group without tuples meets nothing. Only groups that are not quiet, or still in their
- * cooldown, take memory. Not thread-safe.
+ * <p>A group without tuples, or without a value, meets nothing, nor does one that would meet {@code
+ * <} or {@code <=} in a window of which a part was not watched: the rest may be there. Only groups
+ * that are not quiet, or still in their cooldown, take memory. Not thread-safe.
  */
 final class Alerts {
-  private static final Value NONE = Value.real(Double.NaN);
-
   private static final class Watched {
     private int inARow;
     private boolean onAlert;
@@ -58,16 +57,25 @@ final class Alerts {
     return groups.values().stream().anyMatch(group -> group.onAlert || group.inARow > 0);
   }
 
-  /** Alerts that begin or end with a window, by key. */
+  /**
+   * Alerts that begin or end with a window, by key.
+   *
+   * @param partial whether a part of the window was not watched
+   */
   List<ResultRow> changes(
-      GroupTable window, NavigableMap<Long, GroupTable> panes, long startNs, long endNs) {
+      GroupTable window,
+      NavigableMap<Long, GroupTable> panes,
+      long startNs,
+      long endNs,
+      boolean partial) {
+    boolean mayBegin = !partial || !spec.condition().wantsAll();
     List<ResultRow> changes = new ArrayList<>();
     Set<Watched> seen = new HashSet<>();
     Estimate estimate = window.estimate();
     for (int entry = 0; entry < window.size(); entry++) {
-      if (window.tuples(entry) > 0) {
+      if (!window.isEmpty(entry)) {
         Value value = estimate.of(entry, spec.aggregate(), spec.share(), endNs - startNs);
-        look(window.key(entry), window.hash(entry), value, panes, endNs, seen, changes);
+        look(window.key(entry), window.hash(entry), value, panes, endNs, mayBegin, seen, changes);
       }
     }
     endUnseen(seen, endNs, changes);
@@ -80,9 +88,10 @@ final class Alerts {
       Value value,
       NavigableMap<Long, GroupTable> panes,
       long endNs,
+      boolean mayBegin,
       Set<Watched> seen,
       List<ResultRow> changes) {
-    boolean holds = spec.condition().holds(value.number());
+    boolean holds = mayBegin && spec.condition().holds(value.number());
     if (!holds && groups.isEmpty()) {
       return;
     }
@@ -111,7 +120,7 @@ final class Alerts {
       group.onAlert = true;
       group.sinceNs = endNs;
       Exemplars flows = Rows.exemplars(panes, key, hash);
-      changes.add(new ResultRow(key, value, null, flows, new Change(true, endNs)));
+      changes.add(ResultRow.alert(key, value, flows, new Change(true, endNs)));
     }
   }
 
@@ -122,7 +131,7 @@ final class Alerts {
   private ResultRow end(byte[] key, Watched group, Value value, Exemplars flows) {
     group.onAlert = false;
     group.inARow = 0;
-    return new ResultRow(key, value, null, flows, new Change(false, group.sinceNs));
+    return ResultRow.alert(key, value, flows, new Change(false, group.sinceNs));
   }
 
   private void endUnseen(Set<Watched> seen, long endNs, List<ResultRow> changes) {
@@ -135,7 +144,7 @@ final class Alerts {
                 return false;
               }
               if (group.onAlert) {
-                changes.add(end(entry.getKey().array(), group, NONE, new Exemplars()));
+                changes.add(end(entry.getKey().array(), group, Value.NONE, new Exemplars()));
               }
               group.inARow = 0;
               return !cooling(group, endNs);

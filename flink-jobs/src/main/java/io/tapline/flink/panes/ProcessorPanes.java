@@ -145,20 +145,27 @@ final class ProcessorPanes {
   private void close(long endNs, Progress progress, List<WindowRows> closed) {
     long start = endNs - spec.sizeNs();
     if (alerts == null) {
-      WindowRows rowsOfAll = rows.of(window, inWindow, start, endNs, progress.cuts(endNs));
+      boolean partial = progress.isPartial(start, endNs);
+      WindowRows rowsOfAll = rows.of(window, inWindow, start, endNs, partial);
       closed.add(rowsOfAll.without(progress.silentBefore(endNs)));
     } else {
-      tell(alerts.changes(window, inWindow, start, endNs), endNs, progress, closed);
+      report(window, inWindow, endNs, progress, closed);
     }
   }
 
-  private void tell(
-      List<ResultRow> changes, long endNs, Progress progress, List<WindowRows> closed) {
+  /** Appends the alerts that begin or end with a window. */
+  private void report(
+      GroupTable sums,
+      NavigableMap<Long, GroupTable> of,
+      long endNs,
+      Progress progress,
+      List<WindowRows> closed) {
+    long start = endNs - spec.sizeNs();
+    boolean partial = progress.isPartial(start, endNs);
+    List<ResultRow> changes = alerts.changes(sums, of, start, endNs, partial);
     if (!changes.isEmpty()) {
-      long start = endNs - spec.sizeNs();
-      boolean cut = progress.cuts(endNs);
       closed.add(
-          new WindowRows(spec.index(), start, endNs, cut, changes, 0)
+          new WindowRows(spec.index(), start, endNs, partial, changes, 0)
               .without(progress.silentBefore(endNs)));
     }
   }
@@ -169,8 +176,7 @@ final class ProcessorPanes {
     if (alerts == null || !alerts.any() || end >= nextEndNs || end > progress.watermarkNs()) {
       return;
     }
-    GroupTable nothing = table();
-    tell(alerts.changes(nothing, new TreeMap<>(), end - spec.sizeNs(), end), end, progress, closed);
+    report(table(), new TreeMap<>(), end, progress, closed);
   }
 
   /**
@@ -257,7 +263,7 @@ final class ProcessorPanes {
       finished = true;
       if (window.size() > 0) {
         long end = progress.lastMarkNs() + 1;
-        closed.add(whole(end, false).without(progress.silentBefore(end)));
+        closed.add(whole(end, progress.wasInterrupted(end)).without(progress.silentBefore(end)));
       }
     }
   }

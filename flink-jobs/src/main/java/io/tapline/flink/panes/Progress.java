@@ -2,6 +2,7 @@ package io.tapline.flink.panes;
 
 import io.tapline.flink.group.Wire;
 import io.tapline.flink.ingest.Mark;
+import io.tapline.flink.ingest.Unwatched;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
@@ -20,6 +21,7 @@ import java.util.stream.IntStream;
 final class Progress {
   private final long[] marksNs;
   private final boolean[] ended;
+  private final Unwatched[] unwatched;
 
   /** No part of checkpoints: a job that starts again listens anew. */
   private final boolean[] silent;
@@ -29,7 +31,9 @@ final class Progress {
   Progress(int monitors) {
     marksNs = new long[monitors];
     ended = new boolean[monitors];
+    unwatched = new Unwatched[monitors];
     silent = new boolean[monitors];
+    Arrays.setAll(unwatched, monitor -> new Unwatched());
     Arrays.fill(marksNs, Long.MIN_VALUE);
   }
 
@@ -38,6 +42,7 @@ final class Progress {
       marksNs[mark.monitor()] = Math.max(marksNs[mark.monitor()], mark.ns());
       ended[mark.monitor()] |= mark.ended();
       silent[mark.monitor()] = mark.silent();
+      unwatched[mark.monitor()] = mark.unwatched();
     }
     watermarkNs = Math.max(watermarkNs, leastNs());
   }
@@ -63,14 +68,20 @@ final class Progress {
     return watermarkNs == Long.MAX_VALUE;
   }
 
-  /** Whether some monitor's observation ended before {@code windowEndNs}. */
-  boolean cuts(long windowEndNs) {
-    for (int i = 0; i < marksNs.length; i++) {
-      if (ended[i] && marksNs[i] < windowEndNs) {
-        return true;
-      }
-    }
-    return false;
+  /** Whether some monitor did not watch for all of a window that closes now. */
+  boolean isPartial(long windowStartNs, long windowEndNs) {
+    return !silentBefore(windowEndNs).isEmpty()
+        || IntStream.range(0, marksNs.length)
+            .anyMatch(
+                i ->
+                    ended[i] && marksNs[i] < windowEndNs
+                        || unwatched[i].overlaps(windowStartNs, windowEndNs));
+  }
+
+  /** Whether some monitor's watch was interrupted between its beginning and {@code endNs}. */
+  boolean wasInterrupted(long endNs) {
+    return !silentBefore(endNs).isEmpty()
+        || Arrays.stream(unwatched).anyMatch(each -> each.interrupts(endNs));
   }
 
   /** Monitors of which nobody knows what they had for a window that ends now. */
@@ -92,6 +103,7 @@ final class Progress {
     for (int i = 0; i < marksNs.length; i++) {
       out.writeLong(marksNs[i]);
       out.writeBoolean(ended[i]);
+      unwatched[i].write(out);
     }
   }
 
@@ -101,9 +113,11 @@ final class Progress {
     for (int i = 0; i < stored; i++) {
       long mark = in.readLong();
       boolean ends = in.readBoolean();
+      Unwatched spans = Unwatched.read(in);
       if (i < marksNs.length) {
         marksNs[i] = Math.max(marksNs[i], mark);
         ended[i] |= ends;
+        unwatched[i] = spans;
       }
     }
   }

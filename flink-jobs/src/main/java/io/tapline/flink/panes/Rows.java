@@ -1,6 +1,7 @@
 package io.tapline.flink.panes;
 
 import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.group.Answers;
 import io.tapline.flink.group.Distribution;
 import io.tapline.flink.group.Estimate;
 import io.tapline.flink.group.Exemplars;
@@ -24,6 +25,7 @@ final class Rows {
   private final ProcessorSpec spec;
   private final int most;
   private final Comparator<ResultRow> order;
+  private final Comparator<Value> valueOrder;
 
   /** Of sampled values' bounds: a ranking is about all of its rows. */
   private final double width;
@@ -31,7 +33,9 @@ final class Rows {
   Rows(ProcessorSpec spec, int maxRows) {
     this.spec = spec;
     this.most = spec.isRanking() ? Math.min(spec.rows(), maxRows) : maxRows;
-    this.order = ResultRow.order(spec.isRanking() && spec.ascending());
+    boolean ascending = spec.isRanking() && spec.ascending();
+    this.order = ResultRow.order(ascending);
+    this.valueOrder = Value.order(ascending);
     this.width = Student.quantile(spec.isRanking() ? spec.rows() : 1);
   }
 
@@ -56,7 +60,7 @@ final class Rows {
     long omitted = 0;
     double worst = Double.NaN;
     for (int entry = 0; entry < window.size(); entry++) {
-      if (window.tuples(entry) == 0) {
+      if (window.isEmpty(entry)) {
         continue;
       }
       if (isWorse(estimate.glance(entry, spec.aggregate()), worst)) {
@@ -64,14 +68,15 @@ final class Rows {
         continue;
       }
       Value value = estimate.of(entry, spec.aggregate(), spec.share(), endNs - startNs);
-      if (spec.condition() != null && !spec.condition().holds(value.number())) {
+      if (spec.condition() != null && !spec.condition().holds(value.number())
+          || spec.isRanking() && !value.isKnown()) {
         continue;
       }
       if (best.size() == most && isWorse(value, best.peek().row().value())) {
         omitted++;
         continue;
       }
-      best.add(new Candidate(new ResultRow(window.key(entry), value, null, null), entry));
+      best.add(new Candidate(ResultRow.candidate(window.key(entry), value), entry));
       if (best.size() > most) {
         best.poll();
         omitted++;
@@ -95,8 +100,7 @@ final class Rows {
 
   /** No row is made of these. Equal values are left to the order of keys. */
   private boolean isWorse(Value value, Value worstKept) {
-    int order = value.compareTo(worstKept);
-    return spec.isRanking() && spec.ascending() ? order > 0 : order < 0;
+    return valueOrder.compare(value, worstKept) > 0;
   }
 
   private List<ResultRow> rows(
@@ -109,10 +113,20 @@ final class Rows {
               row.key(),
               row.value(),
               spec.showsDistribution() ? spread(window, candidate.entry()) : null,
-              exemplars(panes, row.key(), window.hash(candidate.entry()))));
+              beside(window, candidate.entry()),
+              exemplars(panes, row.key(), window.hash(candidate.entry())),
+              null));
     }
     rows.sort(order);
     return rows;
+  }
+
+  private ResultRow.Beside beside(GroupTable window, int entry) {
+    Estimate estimate = window.estimate(width);
+    return new ResultRow.Beside(
+        estimate.absent(entry),
+        estimate.answered(entry, Answers.UNANSWERED),
+        estimate.answered(entry, Answers.HALF_SEEN));
   }
 
   private ResultRow.Spread spread(GroupTable window, int entry) {

@@ -1,5 +1,6 @@
 package io.tapline.flink.results;
 
+import io.tapline.flink.group.Answers;
 import io.tapline.flink.group.Wire;
 import io.tapline.schema.proto.Accounting;
 import io.tapline.schema.proto.Dropped;
@@ -16,6 +17,8 @@ public final class Accounts {
   public static final class OfProcessor {
     private long late;
     private long reused;
+    private long unanswered;
+    private long halfSeen;
     private final Counters dropped = new Counters();
 
     public void addLate(long tuples) {
@@ -26,8 +29,26 @@ public final class Accounts {
       reused += flows;
     }
 
+    /**
+     * A tuple that lacks a half.
+     *
+     * @param answer of {@link Answers}
+     */
+    public void addAnswer(byte answer) {
+      unanswered += answer == Answers.UNANSWERED ? 1 : 0;
+      halfSeen += answer == Answers.HALF_SEEN ? 1 : 0;
+    }
+
     public void drop(String reason, long count) {
       dropped.add(reason, count);
+    }
+
+    public long unanswered() {
+      return unanswered;
+    }
+
+    public long halfSeen() {
+      return halfSeen;
     }
 
     public long late() {
@@ -43,7 +64,7 @@ public final class Accounts {
     }
 
     private boolean isEmpty() {
-      return late == 0 && reused == 0 && dropped.isEmpty();
+      return late == 0 && reused == 0 && unanswered == 0 && halfSeen == 0 && dropped.isEmpty();
     }
   }
 
@@ -148,6 +169,8 @@ public final class Accounts {
     for (int i = 0; i < processors.length; i++) {
       processors[i].late += other.processors[i].late;
       processors[i].reused += other.processors[i].reused;
+      processors[i].unanswered += other.processors[i].unanswered;
+      processors[i].halfSeen += other.processors[i].halfSeen;
       processors[i].dropped.add(other.processors[i].dropped);
     }
   }
@@ -169,6 +192,8 @@ public final class Accounts {
     for (int i = 0; i < processors.length; i++) {
       processors[i].late -= other.processors[i].late;
       processors[i].reused -= other.processors[i].reused;
+      processors[i].unanswered -= other.processors[i].unanswered;
+      processors[i].halfSeen -= other.processors[i].halfSeen;
       processors[i].dropped.subtract(other.processors[i].dropped);
     }
   }
@@ -256,6 +281,8 @@ public final class Accounts {
     for (OfProcessor processor : processors) {
       Wire.writeUnsigned(out, processor.late);
       Wire.writeUnsigned(out, processor.reused);
+      Wire.writeUnsigned(out, processor.unanswered);
+      Wire.writeUnsigned(out, processor.halfSeen);
       processor.dropped.write(out);
     }
   }
@@ -275,6 +302,8 @@ public final class Accounts {
     for (OfProcessor processor : accounts.processors) {
       processor.late = Wire.readUnsigned(in);
       processor.reused = Wire.readUnsigned(in);
+      processor.unanswered = Wire.readUnsigned(in);
+      processor.halfSeen = Wire.readUnsigned(in);
       processor.dropped.read(in);
     }
     return accounts;

@@ -22,6 +22,7 @@ final class Json {
   private final String processor;
   private final boolean ranked;
   private final String severity;
+  private final boolean answers;
 
   /** Writes the rows of one processor. */
   Json(String query, ProcessorSpec spec) {
@@ -29,6 +30,7 @@ final class Json {
     this.processor = spec.name();
     this.keyFields = spec.key();
     this.ranked = spec.isRanking();
+    this.answers = spec.showsAnswers();
     this.severity = spec.trigger() == null ? "" : spec.trigger().severity();
   }
 
@@ -52,6 +54,9 @@ final class Json {
       writeNumber(json, "value", row.value());
       writeBound(json, "low", row.value(), row.value().low());
       writeBound(json, "high", row.value(), row.value().high());
+      if (row.beside() != null) {
+        writeBeside(json, row.beside());
+      }
       if (row.spread() != null) {
         writeSpread(json, row.spread());
       }
@@ -80,7 +85,9 @@ final class Json {
   }
 
   static void write(JsonGenerator json, Object field) throws IOException {
-    if (field instanceof Long number) {
+    if (field == null) {
+      json.writeNull();
+    } else if (field instanceof Long number) {
       json.writeNumber(number);
     } else if (field instanceof BigInteger number) {
       json.writeNumber(number);
@@ -133,6 +140,19 @@ final class Json {
     json.writeEndObject();
   }
 
+  /** What has no value is told apart only where answers don't explain all of it. */
+  private void writeBeside(JsonGenerator json, ResultRow.Beside beside) throws IOException {
+    if (answers) {
+      writeNumber(json, "unanswered", beside.unanswered());
+      writeNumber(json, "half_seen", beside.halfSeen());
+    }
+    double explained = answers ? beside.unanswered().number() + beside.halfSeen().number() : 0;
+    boolean some = beside.absent().number() > 0;
+    if (some && beside.absent().number() != explained) {
+      writeNumber(json, "absent", beside.absent());
+    }
+  }
+
   private static void writeSpread(JsonGenerator json, ResultRow.Spread spread) throws IOException {
     json.writeObjectFieldStart("distribution");
     writeNumber(json, "count", spread.count());
@@ -181,9 +201,9 @@ final class Json {
    *
    * @param silent IDs of the monitors that were not waited for
    */
-  static String completeness(Accounts accounts, int processor, List<String> silent)
+  static String completeness(Accounts accounts, ProcessorSpec processor, List<String> silent)
       throws IOException {
-    Accounts.OfProcessor own = accounts.processor(processor);
+    Accounts.OfProcessor own = accounts.processor(processor.index());
     Counters dropped = new Counters();
     dropped.add(accounts.dropped());
     dropped.add(own.dropped());
@@ -198,6 +218,10 @@ final class Json {
       write(json, dropped);
       json.writeNumberField("late", own.late());
       json.writeNumberField("reused", own.reused());
+      if (processor.answers()) {
+        json.writeNumberField("unanswered", own.unanswered());
+        json.writeNumberField("half_seen", own.halfSeen());
+      }
       json.writeNumberField("duplicates", accounts.duplicates());
       if (accounts.clockSteps() > 0) {
         json.writeNumberField("clock_steps", accounts.clockSteps());

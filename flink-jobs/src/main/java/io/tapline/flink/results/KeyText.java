@@ -14,13 +14,18 @@ final class KeyText {
 
   private KeyText() {}
 
-  /** A single field's value as text; of several, a JSON array, so that no two keys look alike. */
+  /**
+   * A single field's value as text; of several, or of one without a value, a JSON array, so that no
+   * two keys look alike.
+   */
   static String of(byte[] key) {
     List<Object> fields = KeyFields.read(key);
     if (fields.isEmpty()) {
       return ALL;
     }
-    return fields.size() == 1 ? String.valueOf(fields.get(0)) : array(fields);
+    return fields.size() == 1 && fields.get(0) != null
+        ? String.valueOf(fields.get(0))
+        : array(fields);
   }
 
   private static String array(List<Object> fields) {

@@ -27,7 +27,7 @@ final class ProcessorMerge {
   WindowRows merge(OpenWindows.Closed window) {
     Map<Integer, WindowRows> parts = window.byBucket();
     long end = parts.values().iterator().next().endNs();
-    boolean partial = parts.values().iterator().next().partial();
+    boolean partial = parts.values().stream().anyMatch(WindowRows::partial);
     List<Integer> silent =
         parts.values().stream()
             .flatMap(part -> part.silent().stream())

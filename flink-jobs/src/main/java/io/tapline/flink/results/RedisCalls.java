@@ -62,7 +62,7 @@ final class RedisCalls {
 
   private String completeness(WindowRows window, Accounts accounts) throws IOException {
     List<String> silent = window.silent().stream().map(query.monitors()::get).toList();
-    return Json.completeness(accounts, window.processor(), silent);
+    return Json.completeness(accounts, query.processors().get(window.processor()), silent);
   }
 
   /** The alerts that begin and end with one window. */
@@ -125,20 +125,25 @@ final class RedisCalls {
     return line.append("]}").toString();
   }
 
+  /** Empty where there is no value: zero would be one. */
   private static String score(ResultRow row) {
     double number = row.value().number();
-    return Double.isNaN(number) ? "0" : Double.toString(number).replace("Infinity", "inf");
+    return Double.isNaN(number) ? "" : Double.toString(number).replace("Infinity", "inf");
   }
 
   /** What the query has seen so far. */
   String[] totals(Accounts accounts) throws IOException {
     long late = 0;
     long reused = 0;
+    long unanswered = 0;
+    long halfSeen = 0;
     Counters dropped = new Counters();
     dropped.add(accounts.dropped());
     for (int i = 0; i < accounts.processors(); i++) {
       late = Math.max(late, accounts.processor(i).late());
       reused = Math.max(reused, accounts.processor(i).reused());
+      unanswered = Math.max(unanswered, accounts.processor(i).unanswered());
+      halfSeen = Math.max(halfSeen, accounts.processor(i).halfSeen());
       dropped.add(accounts.processor(i).dropped());
     }
     return new String[] {
@@ -160,6 +165,10 @@ final class RedisCalls {
       Long.toString(late),
       "reused",
       Long.toString(reused),
+      "unanswered",
+      Long.toString(unanswered),
+      "half_seen",
+      Long.toString(halfSeen),
       "duplicates",
       Long.toString(accounts.duplicates()),
       "clock_steps",

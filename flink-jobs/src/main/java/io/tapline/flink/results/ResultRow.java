@@ -14,10 +14,11 @@ import java.util.Comparator;
  * One group's result in one window.
  *
  * @param spread null but for distributions and histograms
+ * @param beside null but for rows that show it
  * @param change null but for triggers
  */
 public record ResultRow(
-    byte[] key, Value value, Spread spread, Exemplars exemplars, Change change) {
+    byte[] key, Value value, Spread spread, Beside beside, Exemplars exemplars, Change change) {
   /**
    * An alert that begins or ends.
    *
@@ -25,9 +26,33 @@ public record ResultRow(
    */
   public record Change(boolean begins, long sinceNs) {}
 
-  /** A row that is no alert. */
-  public ResultRow(byte[] key, Value value, Spread spread, Exemplars exemplars) {
-    this(key, value, spread, exemplars, null);
+  /** A row that may still be left out, with nothing but what its place depends on. */
+  public static ResultRow candidate(byte[] key, Value value) {
+    return new ResultRow(key, value, null, null, null, null);
+  }
+
+  /** A row that is an alert. */
+  public static ResultRow alert(byte[] key, Value value, Exemplars exemplars, Change change) {
+    return new ResultRow(key, value, null, null, exemplars, change);
+  }
+
+  /**
+   * Tuples of the group that are counted beside its value.
+   *
+   * @param absent without a value
+   */
+  public record Beside(Value absent, Value unanswered, Value halfSeen) {
+    private void write(DataOutput out) throws IOException {
+      absent.write(out);
+      unanswered.write(out);
+      halfSeen.write(out);
+    }
+
+    private static Beside read(DataInput in) throws IOException {
+      Value absent = Value.read(in);
+      Value unanswered = Value.read(in);
+      return new Beside(absent, unanswered, Value.read(in));
+    }
   }
 
   /**
@@ -76,8 +101,8 @@ public record ResultRow(
    * Largest value first, or smallest; equal values by key, so that ranks are the same in every run.
    */
   public static Comparator<ResultRow> order(boolean ascending) {
-    Comparator<ResultRow> byValue = Comparator.comparing(ResultRow::value);
-    return (ascending ? byValue : byValue.reversed()).thenComparing(ResultRow::key, Key::compare);
+    return Comparator.comparing(ResultRow::value, Value.order(ascending))
+        .thenComparing(ResultRow::key, Key::compare);
   }
 
   void write(DataOutput out) throws IOException {
@@ -87,6 +112,10 @@ public record ResultRow(
     out.writeBoolean(spread != null);
     if (spread != null) {
       spread.write(out);
+    }
+    out.writeBoolean(beside != null);
+    if (beside != null) {
+      beside.write(out);
     }
     out.writeBoolean(change != null);
     if (change != null) {
@@ -100,7 +129,8 @@ public record ResultRow(
     Value value = Value.read(in);
     Exemplars exemplars = Exemplars.read(in);
     Spread spread = in.readBoolean() ? Spread.read(in) : null;
+    Beside beside = in.readBoolean() ? Beside.read(in) : null;
     Change change = in.readBoolean() ? new Change(in.readBoolean(), in.readLong()) : null;
-    return new ResultRow(key, value, spread, exemplars, change);
+    return new ResultRow(key, value, spread, beside, exemplars, change);
   }
 }

@@ -12,7 +12,7 @@ import java.util.List;
  *
  * @param startNs first nanosecond of the window
  * @param endNs first nanosecond after it
- * @param partial whether the stream ended before the window did, or the window goes on
+ * @param partial whether some monitor did not watch for all of it, or the window goes on
  * @param omitted rows that the bound on their number left out
  * @param silent indexes of the monitors that said nothing and were not waited for
  */

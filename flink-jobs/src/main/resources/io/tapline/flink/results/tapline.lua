@@ -14,7 +14,8 @@ local function is_news(key, position)
 end
 
 -- KEYS last, ranking, groups, windows
--- ARGS position, windows kept, channel, processor, name, start, end, completeness, then key text, score and row of each row
+-- ARGS position, windows kept, channel, processor, name, start, end, completeness, then key text, score and row of each row;
+-- the score is empty where a group has no value
 local function window(keys, args)
   if not is_news(keys[1], args[1]) then
     return 0
@@ -22,7 +23,9 @@ local function window(keys, args)
   redis.call('DEL', keys[2], keys[3])
   local rows = {}
   for i = 9, #args, 3 do
-    redis.call('ZADD', keys[2], args[i + 1], args[i])
+    if args[i + 1] ~= '' then
+      redis.call('ZADD', keys[2], args[i + 1], args[i])
+    end
     redis.call('HSET', keys[3], args[i], args[i + 2])
     rows[#rows + 1] = args[i + 2]
   end

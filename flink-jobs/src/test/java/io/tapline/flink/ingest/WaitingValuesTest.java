@@ -51,6 +51,6 @@ class WaitingValuesTest {
   private static Waiting value(long timeNs) {
     byte[] address = {10, 0, 0, 1};
     Exemplar flow = new Exemplar(1, 2, address, 3, address, 80, timeNs, timeNs, "m0");
-    return new Waiting(timeNs, new FlowId(1, 2), new byte[0][], 7, 1, flow);
+    return new Waiting(timeNs, new FlowId(1, 2), new byte[0][], PairedValue.of(7), 1, flow);
   }
 }

@@ -65,6 +65,19 @@ class RedisFunctionsTest {
     }
   }
 
+  @Test
+  void aGroupWithoutAValueHasARowAndNoScore() throws Exception {
+    RedisFunctions functions = new RedisFunctions("127.0.0.1", redis.port(), TlsFiles.NONE);
+    functions.call(window("e", 10, "/x", "5", "{\"v\":5}", "/dead", "", "{\"v\":null}"), PATIENCE);
+    functions.close();
+    try (Jedis jedis = redis.client()) {
+      assertThat(jedis.zrange("e:ranking:0", 0, -1)).containsExactly("/x");
+      assertThat(jedis.hgetAll("e:groups:0")).containsEntry("/dead", "{\"v\":null}");
+      assertThat(jedis.xrange("e:windows", "-", "+").get(0).getFields().get("rows"))
+          .isEqualTo("[{\"v\":5},{\"v\":null}]");
+    }
+  }
+
   /** What a foreign dashboard knows: the document. */
   @Test
   void theProgramInTheDocumentShowsALiveRanking(@TempDir Path directory) throws Exception {

@@ -29,6 +29,7 @@ public final class MonitorStream {
   private long sequence;
   private int epoch = 1;
   private long incarnation = 1;
+  private long watchedSinceNs;
 
   public MonitorStream(String query, String monitor, int lane, double rate) {
     this.query = query;
@@ -39,6 +40,12 @@ public final class MonitorStream {
 
   public MonitorStream epoch(int newEpoch) {
     epoch = newEpoch;
+    return this;
+  }
+
+  /** Since when the monitor sees all that the query wants; {@link Long#MAX_VALUE}: not yet. */
+  public MonitorStream watchedSince(long timeNs) {
+    watchedSinceNs = timeNs;
     return this;
   }
 
@@ -57,7 +64,7 @@ public final class MonitorStream {
   /** Tuples of one parser. Ten packets are reported for each, and one more that was dropped. */
   public TupleBatch batch(long watermarkNs, List<Tuple> tuples) {
     String parser = tuples.isEmpty() ? "http_get" : tuples.get(0).parser();
-    BatchWriter writer = new BatchWriter(columns(parser));
+    BatchWriter writer = new BatchWriter(columns(parser, tuples));
     for (Tuple tuple : tuples) {
       writer.row(row(tuple));
     }
@@ -88,14 +95,19 @@ public final class MonitorStream {
         .setLane(lane)
         .setSequence(sequence++)
         .setWatermarkNs(watermarkNs)
+        .setWatchedSinceNs(watchedSinceNs)
         .setSamplingRate(rate);
   }
 
-  private static List<ColumnSpec> columns(String parser) {
+  private static List<ColumnSpec> columns(String parser, List<Tuple> tuples) {
     List<ColumnSpec> columns = new ArrayList<>(COMMON);
     if (parser.equals("http_get")) {
       columns.add(new ColumnSpec("url", Type.STRING, ""));
       columns.add(new ColumnSpec("response_time_ns", Type.I64, "ns"));
+      if (!tuples.isEmpty() && tuples.get(0).fields().containsKey("partial")) {
+        columns.add(new ColumnSpec("partial", Type.STRING, ""));
+        columns.add(new ColumnSpec("unanswered", Type.BOOL, ""));
+      }
     } else {
       columns.add(new ColumnSpec("event", Type.STRING, ""));
       columns.add(new ColumnSpec("certain_after_ns", Type.I64, "ns"));

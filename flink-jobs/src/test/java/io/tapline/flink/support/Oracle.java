@@ -3,6 +3,7 @@ package io.tapline.flink.support;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.flink.group.Distribution;
 import io.tapline.schema.proto.Aggregate;
+import io.tapline.schema.proto.Condition;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Value;
@@ -30,6 +31,7 @@ public final class Oracle {
   private final Processor processor;
   private final List<Sample> samples;
   private final long firstEndNs;
+  private long watchedSinceNs = Long.MIN_VALUE;
   private final long lastEndNs;
   public long reused;
   public long unjoined;
@@ -96,6 +98,16 @@ public final class Oracle {
     return key;
   }
 
+  /** Windows that begin earlier are partial. */
+  public Oracle watchedSince(long timeNs) {
+    watchedSinceNs = timeNs;
+    return this;
+  }
+
+  private boolean isPartial(long startNs, long endNs) {
+    return startNs < watchedSinceNs || endNs > firstEndNs;
+  }
+
   /** Every window that holds a sample, in order. */
   public List<String> windows() {
     List<String> windows = new ArrayList<>();
@@ -108,7 +120,7 @@ public final class Oracle {
     }
     long size = nanoseconds(processor.getWindow().getSize());
     for (long end : ends(slide, size)) {
-      windows.add(window(end - size, end, end - size, end > firstEndNs));
+      windows.add(window(end - size, end, end - size, isPartial(end - size, end)));
     }
     return windows;
   }
@@ -154,7 +166,8 @@ public final class Oracle {
         if (onAlert.containsKey(key)) {
           continue;
         }
-        if (!meets(value.getValue(), processor.getCondition().getThreshold())) {
+        boolean meets = meets(value.getValue(), processor.getCondition().getThreshold());
+        if (!meets || wantsAll() && isPartial(end - size, end)) {
           inARow.remove(key);
           continue;
         }
@@ -168,13 +181,18 @@ public final class Oracle {
         }
       }
       if (!rows.isEmpty()) {
-        String partial = end > firstEndNs ? " partial" : "";
+        String partial = isPartial(end - size, end) ? " partial" : "";
         rows.sort(Comparator.naturalOrder());
         windows.add(
             "[%d,%d)%s\n  %s".formatted(end - size, end, partial, String.join("\n  ", rows)));
       }
     }
     return windows;
+  }
+
+  private boolean wantsAll() {
+    return Set.of(Condition.Comparison.BELOW, Condition.Comparison.AT_MOST)
+        .contains(processor.getCondition().getComparison());
   }
 
   private boolean meets(Number value, double threshold) {

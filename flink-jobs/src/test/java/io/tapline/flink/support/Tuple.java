@@ -13,6 +13,17 @@ public record Tuple(String parser, long timeNs, long flow, Map<String, Object> f
     return new Tuple("http_get", timeNs, flow, fields);
   }
 
+  /** One that lacks a half, or its time; null is no value. */
+  public static Tuple http(
+      long timeNs, long flow, String url, Long responseTimeNs, String partial, boolean unanswered) {
+    Map<String, Object> fields = new LinkedHashMap<>();
+    fields.put("url", url);
+    fields.put("response_time_ns", responseTimeNs);
+    fields.put("partial", partial);
+    fields.put("unanswered", unanswered);
+    return new Tuple("http_get", timeNs, flow, fields);
+  }
+
   public static Tuple event(long timeNs, long flow, String event) {
     Map<String, Object> fields = new LinkedHashMap<>();
     fields.put("event", event);

@@ -25,6 +25,9 @@ public final class Workload {
   /** End of each monitor's stream. */
   public final List<Long> endsNs = new ArrayList<>();
 
+  /** From then on all monitors watch; {@link Long#MIN_VALUE}: none of them says. */
+  public long watchedSinceNs = Long.MIN_VALUE;
+
   public long repeats;
 
   /** Records whose tuples come long after their windows have closed, by partition. */
@@ -34,22 +37,35 @@ public final class Workload {
   private long lateChance;
 
   public Workload(String query, int monitors, int seconds, int connections, long seed) {
-    this(query, monitors, seconds, connections, seed, 0);
+    this(query, monitors, seconds, connections, seed, 0, false);
   }
 
   /**
    * @param lateChance one interval in so many is followed by a batch that is late; 0 for none
+   * @param saysSince whether monitors say since when they watch, which is in the first half
    */
   public Workload(
-      String query, int monitors, int seconds, int connections, long seed, int lateChance) {
+      String query,
+      int monitors,
+      int seconds,
+      int connections,
+      long seed,
+      int lateChance,
+      boolean saysSince) {
     this.lateChance = lateChance;
     Random random = new Random(seed);
+    Random watch = new Random(~seed);
     for (int monitor = 0; monitor < monitors; monitor++) {
       List<Tuple> own = connections(monitor, seconds, connections, random);
       tuples.addAll(own);
       long end = BASE_NS + (seconds + monitor * 3L) * SECOND_NS + random.nextInt(1_000_000);
       endsNs.add(end);
       MonitorStream stream = new MonitorStream(query, "m" + monitor, 0, 1);
+      if (saysSince) {
+        long since = BASE_NS + watch.nextLong(seconds * SECOND_NS / 2);
+        stream.watchedSince(since);
+        watchedSinceNs = Math.max(watchedSinceNs, since);
+      }
       partitions.add(batches(stream, own, end, random));
     }
   }

@@ -1,0 +1,107 @@
+package io.tapline.flink.group;
+
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.Arrays;
+
+/**
+ * By entry of a table, the tuples that are counted beside its values: those without a value, the
+ * unanswered and the half seen. Most tables never have one. Not thread-safe.
+ */
+final class Tallies {
+  /** Tuples without a value; the other kinds are those of {@link Answers}. */
+  static final int ABSENT = 0;
+
+  private static final int KINDS = 3;
+
+  private long[] counts;
+
+  /** By entry and kind, how many more tuples these stand for; null unless flows were sampled. */
+  private double[] more;
+
+  Tallies(int capacity) {
+    counts = new long[capacity * KINDS];
+  }
+
+  void growTo(int capacity) {
+    counts = Arrays.copyOf(counts, capacity * KINDS);
+    more = more == null ? null : Arrays.copyOf(more, capacity * KINDS);
+  }
+
+  void add(int entry, int kind, double rate) {
+    counts[entry * KINDS + kind]++;
+    if (rate < 1) {
+      addMore(entry * KINDS + kind, 1 / rate - 1);
+    }
+  }
+
+  private void addMore(int place, double tuples) {
+    if (more == null) {
+      more = new double[counts.length];
+    }
+    more[place] += tuples;
+  }
+
+  boolean sampled() {
+    return more != null;
+  }
+
+  long count(int entry, int kind) {
+    return counts[entry * KINDS + kind];
+  }
+
+  /** Scaled up where flows were sampled. */
+  Value value(int entry, int kind) {
+    double estimated = more == null ? 0 : more[entry * KINDS + kind];
+    long counted = count(entry, kind);
+    return estimated == 0 ? Value.whole(counted) : Value.real(counted + estimated);
+  }
+
+  void add(int entry, Tallies other, int from) {
+    for (int kind = 0; kind < KINDS; kind++) {
+      counts[entry * KINDS + kind] += other.counts[from * KINDS + kind];
+      if (other.more != null) {
+        addMore(entry * KINDS + kind, other.more[from * KINDS + kind]);
+      }
+    }
+  }
+
+  /** REQUIRES: {@link #add(int, Tallies, int)} of it before, and not sampled. */
+  void subtract(int entry, Tallies other, int from) {
+    for (int kind = 0; kind < KINDS; kind++) {
+      counts[entry * KINDS + kind] -= other.counts[from * KINDS + kind];
+    }
+  }
+
+  /** An entry of tallies that may not be there: one byte if it has none. */
+  static void write(DataOutput out, Tallies tallies, int entry) throws IOException {
+    int some = 0;
+    for (int kind = 0; tallies != null && kind < KINDS; kind++) {
+      some |= tallies.count(entry, kind) == 0 ? 0 : 1 << kind;
+    }
+    out.writeByte(some);
+    for (int kind = 0; kind < KINDS; kind++) {
+      if ((some & 1 << kind) != 0) {
+        Wire.writeUnsigned(out, tallies.count(entry, kind));
+        out.writeDouble(tallies.more == null ? 0 : tallies.more[entry * KINDS + kind]);
+      }
+    }
+  }
+
+  /** What {@link #write} wrote, as tallies of one entry; null if it has none. */
+  static Tallies read(DataInput in) throws IOException {
+    int some = in.readByte();
+    Tallies read = some == 0 ? null : new Tallies(1);
+    for (int kind = 0; kind < KINDS; kind++) {
+      if ((some & 1 << kind) != 0) {
+        read.counts[kind] = Wire.readUnsigned(in);
+        double more = in.readDouble();
+        if (more != 0) {
+          read.addMore(kind, more);
+        }
+      }
+    }
+    return read;
+  }
+}

@@ -1,0 +1,51 @@
+package io.tapline.flink.ingest;
+
+import io.tapline.flink.group.Answers;
+import io.tapline.schema.BatchReaderException;
+import io.tapline.schema.TupleColumns;
+import io.tapline.schema.proto.Column;
+
+/**
+ * How the tuples of a batch were answered, of parsers that say so in two columns: {@code partial},
+ * empty if both halves were seen, and {@code unanswered}.
+ */
+final class AnswerColumns {
+  private static final String PARTIAL = "partial";
+  private static final String UNANSWERED = "unanswered";
+
+  private AnswerColumns() {}
+
+  /** By row one of {@link Answers}; null if all are whole, or the parser does not say. */
+  static byte[] read(TupleColumns columns) throws BatchReaderException {
+    int partial = columns.index(PARTIAL);
+    int unanswered = columns.index(UNANSWERED);
+    boolean known =
+        partial >= 0
+            && unanswered >= 0
+            && columns.type(partial) == Column.Type.STRING
+            && columns.type(unanswered) == Column.Type.BOOL;
+    return known && !allWhole(columns, partial) ? read(columns, partial, unanswered) : null;
+  }
+
+  /** The dictionary tells without a look at the rows. */
+  private static boolean allWhole(TupleColumns columns, int partial) {
+    int entries = columns.entries(partial);
+    return entries == 0 || entries == 1 && columns.entryEnd(partial, 0) == 0;
+  }
+
+  private static byte[] read(TupleColumns columns, int partial, int unanswered)
+      throws BatchReaderException {
+    int[] halves = columns.entryOfRows(partial);
+    long[] silent = columns.longs(unanswered);
+    boolean[] unknown = columns.absent(unanswered);
+    byte[] answers = new byte[halves.length];
+    for (int row = 0; row < answers.length; row++) {
+      boolean whole =
+          halves[row] == columns.entries(partial)
+              || columns.entryStart(partial, halves[row]) == columns.entryEnd(partial, halves[row]);
+      boolean told = silent[row] != 0 && (unknown == null || !unknown[row]);
+      answers[row] = whole ? Answers.WHOLE : told ? Answers.UNANSWERED : Answers.HALF_SEEN;
+    }
+    return answers;
+  }
+}

@@ -1,0 +1,125 @@
+package io.tapline.flink.ingest;
+
+import com.google.protobuf.ByteString;
+import io.tapline.schema.BatchReaderException;
+import io.tapline.schema.TupleColumns;
+import io.tapline.schema.proto.Column;
+import io.tapline.schema.proto.FieldCondition;
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Which rows of a batch meet conditions. A batch of a parser that a condition does not name passes
+ * it; one that lacks the column is malformed. A row without a value meets none, as nobody knows
+ * what the value is. Dictionaries are asked once an entry.
+ */
+final class RowConditions {
+  private RowConditions() {}
+
+  /** The rows that meet all of them. */
+  static boolean[] meet(List<FieldCondition> conditions, String parser, TupleColumns columns)
+      throws BatchReaderException {
+    boolean[] kept = new boolean[columns.rows()];
+    Arrays.fill(kept, true);
+    for (FieldCondition condition : conditions) {
+      if (condition.getParsersList().contains(parser)) {
+        ask(condition, columns, kept);
+      }
+    }
+    return kept;
+  }
+
+  private static void ask(FieldCondition condition, TupleColumns columns, boolean[] kept)
+      throws BatchReaderException {
+    int column = columns.index(condition.getField());
+    if (column < 0) {
+      throw BatchReaderException.malformed("no column " + condition.getField());
+    }
+    if (columns.hasDictionary(column)) {
+      boolean[] holds = entries(condition, columns, column);
+      int[] entries = columns.entryOfRows(column);
+      for (int row = 0; row < kept.length; row++) {
+        kept[row] &= holds[entries[row]];
+      }
+      return;
+    }
+    NumberTest test = NumberTest.of(condition, columns.type(column));
+    long[] values = columns.longs(column);
+    for (int row = 0; row < kept.length; row++) {
+      kept[row] &= test.holds(values[row]);
+    }
+    boolean[] absent = columns.absent(column);
+    for (int row = 0; absent != null && row < kept.length; row++) {
+      kept[row] &= !absent[row];
+    }
+  }
+
+  /** By entry; rows without a value have the one behind the last, of which nothing holds. */
+  private static boolean[] entries(FieldCondition condition, TupleColumns columns, int column) {
+    boolean address = columns.type(column) == Column.Type.ADDRESS;
+    boolean wanted = condition.getOperator() == FieldCondition.Operator.EQUAL;
+    boolean[] holds = new boolean[columns.entries(column) + 1];
+    for (int entry = 0; entry < holds.length - 1; entry++) {
+      byte[] bytes = columns.entry(column, entry);
+      boolean among =
+          condition.getValuesList().stream()
+              .anyMatch(
+                  value ->
+                      address
+                          ? AddressPrefix.parse(value).covers(bytes)
+                          : Arrays.equals(ByteString.copyFromUtf8(value).toByteArray(), bytes));
+      holds[entry] = among == wanted;
+    }
+    return holds;
+  }
+
+  /** A condition on numbers of one type. */
+  private record NumberTest(FieldCondition.Operator operator, Column.Type type, long[] values) {
+    static NumberTest of(FieldCondition condition, Column.Type type) {
+      long[] values =
+          condition.getValuesList().stream().mapToLong(value -> bits(value, type)).toArray();
+      return new NumberTest(condition.getOperator(), type, values);
+    }
+
+    private static long bits(String value, Column.Type type) {
+      return switch (type) {
+        case BOOL -> value.equals("true") ? 1 : 0;
+        case F64 -> Double.doubleToLongBits(Double.parseDouble(value));
+        default -> new BigDecimal(value).toBigInteger().min(MOST_U64).longValue();
+      };
+    }
+
+    private static final BigInteger MOST_U64 =
+        BigInteger.ONE.shiftLeft(64).subtract(BigInteger.ONE);
+
+    boolean holds(long bits) {
+      return switch (operator) {
+        case LESS -> order(bits, values[0]) < 0;
+        case LESS_OR_EQUAL -> order(bits, values[0]) <= 0;
+        case GREATER -> order(bits, values[0]) > 0;
+        case GREATER_OR_EQUAL -> order(bits, values[0]) >= 0;
+        case NOT_EQUAL -> !among(bits);
+        default -> among(bits);
+      };
+    }
+
+    private boolean among(long bits) {
+      for (long value : values) {
+        if (order(bits, value) == 0) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    private int order(long a, long b) {
+      return switch (type) {
+        case F64 -> Double.compare(Double.longBitsToDouble(a), Double.longBitsToDouble(b));
+        case U64 -> Long.compareUnsigned(a, b);
+        default -> Long.compare(a, b);
+      };
+    }
+  }
+}

@@ -1,0 +1,48 @@
+package io.tapline.flink.ingest;
+
+import io.tapline.flink.ProcessorSpec;
+import io.tapline.schema.BatchReaderException;
+
+/**
+ * What a processor takes of each row of a batch.
+ *
+ * @param bits whole numbers, bits of doubles or, where different values are counted, hashes; null
+ *     where each tuple counts one
+ * @param absent rows without a value; null if there are none, as in most batches
+ */
+record TupleValues(long[] bits, boolean[] absent) {
+  /** Decodes what {@link #of} reads; finds out whether the batch is malformed. */
+  static void require(ProcessorSpec spec, Rows rows) throws BatchReaderException {
+    if (!spec.conditions().isEmpty()) {
+      rows.requireConditions(spec.conditions());
+    } else if (spec.isDistinct() || spec.countsPresent()) {
+      rows.require(spec.valueField());
+    } else if (!spec.valueField().isEmpty()) {
+      rows.requireNumber(spec.valueField());
+    }
+  }
+
+  /** REQUIRES: {@link #require} of the rows. */
+  static TupleValues of(ProcessorSpec spec, Rows rows) {
+    if (!spec.conditions().isEmpty()) {
+      return new TupleValues(rows.meeting(spec.conditions()), null);
+    } else if (spec.counts()) {
+      return new TupleValues(null, null);
+    }
+    String field = spec.valueField();
+    long[] bits =
+        spec.isDistinct()
+            ? rows.hashes(field)
+            : spec.countsPresent() ? new long[rows.count()] : rows.values(field);
+    return new TupleValues(bits, rows.absent(field));
+  }
+
+  /** 1 where tuples only count. */
+  long at(int row) {
+    return bits == null ? 1 : bits[row];
+  }
+
+  boolean isPresent(int row) {
+    return absent == null || !absent[row];
+  }
+}

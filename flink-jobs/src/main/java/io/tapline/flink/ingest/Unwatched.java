@@ -1,0 +1,71 @@
+package io.tapline.flink.ingest;
+
+import io.tapline.flink.group.Wire;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+
+/**
+ * Packet times at which a monitor does not see all that its query wants.
+ *
+ * <pre>
+ *   first life               watched ──▶ ┐ its last watermark
+ *   second life                                       watched ──▶
+ *              ├── span ────┤            ├── span ───┤
+ *             -∞          since                    since
+ * </pre>
+ *
+ * <p>Not thread-safe.
+ */
+public final class Unwatched {
+  /** Beyond this many the earliest two become one, which windows of now don't reach. */
+  private static final int MAX_SPANS = 64;
+
+  private final NavigableMap<Long, Long> untilByFrom = new TreeMap<>();
+
+  /**
+   * Nothing from {@code fromNs} on is watched before {@code untilNs}; replaces what was known of a
+   * span that begins there.
+   */
+  void set(long fromNs, long untilNs) {
+    if (untilNs <= fromNs) {
+      untilByFrom.remove(fromNs);
+      return;
+    }
+    untilByFrom.put(fromNs, untilNs);
+    if (untilByFrom.size() > MAX_SPANS) {
+      Map.Entry<Long, Long> first = untilByFrom.pollFirstEntry();
+      Map.Entry<Long, Long> second = untilByFrom.pollFirstEntry();
+      untilByFrom.put(first.getKey(), Math.max(first.getValue(), second.getValue()));
+    }
+  }
+
+  /** Whether some of the time from {@code startNs} to before {@code endNs} is not watched. */
+  public boolean overlaps(long startNs, long endNs) {
+    return untilByFrom.headMap(endNs, false).values().stream().anyMatch(until -> until > startNs);
+  }
+
+  /** The same of time after the monitor had begun to watch. */
+  public boolean interrupts(long endNs) {
+    return !untilByFrom.subMap(Long.MIN_VALUE, false, endNs, false).isEmpty();
+  }
+
+  public void write(DataOutput out) throws IOException {
+    Wire.writeUnsigned(out, untilByFrom.size());
+    for (Map.Entry<Long, Long> span : untilByFrom.entrySet()) {
+      out.writeLong(span.getKey());
+      out.writeLong(span.getValue());
+    }
+  }
+
+  public static Unwatched read(DataInput in) throws IOException {
+    Unwatched unwatched = new Unwatched();
+    for (long i = Wire.readUnsigned(in); i > 0; i--) {
+      unwatched.untilByFrom.put(in.readLong(), in.readLong());
+    }
+    return unwatched;
+  }
+}
