@@ -24,9 +24,6 @@ import picocli.CommandLine.Option;
     name = "drill",
     description = "Latency and CPU of snapshots and queries over MultiLog nodes of this host.")
 final class BenchDrillCommand implements Callable<Integer> {
-  /** A flow of the bundled capture. */
-  private static final String FLOW = "flow == 0xa383c50f9de647dd";
-
   private static final int MODELLED_HOSTS = 128;
   private static final int PAPER_NODES = 8;
   private static final int INGEST_ROUNDS = 21;
@@ -50,6 +47,13 @@ final class BenchDrillCommand implements Callable<Integer> {
       description =
           "How many nodes are in a process (default ${DEFAULT-VALUE}, as on hosts of their own).")
   private int perProcess;
+
+  @Option(
+      names = "--rows",
+      paramLabel = "N",
+      defaultValue = "1000000",
+      description = "Rows in the log of each node (default ${DEFAULT-VALUE}).")
+  private int rows;
 
   @Option(
       names = "--times",
@@ -87,22 +91,25 @@ final class BenchDrillCommand implements Callable<Integer> {
     } else if (alerts) {
       measureAlerts(program, home.resolve("testbed/three_tier/three_tier.pcap.zst"));
     } else {
-      measureLatencies(programs, capture);
+      measureLatencies(programs);
     }
     return 0;
   }
 
-  private void measureLatencies(Path programs, Path capture) throws Exception {
+  private void measureLatencies(Path programs) throws Exception {
+    if (rows < 1000) {
+      throw new CommandException("--rows " + rows + ": at least 1000");
+    }
     if (perProcess < 1) {
       throw new CommandException("--per-process " + perProcess + ": at least 1");
     }
     List<Latencies> all = new ArrayList<>();
     for (int count : nodes) {
       console.hint("measuring " + count + " nodes");
-      try (DrillBenchmark benchmark = new DrillBenchmark(programs, capture, count, perProcess)) {
-        List<Latencies> rows = benchmark.measure(times, FLOW);
-        all.addAll(rows);
-        print(rows);
+      try (DrillBenchmark benchmark = new DrillBenchmark(programs, rows, count, perProcess)) {
+        List<Latencies> found = benchmark.measure(times);
+        all.addAll(found);
+        print(found);
       }
     }
     model(all);
@@ -133,36 +140,45 @@ final class BenchDrillCommand implements Callable<Integer> {
   }
 
   /**
-   * Hosts of their own: nodes work at once, so that what grows with their number is this program's
-   * CPU time alone, spread over its cores. The median of one node, which has its own time and the
-   * way there and back, plus that.
+   * Hosts of their own. The model assumes that nodes work at the same time, so that only this
+   * program's CPU time grows with their number, spread evenly over its cores, and that the network
+   * between hosts takes no longer than this host's sockets. What was measured with the most nodes
+   * stands beside it.
    */
   private void model(List<Latencies> all) {
-    int most = all.stream().mapToInt(Latencies::nodes).max().orElse(0);
     for (String what : List.of("snapshot", "query")) {
-      List<Latencies> rows = all.stream().filter(row -> row.what().equals(what)).toList();
-      Latencies one = rows.get(0);
-      Latencies many = rows.get(rows.size() - 1);
+      List<Latencies> measured = all.stream().filter(row -> row.what().equals(what)).toList();
+      Latencies one = measured.get(0);
+      Latencies many = measured.get(measured.size() - 1);
       if (json || one.nodes() != 1 || many.nodes() < 2) {
         continue;
       }
       double each =
           Math.max(0, many.ownCpuMicros() - one.ownCpuMicros()) / (many.nodes() - one.nodes());
-      for (int cores : List.of(1, 2, 24)) {
-        console.line(
-            String.format(
-                Locale.ROOT,
-                "model: %s of %d hosts of their own, coordinator with %d cores: %,.0f µs"
-                    + " (one node %,.0f µs, %.1f µs of CPU here for each more, by 1 and %d nodes)",
-                what,
-                MODELLED_HOSTS,
-                cores,
-                one.p50() + (MODELLED_HOSTS - 1) * each / cores,
-                one.p50(),
-                each,
-                most));
-      }
+      console.line(
+          String.format(
+              Locale.ROOT,
+              "%s: measured with %d nodes on this host %,.0f µs; modelled for %d hosts of their own, with a coordinator of"
+                  + " 1, 2 and 24 cores: %,.0f, %,.0f and %,.0f µs",
+              what,
+              many.nodes(),
+              many.p50(),
+              MODELLED_HOSTS,
+              modelled(one, each, 1),
+              modelled(one, each, 2),
+              modelled(one, each, 24)));
+      console.line(
+          String.format(
+              Locale.ROOT,
+              "  the model assumes: nodes work at the same time, one takes %,.0f µs, each more %.1f µs of CPU here,"
+                  + " spread evenly over the cores; the network adds nothing",
+              one.p50(),
+              each));
     }
+  }
+
+  private static double modelled(Latencies one, double eachMicros, int cores) {
+    return one.p50() + (MODELLED_HOSTS - 1) * eachMicros / cores;
   }
 
   private void measureIngest(Path program, Path capture) throws Exception {

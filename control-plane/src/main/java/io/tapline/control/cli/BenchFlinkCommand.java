@@ -5,6 +5,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.tapline.control.embedded.EmbeddedServices;
 import io.tapline.sim.placement.Plot;
 import io.tapline.sim.streams.Cost;
+import io.tapline.sim.streams.PacedComparison.Paced;
+import io.tapline.sim.streams.PacedComparison.Result;
 import io.tapline.sim.streams.StreamBenchmark;
 import io.tapline.sim.streams.StreamBenchmark.Comparison;
 import io.tapline.sim.streams.StreamBenchmark.KeyCost;
@@ -20,10 +22,11 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code tapline bench flink}: the stream job beside a textbook's. */
+/** {@code tapline bench flink}: the stream job beside a textbook's and a competent one. */
 @Command(
     name = "flink",
-    description = "Tuples per second and CPU per tuple of the stream job, beside a textbook's job.")
+    description =
+        "Tuples per second and CPU per tuple of the stream job, beside a textbook's and a competent job.")
 final class BenchFlinkCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int PARTITIONS = 2;
@@ -35,9 +38,9 @@ final class BenchFlinkCommand implements Callable<Integer> {
       names = "--part",
       paramLabel = "PART",
       split = ",",
-      defaultValue = "textbook,scaling,keys,steady",
+      defaultValue = "textbook,paced,scaling,keys,steady",
       description =
-          "textbook: beside that job; alone: the same without it; scaling: by tuples and parallelism; keys; steady (default ${DEFAULT-VALUE}).")
+          "textbook: beside a textbook's and a competent job; paced: the same at --rates; alone: the same without it; scaling: by tuples and parallelism; keys; steady (default ${DEFAULT-VALUE}).")
   private List<String> parts;
 
   @Option(
@@ -75,7 +78,8 @@ final class BenchFlinkCommand implements Callable<Integer> {
       names = "--textbook-tuples",
       paramLabel = "N",
       defaultValue = "6000000",
-      description = "Tuples that the textbook's job reads (default ${DEFAULT-VALUE}).")
+      description =
+          "Tuples that the textbook's and the competent job read (default ${DEFAULT-VALUE}).")
   private long textbookTuples;
 
   @Option(
@@ -84,6 +88,21 @@ final class BenchFlinkCommand implements Callable<Integer> {
       defaultValue = "60000000",
       description = "Tuples that the stream job reads (default ${DEFAULT-VALUE}).")
   private long tuples;
+
+  @Option(
+      names = "--rates",
+      paramLabel = "N",
+      split = ",",
+      defaultValue = "50000,500000",
+      description = "Tuples per second of the part paced (default ${DEFAULT-VALUE}).")
+  private List<Integer> rates;
+
+  @Option(
+      names = "--paced-seconds",
+      paramLabel = "N",
+      defaultValue = "20",
+      description = "Length of each measurement of the part paced (default ${DEFAULT-VALUE}).")
+  private int pacedSeconds;
 
   @Option(
       names = "--seconds",
@@ -105,7 +124,7 @@ final class BenchFlinkCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     List<Traffic.Kind> wanted = kinds.stream().map(BenchFlinkCommand::kind).toList();
-    List<String> known = List.of("textbook", "alone", "scaling", "keys", "steady");
+    List<String> known = List.of("textbook", "paced", "alone", "scaling", "keys", "steady");
     for (String part : parts) {
       Names.find(part, "part", known.stream().filter(part::equals).findFirst(), known);
     }
@@ -127,6 +146,7 @@ final class BenchFlinkCommand implements Callable<Integer> {
       throws Exception {
     switch (part) {
       case "textbook" -> textbook(benchmark, wanted);
+      case "paced" -> paced(benchmark, wanted);
       case "alone" -> alone(benchmark, wanted);
       case "scaling" -> scaling(benchmark);
       case "keys" -> keys(benchmark);
@@ -149,23 +169,58 @@ final class BenchFlinkCommand implements Callable<Integer> {
 
   private void textbook(StreamBenchmark benchmark, List<Traffic.Kind> wanted) throws Exception {
     TextTable table =
-        TextTable.ofText(
-            "query", "textbook/s", "CPU us", "stream job/s", "CPU us", "times", "CPU times");
+        TextTable.ofText("query", "job", "tuples/s", "CPU us", "stream job times", "by CPU");
     for (Traffic.Kind kind : wanted) {
       Comparison row = benchmark.compare(kind, sizes(keys, tuples), PARTITIONS);
-      table.add(
-          List.of(
-              row.name(),
-              format("%,.0f", row.textbook().tuplesPerSecond()),
-              format("%.2f", row.textbook().cpuMicroseconds()),
-              format("%,.0f", row.ours().tuplesPerSecond()),
-              format("%.3f", row.ours().cpuMicroseconds()),
-              format("%.1f", row.times()),
-              format("%.1f", row.cpuTimes())));
-      row("textbook", row.name(), row.textbook()).put("job", "textbook");
-      row("textbook", row.name(), row.ours()).put("times", row.times());
+      beside(table, row, "textbook", row.textbook());
+      beside(table, row, "competent", row.competent());
+      beside(table, row, "stream", row.ours());
     }
     show(table);
+  }
+
+  private void beside(TextTable table, Comparison row, String job, Cost cost) {
+    table.add(
+        List.of(
+            row.name(),
+            job,
+            format("%,.0f", cost.tuplesPerSecond()),
+            format("%.3f", cost.cpuMicroseconds()),
+            format("%.1f", row.times(cost)),
+            format("%.1f", row.cpuTimes(cost))));
+    row("textbook", row.name(), cost)
+        .put("job", job)
+        .put("times", row.times(cost))
+        .put("cpu_times", row.cpuTimes(cost));
+  }
+
+  private void paced(StreamBenchmark benchmark, List<Traffic.Kind> wanted) throws Exception {
+    TextTable table =
+        TextTable.ofText("query", "offered/s", "sent/s", "job", "CPU us", "equal windows");
+    for (Traffic.Kind kind : wanted) {
+      for (int rate : rates) {
+        Sizes sizes = new Sizes(keys, rate, textbookTuples, tuples);
+        Result result = benchmark.comparePaced(kind, sizes, pacedSeconds, PARTITIONS);
+        result.jobs().forEach(job -> pacedRow(table, result, job));
+      }
+    }
+    show(table);
+  }
+
+  private void pacedRow(TextTable table, Result result, Paced job) {
+    table.add(
+        List.of(
+            result.name(),
+            format("%,d", result.tuplesPerSecond()),
+            format("%,.0f", job.cost().tuplesPerSecond()),
+            job.job(),
+            job.keptPace() ? format("%.3f", job.cost().cpuMicroseconds()) : "- (fell behind)",
+            format("%d", result.equalWindows())));
+    row("paced", result.name(), job.cost())
+        .put("job", job.job())
+        .put("offered_per_second", result.tuplesPerSecond())
+        .put("kept_pace", job.keptPace())
+        .put("equal_windows", result.equalWindows());
   }
 
   private void alone(StreamBenchmark benchmark, List<Traffic.Kind> wanted) throws Exception {

@@ -26,6 +26,8 @@ final class Completeness {
     parts.add(lost(completeness.path("dropped")));
     count(completeness, "late", "tuples late", parts);
     count(completeness, "reused", "connections reused, not counted", parts);
+    count(completeness, "unanswered", "unanswered", parts);
+    count(completeness, "half_seen", "half seen", parts);
     count(completeness, "duplicates", "batches repeated, counted once", parts);
     count(completeness, "clock_steps", "times a clock went back", parts);
     silent(completeness.path("silent"), parts);

@@ -3,7 +3,7 @@ package io.tapline.control.cli;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.Locale;
 
-/** Numbers as people read them. */
+/** Numbers, and values that may not be there, as people read them. */
 final class Numbers {
   private static final double NS_PER_MS = 1e6;
 
@@ -12,6 +12,11 @@ final class Numbers {
   /** Nanoseconds as milliseconds with three decimals; "-" where there is no number. */
   static String milliseconds(JsonNode ns) {
     return ns.isNumber() ? String.format(Locale.ROOT, "%,.3f", ns.asDouble() / NS_PER_MS) : "-";
+  }
+
+  /** Any value as text; "-" where there is none. */
+  static String text(JsonNode value) {
+    return value.isNull() ? "-" : value.asText();
   }
 
   /** Whole numbers with separators, others with three decimals; "-" where there is no number. */

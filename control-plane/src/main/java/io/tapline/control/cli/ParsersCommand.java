@@ -2,6 +2,7 @@ package io.tapline.control.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.LongNode;
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.FieldInfo;
 import io.tapline.compiler.ParserInfo;
@@ -69,16 +70,25 @@ final class ParsersCommand implements Callable<Integer> {
   private static String describe(ParserInfo parser, JsonNode node) {
     TextTable table = TextTable.ofText("field", "type", "unit", "what it is");
     for (FieldInfo field : parser.fields()) {
-      table.add(List.of(field.name(), lower(field.type()), field.unit(), field.description()));
+      String what = field.description() + (field.optional() ? "; - where it was not seen" : "");
+      table.add(List.of(field.name(), lower(field.type()), field.unit(), what));
     }
-    return "%s: %s\n\n%s\ntop-k ranks %s.\n%s%s"
+    return "%s: %s\n\n%s\ntop-k ranks %s.\n%s%s%s"
         .formatted(
             parser.name(),
             parser.description(),
             table.render("  "),
             String.join(", ", parser.mainFields()),
+            interval(parser),
             options(parser, node.path("fields")),
             example(parser, node.path("example")));
+  }
+
+  private static String interval(ParserInfo parser) {
+    return parser.intervalNs() == 0
+        ? ""
+        : "It emits once in %s ms: windows are no shorter.\n"
+            .formatted(Numbers.plain(LongNode.valueOf(parser.intervalNs() / 1_000_000)));
   }
 
   /** What a query may say of the parser: the forms of its texts, and of which kind these are. */

@@ -14,6 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 
 /**
  * Windows as tables for people: numbers in a unit that suits them, the window's own time in UTC,
@@ -23,6 +25,7 @@ final class ResultTables {
   private static final String INDENT = "  ";
   private static final List<String> ALERT = List.of("alert", "severity", "since");
   private static final List<String> SPREAD = List.of("p50", "p95", "p99", "min", "max");
+  private static final List<String> BESIDE = List.of("unanswered", "half_seen", "absent");
   private static final DateTimeFormatter DAY = format("uuuu-MM-dd");
   private static final DateTimeFormatter SECONDS = format("HH:mm:ss");
   private static final DateTimeFormatter TIME = format("HH:mm:ss.SSS");
@@ -91,7 +94,7 @@ final class ResultTables {
     if (!partial) {
       return "";
     }
-    return isWholeQuery(window) ? " (so far)" : " (partial: the packets ended before the window)";
+    return isWholeQuery(window) ? " (so far)" : " (partial: not watched all the time)";
   }
 
   /** Whether the window is the whole query, of which there are snapshots. */
@@ -123,12 +126,24 @@ final class ResultTables {
             first.has("alert"),
             bounded(window),
             quantity(window),
-            valueName(window));
+            valueName(window),
+            beside(window));
     TextTable table = shown.table(width);
     for (JsonNode row : window.rows()) {
       table.add(shown.row(row, names));
     }
     return table;
+  }
+
+  /** Which counts beside the value any row has: those of tuples without a value are rare. */
+  private static List<String> beside(WindowResult window) {
+    return BESIDE.stream()
+        .filter(name -> rows(window).anyMatch(row -> row.path(name).asDouble() > 0))
+        .toList();
+  }
+
+  private static Stream<JsonNode> rows(WindowResult window) {
+    return StreamSupport.stream(window.rows().spliterator(), false);
   }
 
   private Quantity quantity(WindowResult window) {
@@ -170,6 +185,10 @@ final class ResultTables {
               + field)
           .strip();
     }
+    JsonNode conditions = processor.path("value").path("conditions").path("all");
+    if (!conditions.isEmpty()) {
+      return (aggregate.equals("avg") ? "share " : "count ") + TupleConditions.text(conditions);
+    }
     return aggregate.equals("count") ? "count" : (aggregate + " " + field).strip();
   }
 
@@ -181,7 +200,8 @@ final class ResultTables {
       boolean alerts,
       boolean bounded,
       Quantity quantity,
-      String value) {
+      String value,
+      List<String> beside) {
     TextTable table(int width) {
       List<Column> columns = new ArrayList<>();
       if (ranked) {
@@ -202,6 +222,7 @@ final class ResultTables {
       if (spread) {
         SPREAD.forEach(name -> columns.add(new Column(quantity.header(name), Kind.NUMBER)));
       }
+      beside.forEach(name -> columns.add(new Column(name.replace('_', ' '), Kind.NUMBER)));
       return new TextTable(columns, width);
     }
 
@@ -217,7 +238,7 @@ final class ResultTables {
         cells.add(dayAndTime(alert.path("since_ns").asLong()));
       }
       for (Map.Entry<String, JsonNode> field : row.path("key").properties()) {
-        String text = field.getValue().asText();
+        String text = Numbers.text(field.getValue());
         cells.add(field.getKey().endsWith("_ip") ? names.of(text) : text);
       }
       if (spread) {
@@ -231,6 +252,7 @@ final class ResultTables {
       if (spread) {
         SPREAD.forEach(name -> cells.add(quantity.text(row.path("distribution").path(name))));
       }
+      beside.forEach(name -> cells.add(Numbers.plain(row.path(name))));
       return cells;
     }
   }

@@ -52,7 +52,11 @@ final class ShopFigures {
 
   private Map<String, Double> values(JsonNode rows, double unit) {
     Map<String, Double> values = new TreeMap<>();
-    rows.forEach(row -> values.put(tier(row), row.path("value").asDouble() / unit));
+    for (JsonNode row : rows) {
+      if (row.path("value").isNumber()) {
+        values.put(tier(row), row.path("value").asDouble() / unit);
+      }
+    }
     return values;
   }
 

@@ -17,6 +17,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
@@ -27,6 +28,7 @@ import java.util.stream.IntStream;
 final class TupleTables {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int ROWS = 1000;
+  private static final Set<String> NOTHING = Set.of("", "-");
   private static final DateTimeFormatter TIME =
       DateTimeFormatter.ofPattern("HH:mm:ss.SSSSSS", Locale.ROOT).withZone(ZoneOffset.UTC);
 
@@ -66,12 +68,12 @@ final class TupleTables {
       this.own = parser.fields().stream().filter(field -> !field.common()).toList();
     }
 
-    /** A table of the columns in which any row holds something. */
+    /** A table of the columns in which any row has something to show. */
     private TextTable table() {
       List<Column> columns = columns();
       List<Integer> used =
           IntStream.range(0, columns.size())
-              .filter(i -> rows.stream().anyMatch(row -> !row.get(i).isEmpty()))
+              .filter(i -> rows.stream().anyMatch(row -> !NOTHING.contains(row.get(i))))
               .boxed()
               .toList();
       TextTable table = new TextTable(pick(columns, used), console.columns());
@@ -118,7 +120,7 @@ final class TupleTables {
       if (field.unit().equals("ns")) {
         return Numbers.milliseconds(value);
       }
-      return field.unit().isEmpty() ? value.asText() : Numbers.plain(value);
+      return field.unit().isEmpty() ? Numbers.text(value) : Numbers.plain(value);
     }
 
     void flush() {

@@ -8,34 +8,51 @@ import java.util.List;
 
 /**
  * How long a snapshot of many nodes takes, and a query on it: nodes of this host, each with an
- * endpoint of its own and the same capture in its log.
+ * endpoint of its own and the same headers in its log.
  */
 public final class DrillBenchmark implements AutoCloseable {
   private static final int WARM_UP = 200;
   private static final int IDLE_SECONDS = 3;
 
+  /** A row without its frame, with its part of the indexes. */
+  private static final int BYTES_PER_ROW = 128;
+
+  /** For the segment that is being filled and the next. */
+  private static final int LEAST_MEMORY_MIB = 24;
+
   private final NodeProcesses nodes;
   private final DrillService drill;
+  private final String flow;
 
   /**
-   * Starts the nodes and waits for their packets.
+   * Starts the nodes and waits until each has all rows.
    *
    * @param programs where tapline-multilog and bench_nodes are
+   * @param rows headers in each node's log, without frames: they would not fit for 128 nodes
    * @param perProcess how many nodes a process has; 1 for tapline-multilog as it is
    */
-  public DrillBenchmark(Path programs, Path capture, int count, int perProcess)
+  public DrillBenchmark(Path programs, int rows, int count, int perProcess)
       throws IOException, InterruptedException {
     nodes = new NodeProcesses(programs.resolve("tapline-multilog"));
+    Path capture = nodes.folder().resolve("headers.pcap");
+    HeaderCapture.write(capture, rows);
+    String memory = Long.toString(memoryMib(rows));
     for (int i = 0; i < count; i += perProcess) {
       if (perProcess == 1) {
-        nodes.start(List.of(), "--pcap", capture.toString());
+        nodes.start(
+            List.of(), "--pcap", capture.toString(), "--frame-bytes", "0", "--memory-mib", memory);
       } else {
         nodes.startTogether(
-            programs.resolve("bench_nodes"), capture, Math.min(perProcess, count - i));
+            programs.resolve("bench_nodes"), capture, Math.min(perProcess, count - i), memory);
       }
     }
     drill = new DrillService(nodes.addresses());
-    nodes.awaitRows(drill);
+    nodes.awaitRows(drill, rows);
+    flow = HeaderCapture.filterOf(rows / HeaderCapture.PACKETS_PER_FLOW / 2);
+  }
+
+  private static long memoryMib(int rows) {
+    return LEAST_MEMORY_MIB + ((long) rows * BYTES_PER_ROW >> 20);
   }
 
   /**
@@ -62,10 +79,10 @@ public final class DrillBenchmark implements AutoCloseable {
   }
 
   /** A round trip to one node, a snapshot of all, a query of a flow on a snapshot of all. */
-  public List<Latencies> measure(int times, String filter)
+  public List<Latencies> measure(int times)
       throws DrillException, IOException, InterruptedException {
-    DrillRequest request = new DrillRequest(filter, 0, 0, 1000, List.of());
-    DrillRequest ofOne = new DrillRequest(filter, 0, 0, 1000, List.of("h0"));
+    DrillRequest request = new DrillRequest(flow, 0, 0, 1000, List.of());
+    DrillRequest ofOne = new DrillRequest(flow, 0, 0, 1000, List.of("h0"));
     double idle = idleSeconds();
     return List.of(
         measure("snapshot of one node", times, idle, () -> drill.snapshotOf(ofOne)),

@@ -50,11 +50,18 @@ final class NodeClient implements AutoCloseable {
   private volatile String lost = "";
 
   NodeClient(NodeAddress address, NodeAccess access) {
-    this.address = address;
-    this.connection =
+    this(
+        address,
+        access,
         Grpc.newChannelBuilder(address.target(), access.credentials(address))
             .maxInboundMessageSize(MOST_MESSAGE_BYTES)
-            .build();
+            .build());
+  }
+
+  /** Over a connection of the caller's, which this closes. */
+  NodeClient(NodeAddress address, NodeAccess access, ManagedChannel connection) {
+    this.address = address;
+    this.connection = connection;
     this.channel = access.calls(address, connection);
     this.snapshots = new SnapshotStream(channel);
   }

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 
 /** MultiLog nodes on this host, with their sockets in a folder that goes with them. */
 final class NodeProcesses implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration PATIENCE = Duration.ofSeconds(300);
 
   /** /proc/PID/stat counts CPU time in these. */
   private static final double TICKS_PER_SECOND = 100;
@@ -49,8 +49,11 @@ final class NodeProcesses implements AutoCloseable {
     NodeAddress address = addNext();
     List<String> command = new ArrayList<>(before);
     command.addAll(List.of(program.toString(), "--node", address.name()));
-    command.addAll(List.of("--listen", address.target(), "--writers", "1", "--memory-mib", "64"));
+    command.addAll(List.of("--listen", address.target(), "--writers", "1"));
     command.addAll(List.of(settings));
+    if (!command.contains("--memory-mib")) {
+      command.addAll(List.of("--memory-mib", "64"));
+    }
     return start(command, address.name());
   }
 
@@ -59,7 +62,7 @@ final class NodeProcesses implements AutoCloseable {
    *
    * @param together bench_nodes
    */
-  void startTogether(Path together, Path capture, int count) throws IOException {
+  void startTogether(Path together, Path capture, int count, String memoryMib) throws IOException {
     int first = addresses.size();
     for (int i = 0; i < count; i++) {
       addNext();
@@ -67,6 +70,7 @@ final class NodeProcesses implements AutoCloseable {
     String name = addresses.get(first).name();
     List<String> command = new ArrayList<>(List.of(together.toString(), folder.toString()));
     command.addAll(List.of(capture.toString(), Integer.toString(first), Integer.toString(count)));
+    command.add(memoryMib);
     start(command, name);
   }
 
@@ -84,14 +88,18 @@ final class NodeProcesses implements AutoCloseable {
     return process;
   }
 
-  /**
-   * Waits until each has rows.
-   *
-   * @throws IOException if they have none in time, with what they say
-   */
   void awaitRows(DrillService drill) throws IOException, InterruptedException {
+    awaitRows(drill, 1);
+  }
+
+  /**
+   * Waits until each has so many rows.
+   *
+   * @throws IOException if they have not in time, with what the first one says
+   */
+  void awaitRows(DrillService drill, long rows) throws IOException, InterruptedException {
     Instant end = Instant.now().plus(PATIENCE);
-    while (!drill.states().stream().allMatch(state -> rows(state) > 0)) {
+    while (!drill.states().stream().allMatch(state -> rows(state) >= rows)) {
       if (Instant.now().isAfter(end)) {
         throw new IOException(
             "the nodes did not come up: " + Files.readString(folder.resolve("h0.log")));

@@ -21,6 +21,14 @@ interface QueryMonitor {
     return rate;
   }
 
+  /**
+   * What is to be done once switches copy what those parts want that watch now: their monitors
+   * learn that they see all of it. Nothing where no switch copies.
+   */
+  default Runnable onMirrored() {
+    return () -> {};
+  }
+
   /** Asks it to flush and end; {@link #end} says when it has. Repeats change nothing. */
   void stop();
 

@@ -11,6 +11,7 @@ import io.tapline.sdn.mirror.MirrorState;
 import io.tapline.sdn.mirror.NetworkAdapter;
 import io.tapline.sdn.mirror.NetworkStatus;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -29,17 +30,26 @@ final class QueryPlacements {
   private static final Logger LOG = LoggerFactory.getLogger(QueryPlacements.class);
 
   /** How long a query waits for its switches. */
-  private static final long MOST_WAITING_NS = 5_000_000_000L;
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private static final long POLL_MS = 20;
 
+  /** Once it does not wait for them any more. */
+  private static final long LATE_POLL_MS = 1_000;
+
   private final Optional<Network> network;
+  private final Duration patience;
   private NetworkState state;
   private NetworkAdapter adapter;
 
   /** Of this network; without one nothing is ever placed. */
   QueryPlacements(Optional<Network> network) {
+    this(network, PATIENCE);
+  }
+
+  QueryPlacements(Optional<Network> network, Duration patience) {
     this.network = network;
+    this.patience = patience;
     state = network.map(NetworkState::empty).orElse(null);
   }
 
@@ -181,20 +191,36 @@ final class QueryPlacements {
   /**
    * Tells the switches, and calls {@code then} once they mirror what a query wants: at once if
    * nobody is to be told, at last after a while with what is there.
+   *
+   * @param onMirrored called just before, or later if they need longer than that
    */
-  void mirror(String query, Runnable then) {
+  void mirror(String query, Runnable then, Runnable onMirrored) {
     mirror();
-    awaitMirrored(query, then, System.nanoTime() + MOST_WAITING_NS);
+    awaitMirrored(query, then, onMirrored, System.nanoTime() + patience.toNanos());
   }
 
-  private void awaitMirrored(String query, Runnable then, long untilNs) {
+  private void awaitMirrored(String query, Runnable then, Runnable onMirrored, long untilNs) {
     List<String> missing = missing(query);
-    if (missing.isEmpty() || System.nanoTime() > untilNs) {
+    if (missing.isEmpty()) {
+      onMirrored.run();
+      then.run();
+    } else if (System.nanoTime() > untilNs) {
       missing.forEach(what -> LOG.warn("query {} misses packets: {}", query, what));
       then.run();
+      awaitLate(query, onMirrored);
     } else {
       CompletableFuture.delayedExecutor(POLL_MS, TimeUnit.MILLISECONDS)
-          .execute(() -> awaitMirrored(query, then, untilNs));
+          .execute(() -> awaitMirrored(query, then, onMirrored, untilNs));
+    }
+  }
+
+  /** The end of the query ends this, too: then nothing is missing. */
+  private void awaitLate(String query, Runnable onMirrored) {
+    if (missing(query).isEmpty()) {
+      onMirrored.run();
+    } else {
+      CompletableFuture.delayedExecutor(LATE_POLL_MS, TimeUnit.MILLISECONDS)
+          .execute(() -> awaitLate(query, onMirrored));
     }
   }
 

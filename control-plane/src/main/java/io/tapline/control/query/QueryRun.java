@@ -228,6 +228,11 @@ final class QueryRun {
     return true;
   }
 
+  /** See {@link QueryMonitor#onMirrored}. */
+  synchronized Runnable onMirrored() {
+    return monitor == null ? () -> {} : monitor.onMirrored();
+  }
+
   private SamplingWatch.State progressOfJob() throws PipelineException {
     long written = topics.written(plan.getTopic());
     long[] taken = hooks.taken().get();

@@ -8,6 +8,7 @@ import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.AgentState;
 import io.tapline.control.registry.AssignmentEvents;
+import io.tapline.control.registry.Assignments;
 import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Monitor;
@@ -57,7 +58,7 @@ final class RemoteMonitors implements QueryMonitor {
     void moved(List<Plan> parts) throws IOException;
   }
 
-  private final AgentRegistry registry;
+  private final Assignments registry;
   private final String query;
   private final boolean inherited;
   private final Moves moves;
@@ -90,7 +91,7 @@ final class RemoteMonitors implements QueryMonitor {
   record Bounds(OptionalLong endsAtNs, long packets) {}
 
   private RemoteMonitors(
-      AgentRegistry registry,
+      Assignments registry,
       String query,
       List<Plan> plans,
       boolean inherited,
@@ -187,7 +188,7 @@ final class RemoteMonitors implements QueryMonitor {
    * @param onReady called when all watch, and again when one that moved does
    */
   static RemoteMonitors start(
-      AgentRegistry registry,
+      Assignments registry,
       String query,
       List<Plan> plans,
       boolean inherited,
@@ -419,6 +420,23 @@ final class RemoteMonitors implements QueryMonitor {
     }
     hosts().forEach(host -> registry.limit(host, query, told));
     return told;
+  }
+
+  /** A part that moves meanwhile has another epoch, of which the agent then has to hear anew. */
+  @Override
+  public Runnable onMirrored() {
+    List<Plan> watching;
+    synchronized (parts) {
+      watching =
+          parts.stream()
+              .filter(RemotePart::isReady)
+              .map(RemotePart::plan)
+              .filter(plan -> plan.getRulesCount() > 0)
+              .toList();
+    }
+    return () ->
+        watching.forEach(
+            plan -> registry.mirrored(plan.getMonitors(0).getHost(), query, plan.getEpoch()));
   }
 
   /** That any part may keep yet. */

@@ -128,7 +128,8 @@ final class Runs {
         () -> {
           note(journal, QueryStep.RUNNING);
           live.enter(QueryState.RUNNING, "");
-        });
+        },
+        live.run().onMirrored());
   }
 
   private static void note(Journal journal, QueryStep step) {

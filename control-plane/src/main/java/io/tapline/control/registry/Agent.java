@@ -13,6 +13,7 @@ import io.tapline.schema.rpc.CopiesLostCommand;
 import io.tapline.schema.rpc.CreditCommand;
 import io.tapline.schema.rpc.EndCommand;
 import io.tapline.schema.rpc.LimitCommand;
+import io.tapline.schema.rpc.MirroredCommand;
 import io.tapline.schema.rpc.MonitorStatus;
 import io.tapline.schema.rpc.Probe;
 import io.tapline.schema.rpc.Welcome;
@@ -53,6 +54,7 @@ final class Agent {
    * @param inherited an earlier control plane told it, and it was not heard of since
    * @param ending it was told to end, or will be when it comes
    * @param rate that it was told last, or will be when it comes; 0: none
+   * @param mirrored whether switches copy its packets, which it was told, or will be when it comes
    */
   private record Assigned(
       int epoch,
@@ -60,17 +62,22 @@ final class Agent {
       AssignmentEvents events,
       boolean inherited,
       boolean ending,
-      double rate) {
+      double rate,
+      boolean mirrored) {
     Assigned heard() {
-      return new Assigned(epoch, plan, events, false, ending, rate);
+      return new Assigned(epoch, plan, events, false, ending, rate, mirrored);
     }
 
     Assigned ended() {
-      return new Assigned(epoch, plan, events, inherited, true, rate);
+      return new Assigned(epoch, plan, events, inherited, true, rate, mirrored);
     }
 
     Assigned limited(double newRate) {
-      return new Assigned(epoch, plan, events, inherited, ending, newRate);
+      return new Assigned(epoch, plan, events, inherited, ending, newRate, mirrored);
+    }
+
+    Assigned copied() {
+      return new Assigned(epoch, plan, events, inherited, ending, rate, true);
     }
   }
 
@@ -159,7 +166,7 @@ final class Agent {
    * @param inherited whether an earlier control plane assigned it
    */
   void assign(String query, int epoch, String plan, AssignmentEvents events, boolean inherited) {
-    Assigned assignment = new Assigned(epoch, plan, events, inherited, false, 0);
+    Assigned assignment = new Assigned(epoch, plan, events, inherited, false, 0, false);
     assigned.put(query, assignment);
     sendAssign(query, assignment);
   }
@@ -172,6 +179,9 @@ final class Agent {
                     .setQuery(query)
                     .setEpoch(assignment.epoch())
                     .setPlan(assignment.plan())));
+    if (assignment.mirrored()) {
+      sendMirrored(query, assignment.epoch());
+    }
     if (assignment.rate() > 0) {
       sendLimit(query, assignment.rate());
     }
@@ -209,6 +219,19 @@ final class Agent {
 
   private void sendLimit(String query, double rate) {
     send(command().setLimit(LimitCommand.newBuilder().setQuery(query).setRate(rate)));
+  }
+
+  /** Switches copy all of its packets; of another epoch than the assigned one it means nothing. */
+  void mirrored(String query, int epoch) {
+    Assigned assignment = assigned.get(query);
+    if (assignment != null && assignment.epoch() == epoch) {
+      assigned.put(query, assignment.copied());
+      sendMirrored(query, epoch);
+    }
+  }
+
+  private void sendMirrored(String query, int epoch) {
+    send(command().setMirrored(MirroredCommand.newBuilder().setQuery(query).setEpoch(epoch)));
   }
 
   void credit(String query, long packets, long version) {

@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
  * Who watches where: the agents that hold or lately held a lease with this control plane, and what
  * they were assigned. Any thread may call; one thread does it all.
  */
-public final class AgentRegistry implements AutoCloseable {
+public final class AgentRegistry implements Assignments, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(AgentRegistry.class);
   private static final Pattern NAME = Pattern.compile("[a-z0-9.-]{1,64}");
 
@@ -120,27 +120,19 @@ public final class AgentRegistry implements AutoCloseable {
     return ask(() -> agents.values().stream().map(Agent::state).toList());
   }
 
-  /**
-   * Assigns a query to a host, which need not be up: it has the grace period to come.
-   *
-   * @param plan as JSON, that agent's monitor alone in it
-   * @return false if the host was assigned that query already
-   */
+  @Override
   public boolean assign(
       String agent, String query, int epoch, String plan, AssignmentEvents events) {
     return ask(() -> assignNow(agent, query, epoch, plan, events, false));
   }
 
-  /** Assigns what an earlier control plane had: the host goes on with it, if it has it still. */
+  @Override
   public boolean inherit(
       String agent, String query, int epoch, String plan, AssignmentEvents events) {
     return ask(() -> assignNow(agent, query, epoch, plan, events, true));
   }
 
-  /**
-   * Takes a query from one host, if it has it, and assigns it to another, or to the same one anew;
-   * returns at once.
-   */
+  @Override
   public void move(
       String from, String to, String query, int epoch, String plan, AssignmentEvents events) {
     run(
@@ -170,22 +162,27 @@ public final class AgentRegistry implements AutoCloseable {
     return true;
   }
 
-  /** Asks a query to end on a host. */
+  @Override
   public void end(String agent, String query) {
     tell(agent, host -> host.end(query));
   }
 
-  /** Ends a query on a host without waiting for its word: no more of its events come. */
+  @Override
   public void forget(String agent, String query) {
     tell(agent, host -> host.forget(query));
   }
 
-  /** Says which share of a query's flows the pipeline can take. */
+  @Override
+  public void mirrored(String agent, String query, int epoch) {
+    tell(agent, host -> host.mirrored(query, epoch));
+  }
+
+  @Override
   public void limit(String agent, String query, double rate) {
     tell(agent, host -> host.limit(query, rate));
   }
 
-  /** Says how many packets a part may take in all (schema/agent.proto). */
+  @Override
   public void credit(String agent, String query, long packets, long version) {
     tell(agent, host -> host.credit(query, packets, version));
   }

@@ -27,6 +27,7 @@ final class CatalogueJson {
     json.put("value_field", parser.valueField().orElse(null));
     json.set(
         "duration", parser.duration().map(CatalogueJson::duration).orElse(NullNode.getInstance()));
+    json.put("interval_ns", parser.intervalNs());
     ArrayNode fields = json.putArray("fields");
     parser.fields().forEach(field -> fields.add(field(field)));
     return json;
@@ -49,7 +50,8 @@ final class CatalogueJson {
         .put("unit", field.unit())
         .put("description", field.description())
         .put("additive", field.additive())
-        .put("common", field.common());
+        .put("common", field.common())
+        .put("optional", field.optional());
   }
 
   static ObjectNode processor(ProcessorInfo processor) {

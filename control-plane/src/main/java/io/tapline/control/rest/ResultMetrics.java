@@ -90,8 +90,12 @@ final class ResultMetrics {
     key.properties()
         .forEach(
             part ->
-                parts.add((key.size() == 1 ? "" : part.getKey() + "=") + part.getValue().asText()));
+                parts.add((key.size() == 1 ? "" : part.getKey() + "=") + text(part.getValue())));
     return String.join(", ", parts);
+  }
+
+  private static String text(JsonNode value) {
+    return value.isNull() ? "-" : value.asText();
   }
 
   private static String labels(String query, WindowResult window) {

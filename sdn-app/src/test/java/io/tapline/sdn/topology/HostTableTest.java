@@ -81,6 +81,22 @@ class HostTableTest {
   }
 
   @Test
+  void anAddressThatTheInventoryKnowsIsBelievedUnderItsOwnSwitchOnly() {
+    hosts = new HostTable(Map.of(IP, A1.datapath()));
+    assertThat(says(MALLORY, IP, B1)).isEqualTo(Verdict.SPOOFED);
+    assertThat(hosts.byIp(IP)).isEmpty();
+    learned(ALICE, IP, A1);
+  }
+
+  @Test
+  void aHostHasSomeAddressesNotAny() {
+    for (int i = 0; i < HostTable.MOST_ADDRESSES; i++) {
+      assertThat(says(ALICE, IP + i, A1)).isEqualTo(Verdict.LEARNED);
+    }
+    assertThat(says(ALICE, IP + HostTable.MOST_ADDRESSES, A1)).isEqualTo(Verdict.TOO_MANY);
+  }
+
+  @Test
   void norWithOneOfTheLiarsOwn() {
     learned(ALICE, IP, A1);
     learned(MALLORY, IP + 1, B1);
