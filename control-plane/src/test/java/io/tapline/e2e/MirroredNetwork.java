@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
@@ -89,6 +90,12 @@ final class MirroredNetwork implements AutoCloseable {
           network.mostConnections = connections;
           network.startServer(options.at(network.address()));
         });
+  }
+
+  /** With agents in other hosts, no web servers, and options that depend on the testbed. */
+  static MirroredNetwork upOn(Set<String> hosts, Function<Fabric, List<String>> options)
+      throws Exception {
+    return up(hosts, network -> network.startServer(options.apply(network.fabric)));
   }
 
   /** With two control planes of which one leads, three ZooKeeper servers and a Flink cluster. */
@@ -269,6 +276,14 @@ final class MirroredNetwork implements AutoCloseable {
     return send(request, "/queries").path("id").asText();
   }
 
+  /** Headers that MultiLog nodes kept, as a request in JSON asks. */
+  JsonNode drill(String request) throws Exception {
+    HttpRequest.BodyPublisher body = HttpRequest.BodyPublishers.ofString(request);
+    return send(
+        HttpRequest.newBuilder().header("Content-Type", "application/json").POST(body),
+        "/drilldown");
+  }
+
   JsonNode explain(String query) throws Exception {
     HttpRequest.BodyPublisher body = HttpRequest.BodyPublishers.ofString(query);
     HttpRequest.Builder request =
@@ -327,10 +342,13 @@ final class MirroredNetwork implements AutoCloseable {
     while (true) {
       JsonNode page = get("/queries/" + query + "/results" + after);
       for (JsonNode row : page.path("rows")) {
-        counts.merge(row.path("key").path("url").asText(), row.path("value").asLong(), Long::sum);
+        JsonNode url = row.path("key").path("url");
+        // Of an answer whose request was before the query's rules there is no URL.
+        if (url.isTextual()) {
+          counts.merge(url.asText(), row.path("value").asLong(), Long::sum);
+        }
       }
       if (page.path("rows").isEmpty()) {
-        counts.remove("");
         return counts;
       }
       after = "?after=" + page.path("last_entry").asText();

@@ -89,6 +89,18 @@ class TokensTest {
         .hasMessageContaining(message);
   }
 
+  @Test
+  void namesAndHashesAreOfOneTokenEach() {
+    String entry = "{name: ops, tenant: ops, role: admin, sha256: %s}";
+    String one = entry.formatted(HASH);
+    String sameName = entry.formatted(Token.hash("two"));
+    String sameHash = one.replace("name: ops", "name: other");
+    assertThatThrownBy(() -> Tokens.read("tokens: [%s, %s]".formatted(one, sameName)))
+        .hasMessageContaining("token 2: name: another token has the same");
+    assertThatThrownBy(() -> Tokens.read("tokens: [%s, %s]".formatted(one, sameHash)))
+        .hasMessageContaining("token 2: sha256: another token has the same");
+  }
+
   @ParameterizedTest
   @CsvSource({"token: [], nothing else", "'tokens: [', no YAML", "'', nothing else"})
   void whatIsWrongInAFileIsSaid(String text, String message) {

@@ -58,6 +58,21 @@ class CopyBalanceTest {
   }
 
   @Test
+  void copiesOfAFlowThatIsGoneWereMadeAllTheSame() {
+    received(0);
+    for (int i = 0; i < 6; i++) {
+      later(1000);
+      copied(0, 0);
+      received(0);
+    }
+    later(1000);
+    copied(100, 100);
+    received(150);
+    rest(100, 150);
+    assertThat(balance.lost()).isEqualTo(50);
+  }
+
+  @Test
   void whatIsOnItsWayIsNotLost() {
     received(0);
     rest(0, 0);

@@ -18,6 +18,9 @@ class CompletenessTest {
         "{\"sampling_rate\":0.125,\"packets_in\":9,\"dropped\":{\"unsampled\":5},\"reused\":4}"
             + "| completeness: 9 packets in; 12.5 % of flows sampled (5 packets left out); nothing lost;"
             + " 4 connections reused, not counted",
+        "{\"packets_in\":9,\"dropped\":{},\"reused\":1,\"unanswered\":1200,\"half_seen\":3}"
+            + "| completeness: 9 packets in; every flow sampled; nothing lost; 1 connections reused, not"
+            + " counted; 1,200 unanswered; 3 half seen",
         "{\"sampling_rate\":1.0,\"packets_in\":9,\"dropped\":{\"limit\":7}}"
             + "| completeness: 9 packets in; every flow sampled; 7 beyond LIMIT; nothing lost",
         "{\"packets_in\":9,\"dropped\":{},\"silent\":[\"h1\",\"h3\"]}"

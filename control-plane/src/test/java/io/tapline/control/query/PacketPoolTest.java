@@ -26,6 +26,14 @@ class PacketPoolTest {
   }
 
   @Test
+  void whatALostPartHeldIsTaken() {
+    PacketPool pool = new PacketPool(10, List.of(10L, 0L), FIRST);
+    assertThat(pool.used()).isFalse();
+    assertThat(pool.lost(0)).isEmpty();
+    assertThat(pool.used()).isTrue();
+  }
+
+  @Test
   void aPartThatWantsMoreGetsHalfItsEvenShareOfWhatIsFree() {
     PacketPool pool = pool(4000, 2);
     assertThat(pool.heard(0, new Report(FIRST, 1000, 600, true, false)))

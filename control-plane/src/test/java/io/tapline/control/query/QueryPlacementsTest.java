@@ -9,10 +9,17 @@ import io.tapline.schema.proto.Match;
 import io.tapline.sdn.controller.Controller;
 import io.tapline.sdn.controller.ControllerOptions;
 import io.tapline.sdn.controller.NetworkMap;
+import io.tapline.sdn.mirror.MirrorReport;
+import io.tapline.sdn.mirror.MirrorState;
+import io.tapline.sdn.mirror.NetworkAdapter;
 import io.tapline.sdn.simulation.SimulatedSwitches;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -103,7 +110,11 @@ class QueryPlacementsTest {
       placements.add("q", to("10.0.1.1/32"), Optional.empty());
       CompletableFuture<Boolean> mirrored = new CompletableFuture<>();
       long toldNs = System.nanoTime();
-      placements.mirror("q", () -> mirrored.complete(switches.flows(0) == 5));
+      CompletableFuture<Boolean> confirmed = new CompletableFuture<>();
+      placements.mirror(
+          "q",
+          () -> mirrored.complete(switches.flows(0) == 5 && confirmed.isDone()),
+          () -> confirmed.complete(true));
       assertThat(mirrored.get(60, TimeUnit.SECONDS)).isTrue();
       assertThat(System.nanoTime() - toldNs)
           .as("the datapath had time to follow")
@@ -120,6 +131,41 @@ class QueryPlacementsTest {
       assertThat(switches.flows(1)).isEqualTo(3);
       assertThat(controller.report().rules()).isEmpty();
     }
+  }
+
+  /** A query does not wait for a switch for ever, but is not complete before it has confirmed. */
+  @Test
+  void aSwitchThatConfirmsLateIsToldOfLate() throws Exception {
+    QueryPlacements placements = new QueryPlacements(NETWORK, Duration.ZERO);
+    LateSwitches switches = new LateSwitches();
+    placements.mirrorThrough(switches);
+    placements.add("q", to("10.0.1.1/32"), Optional.empty());
+    CompletableFuture<Boolean> began = new CompletableFuture<>();
+    CompletableFuture<Boolean> confirmed = new CompletableFuture<>();
+    placements.mirror(
+        "q", () -> began.complete(confirmed.isDone()), () -> confirmed.complete(switches.there));
+    assertThat(began.get(60, TimeUnit.SECONDS)).as("confirmed by then").isFalse();
+    switches.there = true;
+    assertThat(confirmed.get(60, TimeUnit.SECONDS)).isTrue();
+  }
+
+  private static final class LateSwitches implements NetworkAdapter {
+    private volatile boolean there;
+
+    @Override
+    public void mirror(MirrorState wanted) {}
+
+    @Override
+    public MirrorReport report() {
+      SortedMap<String, List<String>> missing = new TreeMap<>();
+      if (!there) {
+        missing.put("leaf1", List.of("not connected"));
+      }
+      return new MirrorReport(new TreeMap<>(), missing);
+    }
+
+    @Override
+    public void close() {}
   }
 
   private static void await(BooleanSupplier condition) throws InterruptedException {

@@ -16,6 +16,7 @@ import io.tapline.schema.rpc.AgentHeartbeat;
 import io.tapline.schema.rpc.AgentHello;
 import io.tapline.schema.rpc.AgentMessage;
 import io.tapline.schema.rpc.Assignment;
+import io.tapline.schema.rpc.MirroredCommand;
 import io.tapline.schema.rpc.MonitorStatus;
 import io.tapline.schema.rpc.RegistryGrpc;
 import io.tapline.schema.rpc.Welcome;
@@ -275,6 +276,23 @@ class AgentRegistryTest {
     assertThat(peer.next().getAssign().getQuery()).isEqualTo("q");
     assertThat(peer.next().getLimit().getRate()).as("said while it was away").isEqualTo(0.5);
     assertThat(heard.words).isEmpty();
+  }
+
+  /** An agent that comes back may have been away when switches confirmed. */
+  @Test
+  void thatSwitchesCopyIsSaidOfTheAssignedEpochAndAgainWhenTheAgentComesBack() throws Exception {
+    Peer first = peer("h1", 1);
+    registry.assign("h1", "q", 2, "{}", new Heard());
+    assertThat(first.next().hasAssign()).isTrue();
+    registry.mirrored("h1", "q", 1);
+    registry.mirrored("h1", "q", 2);
+    assertThat(first.next().getMirrored())
+        .isEqualTo(MirroredCommand.newBuilder().setQuery("q").setEpoch(2).build());
+    first.out.onError(Status.CANCELLED.asException());
+    awaitUp("h1", false);
+    Peer again = peer("h1", 1, Assignment.newBuilder().setQuery("q").setEpoch(2).build());
+    assertThat(again.next().hasAssign()).isTrue();
+    assertThat(again.next().getMirrored().getEpoch()).isEqualTo(2);
   }
 
   @Test

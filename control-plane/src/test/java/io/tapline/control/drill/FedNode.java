@@ -1,0 +1,96 @@
+package io.tapline.control.drill;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.schema.rpc.AggregateFunction;
+import io.tapline.schema.rpc.AggregateReply;
+import io.tapline.schema.rpc.AggregateRequest;
+import io.tapline.schema.rpc.QueryRequest;
+import java.io.FileOutputStream;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/**
+ * A real node whose packets the test writes, through a named pipe. Rows wait for their batch to
+ * fill while packets may come, and from a pipe they always may: so packets come by batches.
+ */
+final class FedNode implements AutoCloseable {
+  /** The node's batch (row_ring.h). */
+  static final int BATCH = 256;
+
+  private static final int PACKET_BYTES = 40;
+
+  private static final AggregateRequest COUNT =
+      AggregateRequest.newBuilder()
+          .setFunction(AggregateFunction.newBuilder().setFunction("COUNT"))
+          .setQuery(QueryRequest.getDefaultInstance())
+          .build();
+
+  private final NodeProcess process;
+  private final OutputStream pipe;
+
+  /** Of the test's own, beside that of a coordinator. */
+  private final NodeClient client;
+
+  private long sent;
+
+  FedNode(Path folder, String name) throws Exception {
+    Path path = folder.resolve(name + ".pipe");
+    assertThat(new ProcessBuilder("mkfifo", path.toString()).start().waitFor()).isZero();
+    process = NodeProcess.launch(folder, name, path);
+    pipe = new FileOutputStream(path.toFile());
+    pipe.write(fileHeader());
+    client = new NodeClient(process.address(), NodeAccess.LOCAL);
+  }
+
+  NodeAddress address() {
+    return process.address();
+  }
+
+  NodeClient client() {
+    return client;
+  }
+
+  /** Of a pcap file with times in nanoseconds, and IP without a link header. */
+  private static byte[] fileHeader() {
+    return ByteBuffer.allocate(24)
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .putInt(0xa1b23c4d)
+        .putShort((short) 2)
+        .putShort((short) 4)
+        .putLong(0)
+        .putInt(65535)
+        .putInt(101)
+        .array();
+  }
+
+  /** Has the node append a batch. */
+  void append() throws Exception {
+    ByteBuffer packets = ByteBuffer.allocate(BATCH * (16 + PACKET_BYTES));
+    for (int i = 0; i < BATCH; i++) {
+      sent++;
+      packets.order(ByteOrder.LITTLE_ENDIAN).putInt(1_700_000_000).putInt((int) sent);
+      packets.putInt(PACKET_BYTES).putInt(PACKET_BYTES).order(ByteOrder.BIG_ENDIAN);
+      packets.putInt(0x45000000 | PACKET_BYTES).putInt(0).putInt(0x40060000);
+      packets.putInt(0x0a000001).putInt(0x0a000002).putInt(40_000 << 16 | 80);
+      packets.putInt((int) sent).putInt(0).putInt(0x50100000).putInt(0);
+    }
+    pipe.write(packets.array());
+  }
+
+  /** Whether a reader can see all that was appended, which it can't while the node is frozen. */
+  boolean showsAll() throws Exception {
+    AggregateReply reply = Snapshots.result(client.aggregate(COUNT, Duration.ofSeconds(30)));
+    return reply.getValues(0).getWhole() == sent;
+  }
+
+  @Override
+  public void close() throws Exception {
+    client.close();
+    pipe.close();
+    process.close();
+  }
+}

@@ -1,0 +1,30 @@
+package io.tapline.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.e2e.FirstWindows.Disturbance;
+import io.tapline.e2e.FirstWindows.Outcome;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Starts a query over real switches again and again, with and without a monitor that is lost. */
+class FirstWindowsSoak {
+  private static final int STARTS = 20;
+
+  @TempDir Path folder;
+
+  @Test
+  void windowsThatAreNotPartialHaveWhatTheHostHad() throws Exception {
+    try (FirstWindows windows = FirstWindows.up(folder)) {
+      for (int start = 0; start < STARTS; start++) {
+        Disturbance disturbance = Disturbance.values()[start % Disturbance.values().length];
+        Outcome outcome = windows.start(disturbance);
+        System.out.printf(
+            "Start %d, %s: %d seconds partial, %d as on the host%n",
+            start + 1, disturbance, outcome.partial(), outcome.compared());
+        assertThat(outcome.partial()).as("partial windows").isPositive();
+      }
+    }
+  }
+}
