@@ -107,7 +107,9 @@ describe.skipIf(why !== "")("dashboard", () => {
     await until("the page shows all requests", async () => JSON.stringify(await ranking()) === JSON.stringify(expected));
     const result = await tapline.json(`/api/v1/queries/${id}/results?processor=0&limit=3`);
     expect(result.rows.map((row: any) => [row.key.url, String(row.value)])).toEqual(expected);
-    expect(await page.locator("[data-processor='0'] .completeness").textContent()).toMatch(/^Complete/);
+    // No window of an hour is full yet.
+    expect(await page.locator("[data-processor='0'] .completeness").textContent()).toMatch(/^Partial/);
+    expect(await page.locator("[data-processor='0'] .bar.hollow").count()).toBe(expected.length);
     const before = await page.locator("[data-processor='0']").getAttribute("data-end");
     await until("further windows come", async () => (await page.locator("[data-processor='0']").getAttribute("data-end")) !== before);
   });
@@ -129,6 +131,34 @@ describe.skipIf(why !== "")("dashboard", () => {
     await screenshot("query-dark");
     await onPhone(() => screenshot("phone"));
     await page.getByRole("button", { name: "Use light colours" }).click();
+  });
+
+  test("windows are partial, and hollow, until one was watched from its beginning", async () => {
+    const { id: short } = await tapline.json("/api/v1/queries", { query: query("http_get").replaceAll("w=1h", "w=15s") });
+    const look = await openTab(context);
+    try {
+      await look.page.goto(`${tapline.url}/#/queries/${short}`);
+      const card = look.page.locator("[data-processor='0']");
+      const complete = card.locator(".completeness");
+      await until("a whole window shows", async () => {
+        await tapline.link.askTimes({ "/again": 1 });
+        const text = (await complete.count()) > 0 ? ((await complete.textContent()) ?? "") : "";
+        const hollow = await card.locator(".bar.hollow").count();
+        return text.startsWith("Complete") && hollow === 0 && (await card.locator(".bar").count()) > 0;
+      });
+      const { rows } = await tapline.json(`/api/v1/queries/${short}/results?processor=0`);
+      const partial = rows.map((row: any) => row.partial === true);
+      expect(partial.indexOf(false), "windows before the first whole one").toBeGreaterThan(0);
+      expect(partial.slice(partial.indexOf(false)), "none after it").not.toContain(true);
+      await until("the chart names them", async () => /, \d+ of them partial$/.test((await card.locator(".chart").getAttribute("aria-label")) ?? ""));
+      expect(await card.locator(".legend").textContent()).toContain("not watched all the time");
+      expect(await violations(look.page)).toEqual([]);
+      await look.page.screenshot({ path: join(SCREENSHOTS, "partial.png"), animations: "disabled" });
+      expect(look.errors).toEqual([]);
+    } finally {
+      await look.page.close();
+      await fetch(`${tapline.url}/api/v1/queries/${short}`, { method: "DELETE" });
+    }
   });
 
   test("a row leads to its packets on the hosts, and to a file of them", async () => {

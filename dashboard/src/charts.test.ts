@@ -17,6 +17,16 @@ test("bounds that were left out as empty are there", () => {
   expect(bounds(24576, 32768)).toEqual([16384, 24576, 32768]);
 });
 
+test("hollow points are those of partial windows", () => {
+  const values = [[1, null, 3], [4, 5, 6]];
+  expect(charts.ofPartial(values, [true, true, false])).toEqual([[1, null, null], [4, 5, null]]);
+});
+
 test("a distribution function ends at one", () => {
   expect(charts.shares([0, 1, 3, 0, 4])).toEqual([0, 0.125, 0.5, 0.5, 1]);
+});
+
+test("the distribution of no values is empty, not zero", () => {
+  expect(charts.allBounds([])).toEqual([0]);
+  expect(charts.shares([0])).toEqual([null]);
 });

@@ -77,13 +77,19 @@ const SECONDS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 
 
 const UTC = (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC");
 
-/** Values of the leading groups, window by window. */
+/** The series of the given values that has a hollow point for each, and no line. */
+function hollowPoints(stroke: string): uPlot.Series {
+  return { stroke, paths: () => null, points: { show: true, size: 7, width: 1.5, fill: colour("--card") } };
+}
+
+/** Values of the leading groups, window by window; those of partial windows are hollow points. */
 export class SeriesChart extends Chart<Series> {
   constructor(private readonly unit: string) {
     super("values by window", 200);
   }
 
   protected options({ names, times }: Series) {
+    const lines = names.map((_, at) => colour(LINE_COLOURS[at % LINE_COLOURS.length]));
     const fine = times.some((time, at) => at > 0 && time - times[at - 1] < 0.9);
     const options: Omit<uPlot.Options, "width" | "height"> = {
       tzDate: UTC,
@@ -96,32 +102,43 @@ export class SeriesChart extends Chart<Series> {
       ],
       series: [
         {},
-        ...names.map((label, at) => ({
-          label,
-          stroke: colour(LINE_COLOURS[at % LINE_COLOURS.length]),
+        ...lines.map((stroke, at) => ({
+          label: names[at],
+          stroke,
           width: 2,
-          points: { show: names.length < 3, size: 5 },
+          points: { show: names.length < 3, size: 5, fill: stroke },
         })),
+        ...lines.map(hollowPoints),
       ],
     };
     return { shape: [fine, ...names].join("\n"), options };
   }
 
-  protected columns({ times, values }: Series): uPlot.AlignedData {
-    return [times, ...values];
+  protected columns({ times, values, partial }: Series): uPlot.AlignedData {
+    return [times, ...values, ...ofPartial(values, partial)];
   }
+}
+
+/** Values of partial windows alone. */
+export function ofPartial(values: (number | null)[][], partial: boolean[]): (number | null)[][] {
+  return values.map((line) => line.map((value, at) => (partial[at] ? value : null)));
+}
+
+/** A distribution, hollow where a part of its window was not watched. */
+export interface Spread extends Distribution {
+  partial: boolean;
 }
 
 /**
  * How a group's values are spread: exact counts between two bounds, or the share of values not above each. Bounds are two an octave,
  * and stand equally far apart: the axis is a logarithmic one.
  */
-export class DistributionChart extends Chart<Distribution> {
+export class DistributionChart extends Chart<Spread> {
   constructor(private readonly unit: string, private readonly cumulative: boolean) {
     super("distribution", 170);
   }
 
-  protected options({ histogram }: Distribution) {
+  protected options({ histogram, partial }: Spread) {
     const bounds = allBounds(histogram);
     const bound = (at: number) => (bounds[at] === undefined ? "" : quantity(bounds[at], this.unit));
     const options: Omit<uPlot.Options, "width" | "height"> = {
@@ -132,18 +149,18 @@ export class DistributionChart extends Chart<Distribution> {
         axis({ ...BELOW, space: 74, incrs: [1, 2, 4, 8, 16, 32], values: (_, ticks) => ticks.map(bound) }),
         axis({ size: 60, incrs: this.cumulative ? [0.25, 0.5] : WHOLE, values: (_, ticks) => ticks.map((tick) => (this.cumulative ? `${Math.round(tick * 100)} %` : number(tick))) }),
       ],
-      series: [{}, this.line()],
+      series: [{}, this.line(partial)],
     };
-    return { shape: bounds.join(), options };
+    return { shape: `${partial} ${bounds.join()}`, options };
   }
 
-  private line(): uPlot.Series {
-    if (this.cumulative) return { stroke: colour("--series-1"), width: 2, points: { show: false } };
+  private line(partial: boolean): uPlot.Series {
+    if (this.cumulative) return { stroke: colour("--series-1"), width: 2, dash: partial ? [6, 4] : undefined, points: { show: false } };
     const paths = uPlot.paths.bars!({ size: [1, Infinity], align: -1, gap: 1 });
-    return { stroke: colour("--series-1"), fill: colour("--series-1-fill"), width: 1, paths, points: { show: false } };
+    return { stroke: colour("--series-1"), fill: partial ? undefined : colour("--series-1-fill"), width: 1, paths, points: { show: false } };
   }
 
-  protected columns({ histogram }: Distribution): uPlot.AlignedData {
+  protected columns({ histogram }: Spread): uPlot.AlignedData {
     const counts = new Map(histogram.map(({ le, count }) => [le, count]));
     const all = allBounds(histogram).map((bound) => counts.get(bound) ?? 0);
     return [all.map((_, at) => at), this.cumulative ? shares(all) : all];
@@ -165,9 +182,10 @@ export function allBounds(histogram: Distribution["histogram"]): number[] {
   return bounds.slice(first).filter((bound) => bound <= most);
 }
 
-/** Of counts, the share up to each. */
-export function shares(counts: number[]): number[] {
+/** Of counts, the share up to each; of none there are no shares. */
+export function shares(counts: number[]): (number | null)[] {
   const all = counts.reduce((sum, count) => sum + count, 0);
+  if (all === 0) return counts.map(() => null);
   let below = 0;
   return counts.map((count) => (below += count) / all);
 }

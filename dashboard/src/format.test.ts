@@ -32,6 +32,7 @@ test("times are UTC and keep their microseconds", () => {
 test("keys show what is empty", () => {
   expect(keyText({})).toBe("all");
   expect(keyText({ url: "", dst_port: 80 })).toBe("(empty)  ·  80");
+  expect(keyText({ status: null })).toBe("–");
 });
 
 test("exact times survive, texts that look like them too", () => {

@@ -86,7 +86,12 @@ export function percent(share: number): string {
 /** A group's name: its values in the order of its fields. */
 export function keyText(key: Record<string, unknown>): string {
   const values = Object.values(key);
-  return values.length === 0 ? "all" : values.map((value) => (value === "" ? "(empty)" : String(value))).join("  ·  ");
+  return values.length === 0 ? "all" : values.map(keyPart).join("  ·  ");
+}
+
+function keyPart(value: unknown): string {
+  if (value === null) return "–";
+  return value === "" ? "(empty)" : String(value);
 }
 
 /** Seconds of a plan's duration ("0.010s"), with a unit people use. */

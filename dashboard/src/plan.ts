@@ -1,7 +1,7 @@
 /** A plan for people: who looks at what, what is made of it, and what it costs, as a tree. */
 import { h, type Child } from "./dom";
 import { bitsPerSecond, counted, number, percent, planDuration } from "./format";
-import type { Explanation, Placement, Plan, PlanAddress, PlanProcessor } from "./types";
+import type { Explanation, Placement, Plan, PlanAddress, PlanCondition, PlanProcessor } from "./types";
 
 export function planView({ plan, notes, placement, text }: Explanation): HTMLElement {
   return h(
@@ -40,13 +40,20 @@ function hosts(processes: { host: string; input_bps: number }[]): string {
 }
 
 function conditions(plan: Plan): HTMLElement | null {
-  if (!plan.where?.length) return null;
-  const signs: Record<string, string> = { NOT_EQUAL: "!=", LESS: "<", LESS_OR_EQUAL: "<=", GREATER: ">", GREATER_OR_EQUAL: ">=" };
-  const text = plan.where.map(({ field, operator, values }) => {
-    const wanted = (values ?? []).map((value) => (typeof value === "object" ? Object.values(value as object).join("") : String(value)));
-    return `${field} ${signs[operator ?? ""] ?? "="} ${wanted.join(" or ")}`;
-  });
-  return branch("keep", text.join(" and "));
+  return plan.where?.length ? branch("keep", conditionsText(plan.where)) : null;
+}
+
+const SIGNS: Record<string, string> = { NOT_EQUAL: "!=", LESS: "<", LESS_OR_EQUAL: "<=", GREATER: ">", GREATER_OR_EQUAL: ">=" };
+
+/** What is asked of tuples: status >= 500; of what must be true its name. */
+export function conditionsText(all: PlanCondition[]): string {
+  return all.map(conditionText).join(" and ");
+}
+
+function conditionText({ field, operator, values }: PlanCondition): string {
+  const sign = SIGNS[operator ?? ""] ?? "=";
+  const wanted = (values ?? []).map((value) => (value === "" ? '""' : String(value))).join(" or ");
+  return sign === "=" && wanted === "true" ? field : `${field} ${sign} ${wanted}`;
 }
 
 function matchText(plan: Plan): string {
@@ -84,6 +91,7 @@ export function processorText(processor: PlanProcessor): string {
 }
 
 function valueText({ value, aggregate }: PlanProcessor): string {
+  if (value?.conditions) return `${aggregate === "AVG" ? "share" : "count"} of ${conditionsText(value.conditions.all)}`;
   const of = value?.difference ? "duration" : (value?.field ?? "tuples");
   return `${(aggregate ?? "COUNT").toLowerCase()} of ${of}`;
 }

@@ -3,7 +3,7 @@ import { DistributionChart, LINE_COLOURS, SeriesChart } from "./charts";
 import { completenessLine } from "./completeness";
 import { fill, h, setText } from "./dom";
 import { clock, counted, duration, number, quantity } from "./format";
-import { processorText } from "./plan";
+import { conditionsText, processorText } from "./plan";
 import type { PlanProcessor } from "./types";
 import { VirtualTable, type Column } from "./virtual-table";
 import { type Detail, type RowSummary, type Snapshot, type SortColumn, USUAL_VIEW, type View } from "./windows";
@@ -63,6 +63,10 @@ export class ProcessorCard {
     return this.plan.aggregate === "DISTRIBUTION" || this.plan.aggregate === "HISTOGRAM";
   }
 
+  private get showsAnswers(): boolean {
+    return this.plan.answers === true && !this.plan.ranking && !this.plan.trigger;
+  }
+
   private columns(): Column[] {
     const key = (this.plan.key ?? []).join(" · ") || "group";
     const columns: Column[] = [];
@@ -75,6 +79,9 @@ export class ProcessorCard {
       columns.push({ name: "p99", title: "p99", class: "number", sortable: true }, { name: "max", title: "max", class: "number wide", sortable: true });
     } else {
       columns.push({ name: "bounds", title: "between", class: "number wide", sortable: false });
+    }
+    if (this.showsAnswers) {
+      columns.push({ name: "unanswered", title: "unanswered", class: "number", sortable: true }, { name: "half_seen", title: "half seen", class: "number wide", sortable: true });
     }
     return columns;
   }
@@ -114,13 +121,15 @@ export class ProcessorCard {
     this.table.element.hidden = false;
     this.element.dataset.end = String(snapshot.endNs);
     const span = `${clock(snapshot.startNs, true)} – ${clock(snapshot.endNs, true)} UTC, ${duration(snapshot.endNs - snapshot.startNs)}`;
-    setText(this.when, `${span} · ${counted(snapshot.windows, "window")}${snapshot.partial ? " · cut short by the end" : ""}`);
-    fill(this.complete, completenessLine(snapshot.completeness));
+    const unwatched = snapshot.partial && this.plan.window?.size !== undefined;
+    const partly = unwatched ? " · not watched all the time" : snapshot.partial ? " · so far" : "";
+    setText(this.when, `${span} · ${counted(snapshot.windows, "window")}${partly}`);
+    fill(this.complete, completenessLine(snapshot.completeness, unwatched));
     this.search.hidden = snapshot.rows <= 15 && this.view.filter === "";
     const groups = this.plan.trigger ? "alert" : "group";
     setText(this.matching, snapshot.matching === snapshot.rows ? counted(snapshot.rows, groups) : `${number(snapshot.matching)} of ${counted(snapshot.rows, groups)}`);
     this.showRows(snapshot);
-    if (this.distributed) this.showSpread(snapshot.detail);
+    if (this.distributed) this.showSpread(snapshot);
     else if (!this.plan.trigger) this.showSeries(snapshot);
     if (this.wanted !== "" && snapshot.detail?.id === this.wanted) {
       this.wanted = "";
@@ -139,13 +148,13 @@ export class ProcessorCard {
     this.table.element.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`)?.focus({ preventScroll: true });
   }
 
-  private row(row: RowSummary, { largest, detail }: Snapshot): HTMLTableRowElement {
+  private row(row: RowSummary, { largest, detail, partial }: Snapshot): HTMLTableRowElement {
     const chosen = this.view.selected !== "" && detail?.id === row.id;
     const button = h("button", { type: "button", class: "link", "data-row": row.id, title: row.key, "aria-haspopup": "dialog" }, row.key);
     const cells: HTMLElement[] = [];
     if (this.plan.ranking) cells.push(h("td", { class: "rank" }, row.rank, row.tied && h("span", { title: "may be as large as its neighbour" }, "≈")));
     if (this.plan.trigger && row.alert) cells.push(h("td", {}, alertPill(row.alert)), h("td", {}, clock(row.endNs ?? 0, true)));
-    cells.push(h("td", { class: "key" }, button), this.valueCell(row, largest));
+    cells.push(h("td", { class: "key" }, button), this.valueCell(row, largest, partial));
     if (this.distributed) {
       const { count, p50, p99, max } = row.distribution ?? { count: NaN, p50: NaN, p99: NaN, max: NaN };
       const cell = (text: string, style = "number wide") => h("td", { class: style }, text);
@@ -153,13 +162,16 @@ export class ProcessorCard {
     } else {
       cells.push(h("td", { class: "number wide quiet" }, boundsText(row, this.valueUnit)));
     }
+    if (this.showsAnswers) {
+      cells.push(h("td", { class: "number" }, number(row.unanswered ?? 0)), h("td", { class: "number wide" }, number(row.half_seen ?? 0)));
+    }
     return h("tr", { class: chosen ? "chosen" : undefined, onclick: () => this.choose(row.id) }, ...cells);
   }
 
-  private valueCell(row: RowSummary, largest: number): HTMLElement {
+  private valueCell(row: RowSummary, largest: number, partial: boolean): HTMLElement {
     const cell = h("td", { class: "number value" }, h("span", {}, quantity(row.value, this.valueUnit)));
     if (largest > 0 && row.value !== null && !this.plan.trigger) {
-      const bar = h("i", { class: "bar", "aria-hidden": "true" });
+      const bar = h("i", { class: partial ? "bar hollow" : "bar", "aria-hidden": "true" });
       bar.style.width = `${Math.max(0, (row.value / largest) * 100)}%`;
       cell.prepend(bar);
     }
@@ -178,17 +190,19 @@ export class ProcessorCard {
       this.series = new SeriesChart(this.valueUnit);
       this.charts.append(this.series.element);
     }
-    const label = `${this.plan.name}: values of ${series.names.length} groups in ${series.times.length} windows`;
+    const partial = series.partial.filter(Boolean).length;
+    const label = `${this.plan.name}: values of ${series.names.length} groups in ${series.times.length} windows${partial > 0 ? `, ${partial} of them partial` : ""}`;
     this.series.show(series, label);
     const items = series.names.map((name, at) => {
       const dot = h("i", { "aria-hidden": "true" });
       dot.style.background = `var(${LINE_COLOURS[at % LINE_COLOURS.length]})`;
       return h("li", {}, dot, name);
     });
+    if (partial > 0) items.push(h("li", {}, h("i", { class: "hollow", "aria-hidden": "true" }), "not watched all the time"));
     fill(this.legend, ...items);
   }
 
-  private showSpread(detail: Detail | null): void {
+  private showSpread({ detail, partial }: Snapshot): void {
     if (!detail?.distribution?.histogram) return;
     if (this.spread === null) {
       const unit = this.unit;
@@ -200,8 +214,8 @@ export class ProcessorCard {
       );
     }
     const { histogram, cumulative, of } = this.spread;
-    const { distribution } = detail;
-    setText(of, detail.id);
+    const distribution = { ...detail.distribution, partial };
+    setText(of, distribution.count === 0 ? `${detail.id}: no value` : detail.id);
     const numbers = `median ${quantity(distribution.p50, this.unit)}, 99 % below ${quantity(distribution.p99, this.unit)}`;
     histogram.show(distribution, `Histogram of ${detail.id}: ${number(distribution.count)} values, ${numbers}`);
     cumulative.show(distribution, `Distribution function of ${detail.id}: ${numbers}`);
@@ -228,7 +242,8 @@ function valueUnit({ aggregate, value }: PlanProcessor): string {
   return value?.unit ?? "";
 }
 
-function valueTitle({ aggregate, name }: PlanProcessor): string {
+function valueTitle({ aggregate, name, value }: PlanProcessor): string {
+  if (value?.conditions) return `${aggregate === "AVG" ? "share" : "count"} ${conditionsText(value.conditions.all)}`;
   if (aggregate === "DISTRIBUTION") return "mean";
   if (aggregate === "PERCENTILE") return name;
   return aggregate === "HISTOGRAM" ? "values" : (aggregate ?? "COUNT").toLowerCase();

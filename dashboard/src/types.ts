@@ -29,6 +29,8 @@ export interface Completeness {
   reused?: number;
   duplicates?: number;
   clock_steps?: number;
+  unanswered?: number;
+  half_seen?: number;
   silent?: string[];
 }
 
@@ -46,11 +48,18 @@ export interface PlanProcessor {
   parser?: string;
   join?: { parser: string; fields: string[] };
   key?: string[];
-  value?: { count?: object; field?: string; difference?: object; unit?: string };
+  value?: { count?: object; field?: string; difference?: object; conditions?: { all: PlanCondition[] }; unit?: string };
   aggregate?: string;
   ranking?: { k: number; ascending?: boolean };
   window?: { size?: string; slide?: string };
   trigger?: { severity?: string };
+  answers?: boolean;
+}
+
+export interface PlanCondition {
+  field: string;
+  operator?: string;
+  values?: unknown[];
 }
 
 export interface Plan {
@@ -63,7 +72,7 @@ export interface Plan {
   topic?: string;
   monitors?: { id: string; host?: string }[];
   processors: PlanProcessor[];
-  where?: { field: string; operator?: string; values?: unknown[] }[];
+  where?: PlanCondition[];
   rules?: { switch_id: string; priority: number; match: string; actions: string[] }[];
 }
 
@@ -96,22 +105,26 @@ export interface Exemplar {
   monitor: string;
 }
 
+/** Of the tuples that have a value; null if none has. */
 export interface Distribution {
   count: number;
-  mean: number;
-  min: number;
-  max: number;
-  p50: number;
-  p90: number;
-  p95: number;
-  p99: number;
+  mean: number | null;
+  min: number | null;
+  max: number | null;
+  p50: number | null;
+  p90: number | null;
+  p95: number | null;
+  p99: number | null;
   histogram: { le: number; count: number }[];
 }
 
 export interface Row {
   rank?: number;
-  key: Record<string, string | number | boolean>;
+  key: Record<string, string | number | boolean | null>;
   value: number | null;
+  unanswered?: number;
+  half_seen?: number;
+  absent?: number;
   low?: number | null;
   high?: number | null;
   tied?: boolean;

@@ -20,8 +20,16 @@ test("rows are those of the latest window, lines those that lead in it", () => {
   windows.add(window(2, { "/b": 9 }));
   const snapshot = windows.snapshot()!;
   expect(snapshot.visible.map(({ key, value }) => [key, value])).toEqual([["/b", 9]]);
-  expect(snapshot.series).toEqual({ times: [1, 2], names: ["/b"], values: [[2, 9]] });
+  expect(snapshot.series).toEqual({ times: [1, 2], names: ["/b"], values: [[2, 9]], partial: [false, false] });
   expect(snapshot.windows).toBe(2);
+});
+
+test("windows of which a part was not watched are known by it", () => {
+  const windows = new ProcessorWindows();
+  windows.add(window(1, { "/a": 1, "/b": 2 }, { partial: true }));
+  expect(windows.snapshot()).toMatchObject({ partial: true, series: { partial: [true] } });
+  windows.add(window(2, { "/a": 3 }));
+  expect(windows.snapshot()).toMatchObject({ partial: false, series: { partial: [true, false] } });
 });
 
 test("a key that a window lacks is a gap", () => {
@@ -29,6 +37,36 @@ test("a key that a window lacks is a gap", () => {
   windows.add(window(1, { "/b": 2 }));
   windows.add(window(2, { "/a": 5 }));
   expect(windows.snapshot()!.series.values).toEqual([[null, 5]]);
+});
+
+function mixed(end: number): Window {
+  const of = window(end, { "/a": 5, "/b": 2, "/c": 7 });
+  of.rows[0] = { ...of.rows[0], unanswered: 3 };
+  of.rows.push({ key: { url: "/dead" }, value: null, unanswered: 9, half_seen: 1 });
+  of.rows.push({ key: { url: "/deaf" }, value: null, unanswered: 1 });
+  for (const row of of.rows) delete row.rank;
+  return of;
+}
+
+test("groups without a value come last, whichever way rows are sorted", () => {
+  const windows = new ProcessorWindows();
+  windows.add(mixed(1));
+  const keys = (descending: boolean, sort: "value" | "unanswered" = "value") => {
+    windows.look({ ...USUAL_VIEW, sort, descending });
+    return windows.snapshot()!.visible.map(({ key }) => key);
+  };
+  expect(keys(true)).toEqual(["/c", "/a", "/b", "/dead", "/deaf"]);
+  expect(keys(false)).toEqual(["/b", "/a", "/c", "/dead", "/deaf"]);
+  expect(keys(true, "unanswered").slice(0, 3)).toEqual(["/dead", "/a", "/deaf"]);
+  expect(windows.snapshot()!.visible[0]).toMatchObject({ value: null, unanswered: 9, half_seen: 1 });
+});
+
+test("a group without a value is a gap in its line, not zero", () => {
+  const windows = new ProcessorWindows();
+  windows.add(window(1, { "/a": 5 }));
+  windows.add({ ...window(2, {}), rows: [{ key: { url: "/a" }, value: null, unanswered: 4 }] });
+  windows.add(window(3, { "/a": 6 }));
+  expect(windows.snapshot()!.series).toEqual({ times: [1, 2, 3], names: ["/a"], values: [[5, null, 6]] });
 });
 
 test("a page of ten thousand groups, sorted and filtered", () => {

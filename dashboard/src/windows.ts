@@ -10,7 +10,7 @@ const HISTORY_KEYS = 50;
 const LINES = 6;
 const ALERTS = 500;
 
-export type SortColumn = "order" | "key" | "value" | "count" | "p50" | "p99" | "max";
+export type SortColumn = "order" | "key" | "value" | "count" | "p50" | "p99" | "max" | "unanswered" | "half_seen";
 
 /** Which rows somebody looks at. */
 export interface View {
@@ -28,6 +28,8 @@ export interface RowSummary {
   rank?: number;
   key: string;
   value: number | null;
+  unanswered?: number;
+  half_seen?: number;
   low?: number | null;
   high?: number | null;
   tied?: boolean;
@@ -41,6 +43,8 @@ export interface Series {
   times: number[];
   names: string[];
   values: (number | null)[][];
+  /** Of each window, whether a part of it was not watched. */
+  partial: boolean[];
 }
 
 export interface Detail {
@@ -86,7 +90,7 @@ export class ProcessorWindows {
   private entries: Entry[] = [];
   private sorted: Entry[] | null = null;
   private count = 0;
-  private readonly history: { endNs: number; values: Map<string, number> }[] = [];
+  private readonly history: { endNs: number; values: Map<string, number>; partial: boolean }[] = [];
 
   add(window: Window): void {
     this.count++;
@@ -103,7 +107,7 @@ export class ProcessorWindows {
     const values = new Map<string, number>();
     for (const row of leading) if (row.value !== null) values.set(keyText(row.key), row.value);
     if (this.history.at(-1)?.endNs === window.window_end_ns) this.history.pop();
-    this.history.push({ endNs: window.window_end_ns, values });
+    this.history.push({ endNs: window.window_end_ns, values, partial: isPartial(window) });
     if (this.history.length > HISTORY) this.history.shift();
   }
 
@@ -118,7 +122,7 @@ export class ProcessorWindows {
       startNs: window.window_start_ns,
       endNs: window.window_end_ns,
       windows: this.count,
-      partial: window.rows.some((row) => row.partial === true),
+      partial: isPartial(window),
       completeness: window.completeness,
       rows: this.entries.length,
       matching: sorted.length,
@@ -143,7 +147,7 @@ export class ProcessorWindows {
     if (sort === "order") return descending ? kept.reverse() : kept;
     const sign = descending ? -1 : 1;
     if (sort === "key") return kept.sort((a, b) => sign * (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
-    return kept.sort((a, b) => sign * (numberOf(a.row, sort) - numberOf(b.row, sort)));
+    return kept.sort((a, b) => compare(numberOf(a.row, sort), numberOf(b.row, sort), sign));
   }
 
   private detail(sorted: Entry[]): Detail | null {
@@ -162,13 +166,24 @@ export class ProcessorWindows {
       times: this.history.map(({ endNs }) => endNs / 1e9),
       names,
       values: names.map((name) => this.history.map(({ values }) => values.get(name) ?? null)),
+      partial: this.history.map(({ partial }) => partial),
     };
   }
 }
 
+function isPartial(window: Window): boolean {
+  return window.rows.some((row) => row.partial === true);
+}
+
 function leadingRows(rows: Row[]): Row[] {
   if (rows[0].rank !== undefined) return rows.slice(0, HISTORY_KEYS);
-  return [...rows].sort((a, b) => (b.value ?? 0) - (a.value ?? 0)).slice(0, HISTORY_KEYS);
+  return [...rows].sort((a, b) => compare(a.value, b.value, -1)).slice(0, HISTORY_KEYS);
+}
+
+/** What is not known comes last, whichever way the others are sorted. */
+function compare(a: number | null, b: number | null, sign: number): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  return sign * (a - b);
 }
 
 function entryOf(row: Row, window: Window): Entry {
@@ -177,20 +192,22 @@ function entryOf(row: Row, window: Window): Entry {
   return { row, id, startNs: window.window_start_ns, endNs: window.window_end_ns };
 }
 
-function numberOf(row: Row, sort: SortColumn): number {
+function numberOf(row: Row, sort: SortColumn): number | null {
   const distribution = row.distribution;
   switch (sort) {
     case "count": return distribution?.count ?? 0;
-    case "p50": return distribution?.p50 ?? 0;
-    case "p99": return distribution?.p99 ?? 0;
-    case "max": return distribution?.max ?? 0;
-    default: return row.value ?? -Infinity;
+    case "p50": return distribution?.p50 ?? null;
+    case "p99": return distribution?.p99 ?? null;
+    case "max": return distribution?.max ?? null;
+    case "unanswered": return row.unanswered ?? 0;
+    case "half_seen": return row.half_seen ?? 0;
+    default: return row.value;
   }
 }
 
 function summary({ row, id, endNs }: Entry): RowSummary {
-  const { rank, value, low, high, tied, alert, distribution } = row;
-  const all: RowSummary = { id, key: keyText(row.key), rank, value, low, high, tied, alert, endNs };
+  const { rank, value, unanswered, half_seen, low, high, tied, alert, distribution } = row;
+  const all: RowSummary = { id, key: keyText(row.key), rank, value, unanswered, half_seen, low, high, tied, alert, endNs };
   if (distribution !== undefined) {
     const { histogram: _, ...numbers } = distribution;
     all.distribution = numbers;
