@@ -25,6 +25,7 @@ from testing.traffic import BINARIES, create_topic
 
 WARM_UP_S = 20
 JOB_DEADLINE_S = 300
+REASONS = 5
 STAGES = ("monitor", "broker", "workers")
 
 
@@ -48,17 +49,29 @@ class Feed:
         self.source.stdout.close()
 
     def finish(self):
-        """Its account, and its CPU seconds."""
-        end = None
+        """The monitor's account and its CPU seconds; fails with the reason that the monitor gave."""
+        account, reasons = None, []
         for line in self.monitor.stderr:
-            if line.startswith(b'{"event":"end"'):
-                end = json.loads(line)["accounting"]
+            event = parse_event(line)
+            if event["event"] == "end":
+                account = event["accounting"]
+            elif event["event"] in ("warning", "error"):
+                reasons.append(event["message"])
         _, status, usage = os.wait4(self.monitor.pid, 0)
         self.monitor.returncode = os.waitstatus_to_exitcode(status)
         self.source.wait()
-        if self.monitor.returncode or end is None:
-            raise AssertionError(f"a monitor ended with {self.monitor.returncode}")
-        return end, usage.ru_utime + usage.ru_stime
+        if self.monitor.returncode or account is None:
+            raise AssertionError(f"a monitor ended with exit code {self.monitor.returncode}: "
+                                 f"{'; '.join(reasons[-REASONS:]) or 'it gave no reason'}")
+        return account, usage.ru_utime + usage.ru_stime
+
+
+def parse_event(line):
+    """A line of the monitor's standard error; one that is no event, such as a sanitizer's, counts as an error."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return {"event": "error", "message": line.decode(errors="replace").strip()}
 
 
 class Pipeline:

@@ -1,7 +1,7 @@
 // Many MultiLog nodes in one process, each with its own log, threads and endpoint, as `tapline bench drill` asks them:
 // what a snapshot costs a node, without what 128 processes of one host cost each other.
 //
-//   bench_nodes FOLDER CAPTURE FIRST COUNT
+//   bench_nodes FOLDER CAPTURE FIRST COUNT MEMORY_MIB
 //
 // listens on FOLDER/hN for N from FIRST on, each with the capture's packets, until SIGTERM.
 #include <signal.h>
@@ -33,11 +33,12 @@ void Fail(const std::string& message) {
 }
 
 // As the nodes that are processes of their own are started.
-Node Start(const std::string& folder, const std::string& capture, const std::string& name) {
+Node Start(const std::string& folder, const std::string& capture, const std::string& name, uint32_t memory_mib) {
   NodeConfig config;
   config.node = name;
   config.writers = 1;
-  config.memory_mib = 64;
+  config.memory_mib = memory_mib;
+  config.frame_bytes = 0;
   auto host = HostNode::Make(OptionsOf(config));
   if (!host.ok()) Fail(host.status().ToString());
   Node node;
@@ -54,15 +55,16 @@ Node Start(const std::string& folder, const std::string& capture, const std::str
 }
 
 int Main(const std::vector<std::string>& arguments) {
-  if (arguments.size() != 4) Fail("usage: bench_nodes FOLDER CAPTURE FIRST COUNT");
+  if (arguments.size() != 5) Fail("usage: bench_nodes FOLDER CAPTURE FIRST COUNT MEMORY_MIB");
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   const int first = std::atoi(arguments[2].c_str()), count = std::atoi(arguments[3].c_str());
+  const auto memory_mib = static_cast<uint32_t>(std::atoi(arguments[4].c_str()));
   std::vector<Node> nodes;
   for (int i = first; i < first + count; ++i)
-    nodes.push_back(Start(arguments[0], arguments[1], "h" + std::to_string(i)));
+    nodes.push_back(Start(arguments[0], arguments[1], "h" + std::to_string(i), memory_mib));
   int signal;
   sigwait(&signals, &signal);
   for (Node& node : nodes) node.host->StopWriters();

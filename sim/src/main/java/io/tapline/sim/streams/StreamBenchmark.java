@@ -25,6 +25,8 @@ import org.apache.flink.configuration.CoreOptions;
 import org.apache.flink.configuration.MemorySize;
 import org.apache.flink.configuration.RestOptions;
 import org.apache.flink.configuration.TaskManagerOptions;
+import org.apache.flink.connector.kafka.source.KafkaSource;
+import org.apache.flink.connector.kafka.source.enumerator.initializer.OffsetsInitializer;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
@@ -32,9 +34,10 @@ import org.apache.flink.streaming.api.graph.StreamGraph;
 import redis.clients.jedis.Jedis;
 
 /**
- * Tuples per second and CPU per tuple of the stream job beside {@link TextbookJob}, in the same
- * process and run: windows of 10 s each second, a checkpoint each second into files, a real broker
- * and a real Redis on this host. Both read the same {@link Traffic}, the textbook's job less of it.
+ * Tuples per second and CPU per tuple of the stream job beside {@link TextbookJob} and {@link
+ * CompetentJob}, in the same process and run: windows of 10 s each second, a checkpoint each second
+ * into files, a real broker and a real Redis on this host. All read the same {@link Traffic}, the
+ * baselines less of it.
  *
  * <p>Each job runs over a quarter of a long input until the virtual machine is warm, then over all
  * of it; the difference of the two is told, so that starting and stopping do not count. Not
@@ -110,13 +113,32 @@ public final class StreamBenchmark implements AutoCloseable {
     this.topics = new Topics(endpoints.brokers());
   }
 
-  /** Both jobs over one kind of query. */
+  /** The baselines and the stream job over one kind of query, each as fast as it can. */
   public Comparison compare(Traffic.Kind kind, Sizes sizes, int parallelism) throws Exception {
     Input input = new Input(kind, sizes.keys, sizes.tuplesPerSecond, 1, parallelism, false);
-    Run run = tuples -> textbook(input, tuples);
-    Cost textbook = warm(run, sizes.textbookTuples / 4, 2);
-    textbook = run.over(sizes.textbookTuples).minus(textbook);
-    return new Comparison(kind.label(), textbook, measure(input, sizes.tuples, options(1)));
+    Cost textbook = measure(Baseline.TEXTBOOK, input, sizes.textbookTuples);
+    Cost competent = measure(Baseline.COMPETENT, input, sizes.textbookTuples);
+    return new Comparison(
+        kind.label(), textbook, competent, measure(input, sizes.tuples, options(1)));
+  }
+
+  private Cost measure(Baseline job, Input input, long tuples) throws Exception {
+    Run run = count -> baseline(job, input, count);
+    Cost shorter = warm(run, tuples / 4, 2);
+    return run.over(tuples).minus(shorter);
+  }
+
+  /**
+   * The same jobs under a producer that sends so many tuples a second.
+   *
+   * @see PacedComparison
+   */
+  public PacedComparison.Result comparePaced(
+      Traffic.Kind kind, Sizes sizes, int seconds, int parallelism) throws Exception {
+    Input input = new Input(kind, sizes.keys, sizes.tuplesPerSecond, 1, parallelism, false);
+    PacedComparison comparison =
+        new PacedComparison(endpoints, cluster, topics, checkpoints(), progress);
+    return comparison.run(input, sizes.tuplesPerSecond, seconds, "paced-" + runs++);
   }
 
   /** The stream job alone, as {@link #compare} has it. */
@@ -314,9 +336,9 @@ public final class StreamBenchmark implements AutoCloseable {
   }
 
   /** Tuples of all partitions. */
-  private static final class Input {
-    private final Traffic.Kind kind;
-    private final int partitions;
+  static final class Input {
+    final Traffic.Kind kind;
+    final int partitions;
     private final List<Traffic> traffic = new ArrayList<>();
 
     Input(
@@ -339,19 +361,21 @@ public final class StreamBenchmark implements AutoCloseable {
     }
   }
 
-  /** Two runs of the two jobs. */
-  public record Comparison(String name, Cost textbook, Cost ours) {
-    public double times() {
-      return ours.tuplesPerSecond() / textbook.tuplesPerSecond();
+  /** What the three jobs cost. */
+  public record Comparison(String name, Cost textbook, Cost competent, Cost ours) {
+    /** How many times as many tuples a second the stream job takes as the other. */
+    public double times(Cost other) {
+      return ours.tuplesPerSecond() / other.tuplesPerSecond();
     }
 
-    public double cpuTimes() {
-      return textbook.cpuMicroseconds() / ours.cpuMicroseconds();
+    /** How many times the stream job's CPU time the other takes for a tuple. */
+    public double cpuTimes(Cost other) {
+      return other.cpuMicroseconds() / ours.cpuMicroseconds();
     }
   }
 
-  private Cost textbook(Input input, long tuples) throws Exception {
-    String topic = "textbook-" + runs++;
+  private Cost baseline(Baseline job, Input input, long tuples) throws Exception {
+    String topic = "baseline-" + runs++;
     topics.create(topic, input.partitions, Map.of());
     for (int partition = 0; partition < input.partitions; partition++) {
       Traffic traffic = input.of(partition);
@@ -361,20 +385,28 @@ public final class StreamBenchmark implements AutoCloseable {
       }
     }
     topics.flush();
+    var source =
+        job.source(endpoints.brokers(), topic).setBounded(OffsetsInitializer.latest()).build();
+    Cost cost = run(graph(job, source, input, checkpoints(), topic), tuples);
+    topics.delete(topic);
+    tell(job.label(), cost);
+    return cost;
+  }
+
+  /** A baseline with a checkpoint each second. */
+  static StreamGraph graph(
+      Baseline job, KafkaSource<Event> source, Input input, String checkpoints, String run) {
     StreamExecutionEnvironment env = new StreamExecutionEnvironment();
     Configuration configuration = new Configuration();
     configuration.set(CheckpointingOptions.CHECKPOINTING_INTERVAL, Duration.ofSeconds(1));
     configuration.set(CheckpointingOptions.CHECKPOINT_STORAGE, "filesystem");
-    configuration.set(CheckpointingOptions.CHECKPOINTS_DIRECTORY, checkpoints());
+    configuration.set(CheckpointingOptions.CHECKPOINTS_DIRECTORY, checkpoints);
     env.configure(configuration);
     env.setParallelism(input.partitions);
-    TextbookJob.build(env, input.kind, endpoints.brokers(), topic);
+    job.build(env, source, input.kind, run);
     StreamGraph graph = env.getStreamGraph();
     graph.setJobId(JobID.generate());
-    Cost cost = run(graph, tuples);
-    topics.delete(topic);
-    tell("the textbook's job", cost);
-    return cost;
+    return graph;
   }
 
   private Cost ours(Input input, long tuples, JobOptions options) throws Exception {

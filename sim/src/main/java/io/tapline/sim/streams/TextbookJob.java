@@ -1,7 +1,5 @@
 package io.tapline.sim.streams;
 
-import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
-import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.time.Duration;
@@ -16,7 +14,6 @@ import org.apache.flink.api.common.state.ValueStateDescriptor;
 import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.java.tuple.Tuple3;
 import org.apache.flink.connector.kafka.source.KafkaSource;
-import org.apache.flink.connector.kafka.source.enumerator.initializer.OffsetsInitializer;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
@@ -33,41 +30,15 @@ import org.apache.flink.util.Collector;
  * other reads, and gives its rankings to nobody.
  */
 final class TextbookJob {
-  private static final Duration SIZE = Duration.ofSeconds(10);
+  static final Duration SIZE = Duration.ofSeconds(10);
   private static final Duration SLIDE = Duration.ofSeconds(1);
-  private static final int ROWS = 10;
+  static final int ROWS = 10;
 
   private TextbookJob() {}
 
-  /** A tuple, as Jackson and Flink know classes: public fields, a constructor without arguments. */
-  @JsonIgnoreProperties(ignoreUnknown = true)
-  public static final class Event {
-    @JsonProperty("time_ns")
-    public long timeNs;
-
-    @JsonProperty("flow_id")
-    public String flow = "";
-
-    @JsonProperty("src_ip")
-    public String client = "";
-
-    @JsonProperty("url")
-    public String url = "";
-
-    @JsonProperty("event")
-    public String event = "";
-  }
-
+  /** Builds the job; its rankings go to {@link Rankings}. */
   static void build(
-      StreamExecutionEnvironment env, Traffic.Kind kind, String brokers, String topic) {
-    KafkaSource<Event> source =
-        KafkaSource.<Event>builder()
-            .setBootstrapServers(brokers)
-            .setTopics(topic)
-            .setStartingOffsets(OffsetsInitializer.earliest())
-            .setBounded(OffsetsInitializer.latest())
-            .setValueOnlyDeserializer(new Parse())
-            .build();
+      StreamExecutionEnvironment env, KafkaSource<Event> source, Traffic.Kind kind, String run) {
     WatermarkStrategy<Event> watermarks =
         WatermarkStrategy.<Event>forMonotonousTimestamps()
             .withTimestampAssigner((event, before) -> event.timeNs / 1_000_000);
@@ -76,7 +47,7 @@ final class TextbookJob {
         .window(SlidingEventTimeWindows.of(SIZE, SLIDE))
         .aggregate(new Sum())
         .windowAll(TumblingEventTimeWindows.of(SLIDE))
-        .process(new Top())
+        .process(new Top(run))
         .sinkTo(new DiscardingSink<>());
   }
 
@@ -90,10 +61,10 @@ final class TextbookJob {
         : events.keyBy(event -> event.flow).process(new Pair(kind == Traffic.Kind.JOIN));
   }
 
-  private static final class Parse extends AbstractDeserializationSchema<Event> {
+  static final class Parse extends AbstractDeserializationSchema<Event> {
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
-    private Parse() {
+    Parse() {
       super(Event.class);
     }
 
@@ -165,8 +136,15 @@ final class TextbookJob {
     }
   }
 
-  private static final class Top
+  /** The rows of a window with the highest values. */
+  static final class Top
       extends ProcessAllWindowFunction<Tuple3<String, Long, Long>, String, TimeWindow> {
+    private final String run;
+
+    Top(String run) {
+      this.run = run;
+    }
+
     @Override
     public void process(
         Context context, Iterable<Tuple3<String, Long, Long>> rows, Collector<String> out) {
@@ -178,12 +156,17 @@ final class TextbookJob {
           best.poll();
         }
       }
+      Rankings.put(run, context.window().getEnd(), best.stream().map(Top::value).toList());
       out.collect(best.toString());
     }
 
-    /** A count, or a mean of durations. */
     private static double value(Tuple3<String, Long, Long> row) {
-      return row.f1.equals(row.f2) ? row.f1 : (double) row.f1 / row.f2;
+      return value(row.f1, row.f2);
+    }
+
+    /** A count, or a mean of durations. */
+    static double value(long sum, long count) {
+      return sum == count ? sum : (double) sum / count;
     }
   }
 }

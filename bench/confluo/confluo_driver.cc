@@ -1,0 +1,302 @@
+// confluo_driver: the work of bench_multilog, done by Confluo's published code: the same rows, keys, filters and
+// aggregates, source rings of the same size, queries that every row is fetched of. Prints JSON lines with the names
+// that bench_multilog gives them.
+//
+//   ingest (the default)  --writers W --indexes I --filters F --aggregates A --records N --batch B
+//   --queries             as many records with 4 indexes and a filter, then the rows and the time of each query
+//
+// The memory that the log will take is touched before the clock starts, but with --untouched: it is allocated, written
+// and freed, and jemalloc keeps it for Confluo if MALLOC_CONF is narenas:1,dirty_decay_ms:-1,muzzy_decay_ms:-1. Two of
+// Confluo's defects are stepped around, in ways that cost nothing: cursors keep a reference to an expression that their
+// query's end destroys, so the expression is kept here; and a second trigger on an aggregate crashes, so there are no
+// triggers.
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "atomic_multilog.h"
+#include "multilog/testing/paper_rows.h"
+
+namespace {
+
+using tapline::multilog::kPaperNet;
+using tapline::multilog::kPaperPorts;
+using tapline::multilog::MakePaperRow;
+using tapline::multilog::PaperRow;
+
+constexpr uint64_t kBatch = 1024;
+constexpr size_t kBatches = 16;
+constexpr int kRounds = 7;
+constexpr const char* kIndexes[] = {"src_ip", "dst_ip", "src_port", "dst_port"};
+
+struct Arguments {
+  uint64_t writers = 1, indexes = 0, filters = 0, aggregates = 0, records = 10000000, batch = kBatch;
+  bool queries = false, untouched = false;
+};
+
+uint64_t Now(clockid_t id) {
+  timespec now;
+  clock_gettime(id, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+std::vector<confluo::column_t> Columns() {
+  using Types = confluo::primitive_types;
+  confluo::schema_builder builder;
+  builder.add_column(Types::ULONG_TYPE(), "timestamp");
+  builder.add_column(Types::UINT_TYPE(), "src_ip");
+  builder.add_column(Types::UINT_TYPE(), "dst_ip");
+  builder.add_column(Types::USHORT_TYPE(), "src_port");
+  builder.add_column(Types::USHORT_TYPE(), "dst_port");
+  builder.add_column(Types::UINT_TYPE(), "seq");
+  builder.add_column(Types::UINT_TYPE(), "ack");
+  builder.add_column(Types::USHORT_TYPE(), "window");
+  builder.add_column(Types::USHORT_TYPE(), "bytes");
+  builder.add_column(Types::UCHAR_TYPE(), "flags");
+  builder.add_column(Types::UCHAR_TYPE(), "ttl");
+  builder.add_column(Types::STRING_TYPE(20), "rest");
+  return builder.get_columns();
+}
+
+// A multilog whose queries keep their expression for as long as their cursors are read.
+class Log : public confluo::atomic_multilog {
+ public:
+  Log(const std::string& folder, task_pool& pool)
+      : atomic_multilog("log", Columns(), folder, confluo::storage::IN_MEMORY, ::confluo::archival::archival_mode::OFF,
+                        pool) {}
+
+  // Calls `take` with each row of the expression.
+  template <typename Take>
+  void Query(const std::string& text, Take take) {
+    const auto parsed = confluo::parser::parse_expression(text);
+    const auto expression = confluo::parser::compile_expression(parsed, schema_);
+    auto plan = planner_.plan(expression);
+    Drain(plan.execute(rt_.get()).get(), take);
+  }
+
+  template <typename Take>
+  void StoredFilter(const std::string& name, Take take) {
+    static const confluo::parser::compiled_expression all;
+    size_t id = 0;
+    filter_map_.get(name, id);
+    const auto found = filters_.at(id)->lookup_range(0, UINT64_MAX);
+    std::unique_ptr<confluo::offset_cursor> offsets(
+        new confluo::offset_iterator_cursor<confluo::monitor::filter::range_result::iterator>(found.begin(),
+                                                                                              found.end(), rt_.get()));
+    confluo::filter_record_cursor cursor(std::move(offsets), &data_log_, &schema_, all);
+    Drain(&cursor, take);
+  }
+
+ private:
+  template <typename Take>
+  static void Drain(confluo::record_cursor* cursor, Take take) {
+    for (; cursor->has_more(); cursor->advance()) take(static_cast<const uint8_t*>(cursor->get().data()));
+  }
+};
+
+void Define(Log* log, const Arguments& arguments) {
+  for (uint64_t i = 0; i < arguments.indexes; ++i) log->add_index(kIndexes[i]);
+  for (uint64_t i = 0; i < arguments.filters; ++i) {
+    log->add_filter("f" + std::to_string(i), "src_ip==" + std::to_string(kPaperNet + i * 37 % 256) +
+                                                 "&&dst_port==" + std::to_string(kPaperPorts[i % 10]));
+  }
+  for (uint64_t i = 0; i < arguments.aggregates; ++i)
+    log->add_aggregate("a" + std::to_string(i), "f" + std::to_string(i % arguments.filters), "SUM(bytes)");
+}
+
+// Batches that are offered in turn, made beforehand; only the times of their rows are written anew.
+std::vector<confluo::record_batch> MakeRing(uint64_t seed) {
+  std::vector<confluo::record_batch> ring(kBatches);
+  for (size_t i = 0; i < kBatches; ++i) {
+    std::vector<PaperRow> rows;
+    for (uint64_t j = 0; j < kBatch; ++j) rows.push_back(MakePaperRow(i * kBatch + j, 0, seed));
+    ring[i].nrecords = kBatch;
+    ring[i].blocks = {{0, std::string(reinterpret_cast<const char*>(rows.data()), kBatch * sizeof(PaperRow)), kBatch}};
+  }
+  return ring;
+}
+
+void Append(Log* log, confluo::record_batch* batch, uint64_t count) {
+  const uint64_t now = Now(CLOCK_REALTIME);
+  confluo::record_block& block = batch->blocks[0];
+  auto* rows = reinterpret_cast<PaperRow*>(&block.data[0]);
+  for (uint64_t j = 0; j < count; ++j) rows[j].time_ns = now;
+  if (count == kBatch) {
+    block.time_block = static_cast<int64_t>(now) / confluo::record_batch_builder::TIME_BLOCK;
+    log->append_batch(*batch);
+    return;
+  }
+  for (uint64_t j = 0; j < count; ++j) log->append(&rows[j]);
+}
+
+// Rows, 8 bytes a row for each index, and a margin for Confluo's buckets, which double in size.
+void TouchMemory(const Arguments& arguments) {
+  constexpr size_t kPiece = size_t{1} << 20, kPage = 4096;
+  const size_t bytes = arguments.records * (sizeof(PaperRow) + 16 * arguments.indexes) + (size_t{256} << 20);
+  std::vector<char*> pieces;
+  for (size_t at = 0; at < bytes; at += kPiece) {
+    pieces.push_back(static_cast<char*>(std::malloc(kPiece)));
+    for (size_t i = 0; i < kPiece; i += kPage) static_cast<volatile char*>(pieces.back())[i] = 1;
+  }
+  for (char* piece : pieces) std::free(piece);
+}
+
+struct Ingested {
+  double wall_s, cpu_s;
+};
+
+Ingested Ingest(Log* log, const Arguments& arguments) {
+  std::atomic<uint64_t> ready{0};
+  std::atomic<bool> go{false};
+  std::vector<std::thread> threads;
+  for (uint64_t i = 0; i < arguments.writers; ++i) {
+    threads.emplace_back([&, i] {
+      confluo::thread_manager::register_thread();
+      std::vector<confluo::record_batch> ring = MakeRing(i);
+      ready.fetch_add(1);
+      while (!go.load()) {
+      }
+      uint64_t done = 0;
+      for (size_t turn = 0; done < arguments.records / arguments.writers; ++turn, done += arguments.batch)
+        Append(log, &ring[turn % kBatches], arguments.batch);
+      confluo::thread_manager::deregister_thread();
+    });
+  }
+  while (ready.load() < arguments.writers) {
+  }
+  const uint64_t wall = Now(CLOCK_MONOTONIC), cpu = Now(CLOCK_PROCESS_CPUTIME_ID);
+  go.store(true);
+  for (auto& thread : threads) thread.join();
+  return {static_cast<double>(Now(CLOCK_MONOTONIC) - wall) / 1e9,
+          static_cast<double>(Now(CLOCK_PROCESS_CPUTIME_ID) - cpu) / 1e9};
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Rows are read in their first and last 8 bytes, as bench_multilog reads them.
+template <typename Run>
+void MeasureQuery(const char* name, uint64_t records, uint64_t* sum, Run run) {
+  std::vector<double> times, cpu;
+  uint64_t rows = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    rows = 0;
+    const uint64_t begin = Now(CLOCK_MONOTONIC), used = Now(CLOCK_THREAD_CPUTIME_ID);
+    run([&](const uint8_t* row) {
+      uint64_t first, last;
+      std::memcpy(&first, row, 8);
+      std::memcpy(&last, row + sizeof(PaperRow) - 8, 8);
+      *sum += first + last;
+      ++rows;
+    });
+    times.push_back(static_cast<double>(Now(CLOCK_MONOTONIC) - begin) / 1e6);
+    cpu.push_back(static_cast<double>(Now(CLOCK_THREAD_CPUTIME_ID) - used) / 1e6);
+  }
+  std::printf("{\"query\": \"%s\", \"records\": %llu, \"rows\": %llu, \"ms\": %.4g, \"cpu_ms\": %.4g}\n", name,
+              static_cast<unsigned long long>(records), static_cast<unsigned long long>(rows), Median(times),
+              Median(cpu));
+}
+
+std::string Equals(const char* field, uint64_t value) { return std::string(field) + "==" + std::to_string(value); }
+
+void RunQueries(Log* log, const Arguments& arguments) {
+  const uint32_t seven = kPaperNet + 7, nine = kPaperNet + 9;
+  const std::string from = Equals("src_ip", seven), or_sign = "||", and_sign = "&&";
+  const std::pair<const char*, std::string> queries[] = {
+      {"one field", from},
+      {"two fields",
+       from + "&&dst_ip>=" + std::to_string(kPaperNet + 8) + "&&dst_ip<=" + std::to_string(kPaperNet + 11)},
+      {"two fields, many", Equals("src_port", 80) + and_sign + Equals("dst_port", 443)},
+      {"or", from + or_sign + Equals("dst_ip", nine)},
+      {"two unindexed", "bytes>=100&&bytes<=199&&window<=655"},
+      {"no match", Equals("src_ip", 0x0a090909)},
+      {"q1", from + and_sign + Equals("dst_ip", nine)},
+      {"q2", Equals("dst_ip", seven)},
+      {"q3", from + and_sign + Equals("dst_port", 443)},
+      {"q4", from + and_sign + Equals("src_port", 80) + and_sign + Equals("dst_ip", nine) + and_sign +
+                 Equals("dst_port", 443)},
+      {"q5", from + or_sign + Equals("dst_ip", seven)}};
+  uint64_t sum = 0;
+  for (const auto& [name, text] : queries)
+    MeasureQuery(name, arguments.records, &sum, [&, &text = text](auto take) { log->Query(text, take); });
+  MeasureQuery("stored filter", arguments.records, &sum, [&](auto take) { log->StoredFilter("f0", take); });
+  std::fprintf(stderr, "checksum %llu\n", static_cast<unsigned long long>(sum % 1000));
+}
+
+Arguments Parse(int count, char** values) {
+  Arguments arguments;
+  for (int i = 1; i < count; ++i) {
+    const std::string name = values[i];
+    if (name == "--queries" || name == "--untouched") {
+      (name == "--queries" ? arguments.queries : arguments.untouched) = true;
+      continue;
+    }
+    const uint64_t value = i + 1 < count ? std::strtoull(values[++i], nullptr, 10) : 0;
+    uint64_t* to = name == "--writers"      ? &arguments.writers
+                   : name == "--indexes"    ? &arguments.indexes
+                   : name == "--filters"    ? &arguments.filters
+                   : name == "--aggregates" ? &arguments.aggregates
+                   : name == "--records"    ? &arguments.records
+                   : name == "--batch"      ? &arguments.batch
+                                            : nullptr;
+    if (to == nullptr) {
+      std::fprintf(stderr, "error: unknown argument %s\n", name.c_str());
+      std::exit(2);
+    }
+    *to = value;
+  }
+  if (arguments.queries) arguments.indexes = 4, arguments.filters = std::max<uint64_t>(1, arguments.filters);
+  if (arguments.writers < 1 || arguments.indexes > 4 || arguments.batch < 1 || arguments.batch > kBatch ||
+      (arguments.aggregates > 0 && arguments.filters == 0)) {
+    std::fprintf(stderr, "error: at least 1 writer, 0 to 4 indexes, batches of 1 to 1024, aggregates with filters\n");
+    std::exit(2);
+  }
+  return arguments;
+}
+
+// Confluo reads its limit of memory, 1 GB if not told otherwise, from a file that CONFLUO_CONF names.
+void LiftMemoryLimit(const std::string& folder) {
+  std::ofstream(folder + "/confluo.conf") << "max_memory: " << (uint64_t{64} << 30) << "\n";
+  setenv("CONFLUO_CONF", (folder + "/confluo.conf").c_str(), 1);
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  const Arguments arguments = Parse(count, values);
+  char folder[] = "/tmp/confluo-driver-XXXXXX";
+  if (mkdtemp(folder) == nullptr) {
+    std::perror("mkdtemp");
+    return 1;
+  }
+  LiftMemoryLimit(folder);
+  if (!arguments.untouched) TouchMemory(arguments);
+  task_pool pool;
+  auto* log = new Log(folder, pool);  // Not destroyed: freeing its buckets takes long, and the process ends.
+  Define(log, arguments);
+  const Ingested ingested = Ingest(log, arguments);
+  const double records = static_cast<double>(arguments.records) / 1e6;
+  if (arguments.queries) {
+    RunQueries(log, arguments);
+  } else {
+    std::printf(
+        "{\"writers\": %llu, \"indexes\": %llu, \"filters\": %llu, \"aggregates\": %llu, \"batch\": %llu, "
+        "\"million_records_per_s\": %.6g, \"million_records_per_process_cpu_s\": %.6g}\n",
+        static_cast<unsigned long long>(arguments.writers), static_cast<unsigned long long>(arguments.indexes),
+        static_cast<unsigned long long>(arguments.filters), static_cast<unsigned long long>(arguments.aggregates),
+        static_cast<unsigned long long>(arguments.batch), records / ingested.wall_s, records / ingested.cpu_s);
+  }
+  std::fflush(stdout);
+  std::system(("rm -r " + std::string(folder)).c_str());
+  std::_Exit(0);
+}

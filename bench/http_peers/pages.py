@@ -1,0 +1,59 @@
+"""The tables of bench/peers in Markdown, and the block of a page that holds such a table."""
+import textwrap
+
+from degrade import DEGRADATIONS
+
+MEGABYTE = 1e6
+WIDTH = 116
+NOISE = 0.1
+
+
+def table(heads, rows):
+    lines = ["| " + " | ".join(cells) + " |" for cells in (heads, *rows)]
+    return "\n".join([lines[0], "|---" * len(heads) + "|", *lines[1:]])
+
+
+def cost_row(row, packets):
+    """CPU time that is lost in the noise of the start-up is no figure."""
+    is_known = row["cpu_s"] > NOISE * row["start_cpu_s"]
+    times = f"{row['times_tcpdump']:.2f}" if is_known else "-"
+    rate = f"{packets / row['cpu_s'] / 1e3:,.0f}" if is_known else "-"
+    return [row["name"], times, rate, f"{row['start_cpu_s']:.2f}", f"{row['peak_bytes'] / MEGABYTE:,.0f}",
+            row["prints"]]
+
+
+def pair_row(row, results):
+    def cell(name):
+        if name not in row["pairs"]:
+            return "-"
+        found, captured = row["pairs"][name], results["captures"][name]["pairs_captured"]
+        return f"{100 * found['right'] / captured:.2f} % ({found['wrong']:,})"
+    return [row["name"], *map(cell, DEGRADATIONS)]
+
+
+def http_page(results):
+    """Both tables of the HTTP captures, with where they come from."""
+    packets = results["captures"]["clean"]["packets"]
+    tools = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    versions = textwrap.fill(f"Versions: {tools}.", WIDTH, break_on_hyphens=False)
+    costs = table(["Program", "CPU, times tcpdump", "Thousand packets/s", "Start-up, CPU s", "Peak memory, MB", "Prints"],
+                  [cost_row(row, packets) for row in results["rows"]])
+    pairs = table(["Program", *(what for what, _ in DEGRADATIONS.values())],
+                  [["pairs with both heads captured", *(f"{results['captures'][name]['pairs_captured']:,}" for name in DEGRADATIONS)],
+                   *(pair_row(row, results) for row in results["rows"] if row["pairs"])])
+    return (f"`{results['command']}`, {results['date']}, {results['machine']}.\n\n"
+            f"{packets:,} packets, {results['bytes'] / MEGABYTE:,.0f} MB, {results['requests']:,} requests. CPU time of user and kernel,\n"
+            f"start-up taken off (\"-\" where less than a tenth of it is left), medians of {results['turns']} turns.\n\n{costs}\n\n"
+            "Right pairs as a share of those whose two heads are in the capture, and the number of wrong ones in brackets. A program\n"
+            f"that pairs nothing is left out.\n\n{pairs}\n\n{versions}\n")
+
+
+def replace_block(path, name, text):
+    """Puts the text between the comments `begin NAME` and `end NAME` of a page."""
+    begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->\n"
+    with open(path) as file:
+        page = file.read()
+    before, rest = page.split(begin)
+    _, after = rest.split(end)
+    with open(path, "w") as file:
+        file.write(before + begin + text + end + after)

@@ -1,0 +1,54 @@
+package io.tapline.sim.streams;
+
+import org.apache.flink.api.common.serialization.DeserializationSchema;
+import org.apache.flink.connector.kafka.source.KafkaSource;
+import org.apache.flink.connector.kafka.source.KafkaSourceBuilder;
+import org.apache.flink.connector.kafka.source.enumerator.initializer.OffsetsInitializer;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+
+/** Jobs that the stream job is compared with; both read JSON. */
+enum Baseline {
+  TEXTBOOK("the textbook's job", new TextbookJob.Parse()) {
+    @Override
+    void build(
+        StreamExecutionEnvironment env, KafkaSource<Event> source, Traffic.Kind kind, String run) {
+      TextbookJob.build(env, source, kind, run);
+    }
+  },
+  COMPETENT("the competent job", new CompetentJob.Parse()) {
+    @Override
+    void build(
+        StreamExecutionEnvironment env, KafkaSource<Event> source, Traffic.Kind kind, String run) {
+      CompetentJob.build(env, source, kind, run);
+    }
+  };
+
+  private final String label;
+  private final DeserializationSchema<Event> parse;
+
+  Baseline(String label, DeserializationSchema<Event> parse) {
+    this.label = label;
+    this.parse = parse;
+  }
+
+  String label() {
+    return label;
+  }
+
+  /** A source of all that the topic has; the caller may bound it. */
+  KafkaSourceBuilder<Event> source(String brokers, String topic) {
+    return KafkaSource.<Event>builder()
+        .setBootstrapServers(brokers)
+        .setTopics(topic)
+        .setStartingOffsets(OffsetsInitializer.earliest())
+        .setValueOnlyDeserializer(parse);
+  }
+
+  /**
+   * Builds the job.
+   *
+   * @param run where {@link Rankings} gets its results
+   */
+  abstract void build(
+      StreamExecutionEnvironment env, KafkaSource<Event> source, Traffic.Kind kind, String run);
+}

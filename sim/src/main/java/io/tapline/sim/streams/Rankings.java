@@ -1,0 +1,89 @@
+package io.tapline.sim.streams;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.tapline.flink.Endpoints;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.resps.StreamEntry;
+
+/**
+ * The values of each window's ranking, highest first, by the window's end in ms. Keys are left out:
+ * those that tie for the last place may differ from job to job.
+ *
+ * <p>The baselines run in this process and put theirs here; the stream job's are read from Redis.
+ * Thread-safe.
+ */
+final class Rankings {
+  private static final Map<String, NavigableMap<Long, double[]>> RUNS = new ConcurrentHashMap<>();
+  private static final double NS = 1;
+
+  private Rankings() {}
+
+  static void put(String run, long endMs, Collection<Double> values) {
+    double[] sorted = values.stream().mapToDouble(value -> -value).sorted().toArray();
+    for (int i = 0; i < sorted.length; i++) {
+      sorted[i] = -sorted[i];
+    }
+    of(run).put(endMs, sorted);
+  }
+
+  static NavigableMap<Long, double[]> of(String run) {
+    return RUNS.computeIfAbsent(run, name -> new ConcurrentSkipListMap<>());
+  }
+
+  static NavigableMap<Long, double[]> ofQuery(Endpoints endpoints, String query)
+      throws IOException {
+    ObjectMapper mapper = new ObjectMapper();
+    NavigableMap<Long, double[]> rankings = new ConcurrentSkipListMap<>();
+    try (Jedis redis = new Jedis(endpoints.redisHost(), endpoints.redisPort())) {
+      for (StreamEntry entry : redis.xrange("tapline:query:" + query + ":windows", "-", "+")) {
+        List<Double> values = new ArrayList<>();
+        for (JsonNode row : mapper.readTree(entry.getFields().get("rows"))) {
+          values.add(row.get("value").asDouble());
+        }
+        long endMs = Long.parseLong(entry.getFields().get("window_end_ns")) / 1_000_000;
+        rankings.put(endMs, values.stream().mapToDouble(Double::doubleValue).toArray());
+      }
+    }
+    return rankings;
+  }
+
+  /**
+   * Returns how many windows both have.
+   *
+   * @throws IllegalStateException if one of them differs by more than a nanosecond or a tuple
+   */
+  static int requireEqual(
+      String what, NavigableMap<Long, double[]> expected, NavigableMap<Long, double[]> found) {
+    int windows = 0;
+    for (Map.Entry<Long, double[]> each : expected.entrySet()) {
+      double[] other = found.get(each.getKey());
+      if (other == null) {
+        continue;
+      }
+      windows++;
+      if (!isEqual(each.getValue(), other)) {
+        throw new IllegalStateException(
+            "%s: the window that ends at %d ms has %s, the textbook's job %s"
+                .formatted(what, each.getKey(), List.of(other), List.of(each.getValue())));
+      }
+    }
+    return windows;
+  }
+
+  private static boolean isEqual(double[] a, double[] b) {
+    boolean equal = a.length == b.length;
+    for (int i = 0; equal && i < a.length; i++) {
+      equal = Math.abs(a[i] - b[i]) < NS;
+    }
+    return equal;
+  }
+}
