@@ -75,9 +75,13 @@ demo: build ## Run a query over a real capture through the whole pipeline
 .PHONY: test
 test: build test-native test-sanitized test-threads test-java test-dashboard test-cluster ## Run every test but the long ones
 
+# ctest names the programs that were skipped; this, the tests skipped within programs that passed.
+list_skipped = awk -f cmake/skipped.awk $(1)/Testing/Temporary/LastTest.log
+
 .PHONY: test-native
 test-native: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@$(call list_skipped,$(BUILD))
 
 # The same native tests under AddressSanitizer and UndefinedBehaviourSanitizer.
 .PHONY: test-sanitized
@@ -85,6 +89,7 @@ test-sanitized: deps
 	@cmake -S . -B $(BUILD)/sanitized -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTAPLINE_SANITIZE=address,undefined >/dev/null
 	@ninja -C $(BUILD)/sanitized -j $(JOBS)
 	@ctest --test-dir $(BUILD)/sanitized --output-on-failure -j $(JOBS)
+	@$(call list_skipped,$(BUILD)/sanitized)
 
 # What threads share without locks, under ThreadSanitizer.
 THREAD_TESTS = dispatch_test doorbell_test lane_inbox_test multilog_concurrency_test multilog_snapshots_test row_ring_test spsc_ring_test
@@ -146,12 +151,17 @@ fuzz: deps ## Fuzz decoding, reassembly and every parser, FUZZ_SECONDS each (600
 fuzz-api: build ## Ask a server everything its OpenAPI document allows, and more, as an admin, an analyst and nobody (fetches schemathesis)
 	@bench/fuzz_api
 
+# MUTANTS="--only trigger --fresh" for some of it, noticed before or not.
+.PHONY: mutants
+mutants: programs ## Apply small faults, one at a time, and print those that no test notices
+	@bench/mutants/run $(MUTANTS)
+
 .PHONY: soak
-soak: build ## Kill a MultiLog 600 times, and Flink, Kafka and Redis in turn; a million snapshots; 200 queries; ten that come and go over real switches; what mirrors, killed in turn; a web shop on the network; a monitor under attack and a server for SOAK_SECONDS (600)
+soak: build ## Kill a MultiLog 600 times, and Flink, Kafka and Redis in turn; a million snapshots; 200 queries; ten that come and go over real switches; what mirrors, killed in turn; 20 starts of a query, each window as on the hosts; a web shop on the network; a monitor under attack and a server for SOAK_SECONDS (600)
 	@MULTILOG_KILLS=200 $(BUILD)/tests/multilog_crash_test
 	@TAPLINE_SNAPSHOTS=1000000 $(BUILD)/tests/multilog_snapshots_test
 	@$(MVN) -pl flink-jobs -am test-compile surefire:test -Dtest='*Soak' -Dsurefire.failIfNoSpecifiedTests=false
-	@$(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest='MirroringSoak,TakeoverSoak,ShopSoak,PlacedStreamSoak' -Dsurefire.failIfNoSpecifiedTests=false
+	@$(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest='FirstWindowsSoak,MirroringSoak,TakeoverSoak,ShopSoak,PlacedStreamSoak' -Dsurefire.failIfNoSpecifiedTests=false
 	@bench/soak_monitor
 	@bench/soak
 
@@ -159,6 +169,7 @@ soak: build ## Kill a MultiLog 600 times, and Flink, Kafka and Redis in turn; a 
 lint: deps ## Check formatting and lint
 	@git ls-files '*.cc' '*.h' | xargs -r clang-format-14 --dry-run --Werror
 	@$(MVN) spotless:check
+	@bench/mutants/run --check
 
 .PHONY: format
 format: deps ## Format all sources

@@ -2,9 +2,13 @@
 #
 #   cc_library(NAME SOURCES… [DEPS…])    a static library, its headers included from the repository's root
 #   cc_test(NAME SOURCES… [DEPS…])       a GoogleTest program, run by ctest
+#   tapline_test(NAME COMMAND…)          any other program, run by ctest
 #   cc_fuzz(NAME SOURCES… [DEPS…] [CORPUS folder])
 #                                        a libFuzzer program where TAPLINE_FUZZ is on (clang), else a ctest that replays its corpus
 #   tapline_parser(NAME)                 parsers/NAME: NAME.cc, and NAME_test.cc, NAME_fuzz.cc where they exist
+#
+# ctest reports a test as skipped, not as passed, if all of it was skipped: GoogleTest programs, by test_main.cc, and
+# scripts exit with 77; Python's unittest says it in its last lines.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -51,13 +55,22 @@ function(cc_library name)
   target_link_libraries(${name} PUBLIC ${arg_DEPS})
 endfunction()
 
+function(tapline_test name)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  set_tests_properties(${name} PROPERTIES
+    SKIP_RETURN_CODE 77 SKIP_REGULAR_EXPRESSION "Ran 0 tests in [^\n]*\n\nOK \\(skipped=")
+endfunction()
+
+add_library(tapline_test_main STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/test_main.cc)
+target_link_libraries(tapline_test_main PUBLIC GTest::gtest)
+
 function(cc_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gtest GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${arg_DEPS} tapline_test_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_compile_definitions(${name} PRIVATE TAPLINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  add_test(NAME ${name} COMMAND ${name})
+  tapline_test(${name} ${name})
 endfunction()
 
 function(cc_fuzz name)
@@ -85,6 +98,6 @@ function(cc_fuzz name)
     # Without libFuzzer the same entry point is run over the committed corpus, over mutations with a fixed seed, and over
     # what libFuzzer found before.
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/parsers/testing/fuzz_replay.cc)
-    add_test(NAME ${name} COMMAND ${name} ${arg_CORPUS} ${found})
+    tapline_test(${name} ${name} ${arg_CORPUS} ${found})
   endif()
 endfunction()
