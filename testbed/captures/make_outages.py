@@ -1,0 +1,151 @@
+#!/usr/bin/python3
+"""Writes outage_dns_small and outage_mysql_small (.pcap.zst, .jsonl): a resolver whose upstream is dead, a database with a locked table.
+
+Needs root, dnsmasq, mariadb-server, python3-pymysql, tcpdump and zstd. Runs in a network namespace of its own and leaves nothing behind.
+A line of a .jsonl is a question or statement in the server's own log.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import pymysql
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROUNDS = 20
+RESOLVER = ("127.0.0.2", 53)
+DEAD_UPSTREAM = ("127.0.0.3", 5353)
+DATABASE = ("127.0.0.4", 3306)
+# Longer than the 15 s for which the parser of DNS waits for an answer.
+BEYOND_PATIENCE_S = 16
+
+
+def wait_until(happened):
+    for _ in range(1000):
+        if happened():
+            return
+        time.sleep(0.01)
+    sys.exit("nothing happened within ten seconds")
+
+
+@contextlib.contextmanager
+def running(command, **options):
+    process = subprocess.Popen(command, **options)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextlib.contextmanager
+def captured(name, address, folder):
+    """Compresses what was captured from and to the address, beside this script."""
+    pcap = folder / "capture"
+    command = ["tcpdump", "-i", "lo", "-U", "-Z", "root", "-w", str(pcap), "--immediate-mode", "host", address]
+    with running(command, stderr=subprocess.DEVNULL):
+        wait_until(lambda: pcap.exists() and pcap.stat().st_size > 0)
+        yield
+        time.sleep(0.5)
+    subprocess.check_call(["zstd", "-q", "-f", "-19", str(pcap), "-o", str(HERE / (name + ".pcap.zst"))])
+
+
+def write(name, lines):
+    (HERE / (name + ".jsonl")).write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def ask(number, name):
+    labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(0.1)
+        client.sendto(struct.pack(">6H", number, 0x0100, 1, 0, 0, 0) + labels + struct.pack(">BHH", 0, 1, 1), RESOLVER)
+        with contextlib.suppress(TimeoutError):
+            client.recv(4096)
+
+
+def resolver(folder):
+    log = folder / "log"
+    command = [
+        "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--bind-interfaces", "--user=root",
+        "--pid-file", "--log-queries", "--log-facility=" + str(log), "--listen-address=" + RESOLVER[0],
+        "--address=/shop.test/192.0.2.7", "--server=%s#%d" % DEAD_UPSTREAM,
+    ]  # fmt: skip
+    # The upstream's socket exists, so that the kernel refuses nothing; it reads nothing.
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as upstream, running(command):
+        upstream.bind(DEAD_UPSTREAM)
+        wait_until(log.exists)
+        time.sleep(0.5)
+        with captured("outage_dns_small", RESOLVER[0], folder):
+            for number in range(ROUNDS):
+                ask(3 * number, "www.shop.test")
+                ask(3 * number + 1, "img%d.shop.test" % number)
+                ask(3 * number + 2, "www.elsewhere.test")
+            time.sleep(BEYOND_PATIENCE_S)
+            ask(3 * ROUNDS, "www.shop.test")
+        asked = re.findall(r"query\[A\] (\S+) from", log.read_text())
+        answered = re.findall(r"config (\S+) is", log.read_text())
+    write("outage_dns_small", [{"name": name, "answered": name in answered} for name in asked])
+
+
+def query(statement):
+    """Runs a statement in a connection of its own; the client waits for a second."""
+    try:
+        client = pymysql.connect(host=DATABASE[0], port=DATABASE[1], user="shop", password="shop", read_timeout=1, ssl_disabled=True)
+    except pymysql.err.OperationalError as error:
+        sys.exit("the client could not log in: %s" % error)
+    with contextlib.suppress(pymysql.err.OperationalError), contextlib.closing(client):
+        with client.cursor() as cursor:
+            cursor.execute(statement)
+
+
+def database(folder):
+    data, received, finished, unix_socket = (folder / name for name in ("data", "general", "slow", "socket"))
+    os.chmod(folder, 0o755)
+    subprocess.check_call(
+        ["mariadb-install-db", "--no-defaults", "--user=root", "--datadir=%s" % data, "--skip-test-db"], stdout=subprocess.DEVNULL
+    )
+    command = [
+        "mariadbd", "--no-defaults", "--user=root", "--datadir=%s" % data, "--socket=%s" % unix_socket, "--bind-address=" + DATABASE[0],
+        "--port=%d" % DATABASE[1], "--pid-file=%s" % (folder / "pid"), "--skip-name-resolve",
+    ]  # fmt: skip
+    with running(command, stderr=subprocess.DEVNULL):
+        wait_until(unix_socket.exists)
+        with contextlib.closing(pymysql.connect(unix_socket=str(unix_socket), user="root", autocommit=True)) as owner:
+            with owner.cursor() as cursor:
+                cursor.execute("CREATE DATABASE shop")
+                cursor.execute("CREATE TABLE shop.items (id INT)")
+                cursor.execute("CREATE TABLE shop.orders (id INT)")
+                cursor.execute("GRANT ALL ON shop.* TO shop IDENTIFIED BY 'shop'")
+                cursor.execute("SET GLOBAL general_log_file = '%s', GLOBAL general_log = ON" % received)
+                # With a limit of zero the slow log has every statement that ended: a statement whose client left has sent no row.
+                cursor.execute("SET GLOBAL slow_query_log_file = '%s', GLOBAL slow_query_log = ON, GLOBAL long_query_time = 0" % finished)
+                cursor.execute("LOCK TABLES shop.orders WRITE")
+                with captured("outage_mysql_small", DATABASE[0], folder):
+                    for _ in range(ROUNDS // 2):
+                        for table in ("items", "orders", "items"):
+                            query("SELECT COUNT(*) FROM shop." + table)
+                statements = re.findall(r"Query\t(SELECT COUNT.*)", received.read_text())
+                answered = re.findall(r"Rows_sent: 1 [^;]*;\n(SELECT COUNT.*);", finished.read_text())
+    write("outage_mysql_small", [{"statement": statement, "answered": statement in answered} for statement in statements])
+
+
+def main():
+    if os.environ.get("TAPLINE_OUTAGES_INSIDE") is None:
+        environment = dict(os.environ, TAPLINE_OUTAGES_INSIDE="1")
+        sys.exit(subprocess.call(["unshare", "-n", sys.executable, __file__], env=environment))
+    subprocess.check_call(["ip", "link", "set", "lo", "up"])
+    for outage in (resolver, database):
+        with tempfile.TemporaryDirectory() as name:
+            outage(pathlib.Path(name))
+
+
+if __name__ == "__main__":
+    main()
