@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes outage_dns_small and outage_mysql_small (.pcap.zst, .jsonl): a resolver whose upstream is dead, a database with a locked table.
+"""Writes outage_dns_small and outage_mysql_small (.pcap.zst, .jsonl): a resolver whose upstream is dead, a database that stops.
 
 Needs root, dnsmasq, mariadb-server, python3-pymysql, tcpdump and zstd. Runs in a network namespace of its own and leaves nothing behind.
 A line of a .jsonl is a question or statement in the server's own log.
@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -95,19 +96,17 @@ def resolver(folder):
     write("outage_dns_small", [{"name": name, "answered": name in answered} for name in asked])
 
 
-def query(statement):
-    """Runs a statement in a connection of its own; the client waits for a second."""
-    try:
-        client = pymysql.connect(host=DATABASE[0], port=DATABASE[1], user="shop", password="shop", read_timeout=1, ssl_disabled=True)
-    except pymysql.err.OperationalError as error:
-        sys.exit("the client could not log in: %s" % error)
-    with contextlib.suppress(pymysql.err.OperationalError), contextlib.closing(client):
-        with client.cursor() as cursor:
-            cursor.execute(statement)
+def connected():
+    return pymysql.connect(host=DATABASE[0], port=DATABASE[1], user="shop", password="shop", read_timeout=1, ssl_disabled=True)
+
+
+def query(client, table):
+    with contextlib.suppress(pymysql.err.OperationalError), client.cursor() as cursor:
+        cursor.execute("SELECT COUNT(*) FROM shop." + table)
 
 
 def database(folder):
-    data, received, finished, unix_socket = (folder / name for name in ("data", "general", "slow", "socket"))
+    data, log, unix_socket = folder / "data", folder / "general", folder / "socket"
     os.chmod(folder, 0o755)
     subprocess.check_call(
         ["mariadb-install-db", "--no-defaults", "--user=root", "--datadir=%s" % data, "--skip-test-db"], stdout=subprocess.DEVNULL
@@ -116,25 +115,33 @@ def database(folder):
         "mariadbd", "--no-defaults", "--user=root", "--datadir=%s" % data, "--socket=%s" % unix_socket, "--bind-address=" + DATABASE[0],
         "--port=%d" % DATABASE[1], "--pid-file=%s" % (folder / "pid"), "--skip-name-resolve",
     ]  # fmt: skip
-    with running(command, stderr=subprocess.DEVNULL):
+    with running(command, stderr=subprocess.DEVNULL) as server:
         wait_until(unix_socket.exists)
-        with contextlib.closing(pymysql.connect(unix_socket=str(unix_socket), user="root", autocommit=True)) as owner:
-            with owner.cursor() as cursor:
-                cursor.execute("CREATE DATABASE shop")
-                cursor.execute("CREATE TABLE shop.items (id INT)")
-                cursor.execute("CREATE TABLE shop.orders (id INT)")
-                cursor.execute("GRANT ALL ON shop.* TO shop IDENTIFIED BY 'shop'")
-                cursor.execute("SET GLOBAL general_log_file = '%s', GLOBAL general_log = ON" % received)
-                # With a limit of zero the slow log has every statement that ended: a statement whose client left has sent no row.
-                cursor.execute("SET GLOBAL slow_query_log_file = '%s', GLOBAL slow_query_log = ON, GLOBAL long_query_time = 0" % finished)
-                cursor.execute("LOCK TABLES shop.orders WRITE")
-                with captured("outage_mysql_small", DATABASE[0], folder):
-                    for _ in range(ROUNDS // 2):
-                        for table in ("items", "orders", "items"):
-                            query("SELECT COUNT(*) FROM shop." + table)
-                statements = re.findall(r"Query\t(SELECT COUNT.*)", received.read_text())
-                answered = re.findall(r"Rows_sent: 1 [^;]*;\n(SELECT COUNT.*);", finished.read_text())
-    write("outage_mysql_small", [{"statement": statement, "answered": statement in answered} for statement in statements])
+        with contextlib.closing(pymysql.connect(unix_socket=str(unix_socket), user="root")) as owner, owner.cursor() as cursor:
+            for statement in (
+                "CREATE DATABASE shop", "CREATE TABLE shop.items (id INT)", "CREATE TABLE shop.orders (id INT)",
+                "GRANT ALL ON shop.* TO shop IDENTIFIED BY 'shop'", "SET GLOBAL general_log_file = '%s', GLOBAL general_log = ON" % log,
+            ):  # fmt: skip
+                cursor.execute(statement)
+        with captured("outage_mysql_small", DATABASE[0], folder):
+            clients = [connected() for _ in range(ROUNDS // 2)]
+            for client in clients:
+                query(client, "items")
+                query(client, "orders")
+            answered = received(log)
+            server.send_signal(signal.SIGSTOP)
+            for client in clients:
+                query(client, "orders")
+                client.close()
+        # Resumes the server: it logs what its connections still hold.
+        server.send_signal(signal.SIGCONT)
+        wait_until(lambda: len(received(log)) == 3 * len(clients))
+        statements = received(log)
+    write("outage_mysql_small", [{"statement": each, "answered": number < len(answered)} for number, each in enumerate(statements)])
+
+
+def received(log):
+    return re.findall(r"Query\t(SELECT COUNT.*)", log.read_text())
 
 
 def main():
