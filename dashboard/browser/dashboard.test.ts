@@ -333,6 +333,37 @@ describe.skipIf(why !== "")("dashboard", () => {
     await onPhone();
   });
 
+  test("a group that nobody answers has no time, and counts its requests as the server's log does", async () => {
+    await tapline.killServer();
+    const captures = join(ROOT, "testbed/captures");
+    await tapline.startServer("--pcap", join(captures, "hanging_small.pcap.zst"));
+    const requests: { url: string; status: number }[] = readFileSync(join(captures, "hanging_small.jsonl"), "utf8").trim().split("\n").map((line) => JSON.parse(line));
+    const unanswered = new Map<string, number>();
+    for (const { url, status } of requests) unanswered.set(url, (unanswered.get(url) ?? 0) + (status === 499 ? 1 : 0));
+    const { id: hanging } = await tapline.json("/api/v1/queries", { query: "PARSE http_get TO * SAMPLE * PROCESS (group-avg: group=url, by=response_time_ns), (diff-group: group=url)" });
+    const look = await openTab(context);
+    try {
+      await look.page.goto(`${tapline.url}/#/queries/${hanging}`);
+      await look.page.locator("[data-state=finished]").waitFor();
+      for (const processor of [0, 1]) {
+        const rows = look.page.locator(`[data-processor='${processor}'] tbody tr`);
+        await until("all groups show", async () => (await rows.count()) === unanswered.size);
+        const shown = await rows.evaluateAll((all) => {
+          const columns = [...all[0].closest("table")!.querySelectorAll("thead th")].map((each) => each.querySelector("button")?.dataset.column);
+          return all.map((row) => ["key", "value", "unanswered"].map((name) => row.children[columns.indexOf(name)].textContent!));
+        });
+        expect(new Map(shown.map(([url, , count]) => [url, Number(count)]))).toEqual(unanswered);
+        expect(shown.filter(([, value]) => value === "-").map(([url]) => url), "groups without a time").toEqual(["/search"]);
+      }
+      expect(await look.page.locator("[data-processor='1'] .completeness").textContent()).toContain("30 unanswered");
+      expect(await violations(look.page)).toEqual([]);
+      await look.page.screenshot({ path: join(SCREENSHOTS, "unanswered.png"), animations: "disabled", fullPage: true });
+      expect(look.errors).toEqual([]);
+    } finally {
+      await look.page.close();
+    }
+  });
+
   test("nothing of all that was an error of the page", () => {
     expect(errors, "errors of the page and breaks of its content policy").toEqual([]);
   });

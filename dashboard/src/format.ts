@@ -4,7 +4,7 @@ const SIZES = ["B", "kB", "MB", "GB", "TB", "PB"];
 
 /** Three significant digits, whole numbers whole: 1,234 and 12.3. */
 export function number(value: number): string {
-  if (!Number.isFinite(value)) return "–";
+  if (!Number.isFinite(value)) return "-";
   if (Number.isInteger(value)) return value.toLocaleString("en-US");
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 2 : 3;
   return value.toLocaleString("en-US", { maximumFractionDigits: digits });
@@ -18,7 +18,7 @@ export function counted(count: number, one: string): string {
 /** A duration of nanoseconds: 850 ns, 1.23 ms, 12.3 s, 4 min 05 s. */
 export function duration(ns: number): string {
   const size = Math.abs(ns);
-  if (!Number.isFinite(ns)) return "–";
+  if (!Number.isFinite(ns)) return "-";
   if (size < 1e3) return `${number(ns)} ns`;
   if (size < 1e6) return `${number(ns / 1e3)} µs`;
   if (size < 1e9) return `${number(ns / 1e6)} ms`;
@@ -49,7 +49,7 @@ export function bitsPerSecond(value: number): string {
 
 /** A value in the unit of a plan. */
 export function quantity(value: number | null | undefined, unit: string): string {
-  if (value === null || value === undefined) return "–";
+  if (value === null || value === undefined) return "-";
   if (unit === "ns") return duration(value);
   if (unit === "bytes") return bytes(value);
   if (unit === "count" || unit === "" || unit === "1") return number(value);
@@ -62,14 +62,14 @@ function pad(value: number, digits = 2): string {
 
 /** Time of day in UTC, as in the terminal's tables. */
 export function clock(ns: number, milliseconds = false): string {
-  if (!ns) return "–";
+  if (!ns) return "-";
   const date = new Date(ns / 1e6);
   const text = `${pad(date.getUTCHours())}:${pad(date.getUTCMinutes())}:${pad(date.getUTCSeconds())}`;
   return milliseconds ? `${text}.${pad(date.getUTCMilliseconds(), 3)}` : text;
 }
 
 export function dateTime(ns: number): string {
-  return ns ? `${new Date(ns / 1e6).toISOString().slice(0, 10)} ${clock(ns)}` : "–";
+  return ns ? `${new Date(ns / 1e6).toISOString().slice(0, 10)} ${clock(ns)}` : "-";
 }
 
 /** Time of day with microseconds, from nanoseconds as text. */
@@ -90,7 +90,7 @@ export function keyText(key: Record<string, unknown>): string {
 }
 
 function keyPart(value: unknown): string {
-  if (value === null) return "–";
+  if (value === null) return "-";
   return value === "" ? "(empty)" : String(value);
 }
 

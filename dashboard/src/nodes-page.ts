@@ -51,10 +51,10 @@ function nodesView(nodes: MultilogNode[]): Child[] {
       {},
       h("th", { scope: "row" }, node.node),
       h("td", {}, pill(node.state, node.state === "up"), node.error && h("p", { class: "message bad" }, node.error)),
-      h("td", { class: "number wide" }, node.packets === undefined ? "–" : number(node.packets)),
-      h("td", { class: "number" }, node.rows === undefined ? "–" : number(node.rows)),
+      h("td", { class: "number wide" }, node.packets === undefined ? "-" : number(node.packets)),
+      h("td", { class: "number" }, node.rows === undefined ? "-" : number(node.rows)),
       h("td", {}, losses(node.dropped)),
-      h("td", { class: "number wide" }, node.memory_bytes === undefined ? "–" : bytes(node.memory_bytes)),
+      h("td", { class: "number wide" }, node.memory_bytes === undefined ? "-" : bytes(node.memory_bytes)),
       h("td", { class: "wide" }, node.address),
     ),
   );
@@ -69,11 +69,11 @@ function agentsView(agents: Agent[]): Child[] {
       {},
       h("th", { scope: "row" }, agent.agent),
       h("td", {}, pill(agent.state, agent.state === "up")),
-      h("td", { class: "wide" }, agent.interface ?? "–"),
-      h("td", { class: "number" }, agent.load === undefined ? "–" : percent(agent.load)),
-      h("td", { class: "number wide" }, agent.clock_offset_ns === undefined ? "–" : `${duration(agent.clock_offset_ns)} ± ${duration(agent.clock_error_ns ?? 0)}`),
+      h("td", { class: "wide" }, agent.interface ?? "-"),
+      h("td", { class: "number" }, agent.load === undefined ? "-" : percent(agent.load)),
+      h("td", { class: "number wide" }, agent.clock_offset_ns === undefined ? "-" : `${duration(agent.clock_offset_ns)} ± ${duration(agent.clock_error_ns ?? 0)}`),
       h("td", {}, ...agent.queries.map((id) => h("a", { href: `#/queries/${id}` }, `${id} `))),
-      h("td", { class: "number wide" }, agent.cores ?? "–"),
+      h("td", { class: "number wide" }, agent.cores ?? "-"),
     ),
   );
   return [h("h2", {}, "Traffic is watched by"), table("Agents", ["Host", "State", "Interface", "Load", "Clock", "Queries", "Cores"], [3, 4, 6], [2, 4, 6], rows)];
@@ -81,7 +81,7 @@ function agentsView(agents: Agent[]): Child[] {
 
 function losses(dropped: Record<string, number> | undefined): Child {
   const lost = Object.entries(dropped ?? {}).filter(([, count]) => count > 0);
-  if (dropped === undefined) return "–";
+  if (dropped === undefined) return "-";
   if (lost.length === 0) return "nothing";
   return h("span", {}, ...lost.map(([reason, count]) => h("span", { class: "fact bad" }, h("b", {}, number(count)), ` ${reason}`)));
 }

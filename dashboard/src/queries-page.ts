@@ -171,7 +171,7 @@ function listRow(query: QueryBrief): HTMLElement {
 }
 
 function ranFor({ started_ns, ended_ns }: QueryBrief): string {
-  if (!started_ns) return "–";
+  if (!started_ns) return "-";
   const end = ended_ns || Date.now() * 1e6;
   return duration(Math.max(0, Math.round((end - started_ns) / 1e9) * 1e9));
 }

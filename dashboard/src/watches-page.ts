@@ -62,7 +62,7 @@ export class WatchesPage implements Page {
 
   private watchRow(watch: Watch): HTMLElement {
     const remove = h("button", { type: "button", "aria-label": `Remove ${watch.id}`, onclick: () => void this.act(() => this.api.delete(`/api/v1/watches/${encodeURIComponent(watch.id)}`)) }, "Remove");
-    const cells = [watch.filter || "all headers", watch.aggregate, watch.group_by.join(", ") || "–", watch.when || "–", duration(watch.every_ns), watch.nodes.join(", ") || "all"];
+    const cells = [watch.filter || "all headers", watch.aggregate, watch.group_by.join(", ") || "-", watch.when || "-", duration(watch.every_ns), watch.nodes.join(", ") || "all"];
     return h("tr", {}, ...cells.map((cell, at) => h("td", { class: at > 3 ? "wide" : undefined }, cell)), h("td", {}, remove));
   }
 
@@ -109,7 +109,7 @@ function listing(label: string, names: string[], body: HTMLElement): HTMLElement
 
 function alertRow(alert: Alert): HTMLElement {
   const look = alert.severity === "info" ? "info" : alert.severity === "critical" ? "bad" : "fair";
-  const value = alert.value === undefined || alert.value === null ? "–" : number(alert.value);
+  const value = alert.value === undefined || alert.value === null ? "-" : number(alert.value);
   return h(
     "tr",
     {},
