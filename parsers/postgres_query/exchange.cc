@@ -22,6 +22,7 @@ void trim(std::string& text) {
 
 bool Request::contradicts(const Response& response) const {
   const char type = response.first_type;
+  if (skipped) return true;
   if (type == 'E') return false;
   switch (kind) {
     case Kind::kConnect:  // behind one byte that says whether the client may encrypt
@@ -41,20 +42,35 @@ bool Request::contradicts(const Response& response) const {
 // Keeps quiet until the connection is known to be of this protocol.
 class Exchange::Filter final : public Exchange::Sink {
  public:
-  Filter(const Exchange& exchange, Sink& out) : exchange_(exchange), out_(out) {}
+  Filter(Exchange& exchange, Sink& out) : exchange_(exchange), out_(out) {}
   void on_transaction(const Request* request, const Response* response) override {
+    if (request != nullptr && response == nullptr && request->skipped) return skip(*request);
     if (exchange_.proven()) out_.on_transaction(request, response);
+    if (request != nullptr && response != nullptr) exchange_.note_failure(*request, *response);
   }
-  void on_silence(const Request& request, const Response& later) override {
-    if (exchange_.proven()) out_.on_silence(request, later);
-  }
+  // Only skipped requests are silent.
+  void on_silence(const Request& request, const Response& /*later*/) override { skip(request); }
   void on_client(Side side) override { out_.on_client(side); }
   void on_loss(LossReason reason) override {
     if (exchange_.proven()) out_.on_loss(reason);
   }
 
  private:
-  const Exchange& exchange_;
+  // Emits it as answered by the error before it.
+  void skip(const Request& request) {
+    const Response& failed = exchange_.failed_;
+    Response response;
+    response.first_type = 'E';
+    response.status = Status::kSkipped;
+    response.first_ns = response.last_ns = failed.failed_ns;
+    response.begin = response.end = failed.end;
+    response.acked = failed.acked;
+    response.acked_known = failed.acked_known;
+    response.complete = true;
+    if (exchange_.proven()) out_.on_transaction(&request, &response);
+  }
+
+  Exchange& exchange_;
   Sink& out_;
 };
 
@@ -67,6 +83,7 @@ ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const 
     readers_[side].recycle();  // and so joins the stream here
   const bool mine = readers_[side].read(bytes, segment, *this) == UnitReader::Verdict::kFine;
   if (is_client(side)) pairing_.requests_settled(readers_[side].settled_offset(), *sink_);
+  pass_skipped();
   if (mine && !over_) [[likely]]
     return ExchangeVerdict::kFine;
   pairing_.tell_all(*sink_);
@@ -79,6 +96,7 @@ ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment,
   segment_ = segment;
   readers_[side].gap(bytes, segment, *this);
   if (is_client(side)) pairing_.requests_settled(readers_[side].settled_offset(), *sink_);
+  pass_skipped();
   return ExchangeVerdict::kFine;
 }
 
@@ -165,19 +183,19 @@ bool Exchange::may_resume(Side side, std::string_view bytes) {
   if (acked_known_ && segment_.peer_offset_known && segment_.peer_offset <= acked_) return false;
   set_client(other_side(side));
   cut_response_off();
-  answering_ = described_ = skipping_ = false;
+  answering_ = described_ = false;
   prove(strong ? kProof : 1);
   return true;
 }
 
 void Exchange::on_hidden(Side side, uint64_t /*offset*/) {
   if (is_client(side)) {
-    starting_ = false;
+    starting_ = failed_known_ = false;
     return pairing_.hide_requests();
   }
   pairing_.hide_responses();
   over_ |= encrypting_;
-  in_row_ = described_ = skipping_ = false;
+  in_row_ = described_ = false;
   if (Response* response = pairing_.response()) response->cut = true;
 }
 

@@ -28,6 +28,7 @@ struct Response : ResponseHalf {
   uint64_t affected_rows = 0;
   int64_t first_row_ns = 0;  // 0: no row
   int64_t last_row_ns = 0;
+  int64_t failed_ns = 0;  // 0: no error
 
   // What was asked in the same batch behind an error is passed over.
   bool answers_one() const { return status != Status::kError; }
@@ -41,10 +42,12 @@ struct Request : RequestHalf {
   bool binds = false;   // it has a Bind
   bool copies = false;  // it sent rows
   bool cut = false;     // its text goes on
+  bool skipped = false;  // an earlier request of its batch failed
   uint32_t batch = 0;   // those between two Syncs have the same number
 
   bool is_extended() const { return kind == Kind::kPrepare || kind == Kind::kBind || kind == Kind::kExecute; }
   bool contradicts(const Response& response) const;
+  bool may_be_silent() const { return skipped; }
   // The response's beginning was lost: whoever copies was asked to.
   bool lacks_beginning(const Response& response) const { return copies && !binds && response.first_type != 'G'; }
 };
@@ -113,6 +116,8 @@ class Exchange {
   void bind(std::string_view payload, const Segment& first);
   void execute(std::string_view payload, const Segment& first);
   void close(std::string_view payload);
+  void note_failure(const Request& request, const Response& response);
+  void pass_skipped();
   void tell_unanswered(Kind kind, const Segment& first, uint64_t total);
 
   Unit server_unit(Side side, std::string_view bytes, const Segment& first);
@@ -126,8 +131,7 @@ class Exchange {
   void row(const Segment& first);
   void completed(std::string_view tag, uint64_t end);
   void failed(std::string_view fields, const Segment& first, uint64_t end);
-  void skip_batch(const Segment& first, uint64_t end);
-  void ready(const Segment& first, uint64_t end);
+  void ready(uint64_t end);
   bool ends_at_ready() const;
 
   UnitReader readers_[2] = {UnitReader(0, kMaxUnitBytes), UnitReader(1, kMaxUnitBytes)};
@@ -145,7 +149,7 @@ class Exchange {
   bool encrypting_ = false;        // the client is; the server's agreement may come late
   bool answering_ = true;          // the server has sent no message, but perhaps answers of one byte
   bool described_ = false;         // what a prepared statement returns comes next, and belongs to nothing
-  bool skipping_ = false;          // the server passes over the batch in which an error was
+  bool failed_known_ = false;      // requests of failed_batch_ that are still to come will be skipped
   bool executed_ = false;          // the latest portal, although its Execute is still to come: it is late
   bool in_row_ = false;
   char response_type_ = 0;  // of the first message of the response being read
@@ -153,7 +157,8 @@ class Exchange {
   bool ended_[2] = {false, false};
   bool middle_[2] = {false, false};  // joined there, and nothing read of an answer since
   uint32_t batch_ = 0;               // of the client's messages
-  uint32_t skipped_batch_ = 0;
+  uint32_t failed_batch_ = 0;
+  Response failed_;                  // the error that failed it
   uint64_t acked_ = 0;               // by the latest response's first segment
   uint64_t unit_end_[2] = {0, 0};    // of the message that was begun last
   uint64_t unit_acked_[2] = {0, 0};  // by its first segment

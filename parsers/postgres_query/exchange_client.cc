@@ -87,6 +87,7 @@ Request& Exchange::open(Kind kind, const Segment& first) {
   request.kind = kind;
   request.parses = request.binds = request.copies = request.cut = false;
   request.batch = batch_;
+  request.skipped = failed_known_ && batch_ == failed_batch_ && request.is_extended();
   return request;
 }
 

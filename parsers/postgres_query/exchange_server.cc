@@ -72,7 +72,7 @@ void Exchange::server_message(const Head& head, std::string_view payload, const 
     case 'E':
       return failed(payload, first, end);
     case 'Z':
-      return ready(first, end);
+      return ready(end);
     default:
       return;
   }
@@ -144,39 +144,36 @@ void Exchange::completed(std::string_view tag, uint64_t end) {
 void Exchange::failed(std::string_view fields, const Segment& first, uint64_t end) {
   Response& response = answer('E', first);
   response.status = Status::kError;
+  response.failed_ns = first.time_ns;
   const std::string_view code = sqlstate(fields);
   code.copy(response.sqlstate, code.size());
   response.sqlstate[code.size()] = '\0';
   const Request* request = pairing_.answered();
-  const bool extended = request != nullptr && request->is_extended();
-  if (extended) skipped_batch_ = request->batch;
-  if (extended || (request != nullptr && request->kind == Kind::kConnect)) end_answer(end);
-  if (!extended) return;
-  skipping_ = true;
-  skip_batch(first, end);
+  if (request != nullptr && (request->is_extended() || request->kind == Kind::kConnect)) end_answer(end);
 }
 
-// After an error the server reads on to the next Sync, and does nothing of what is asked before.
-void Exchange::skip_batch(const Segment& first, uint64_t end) {
-  const auto is_skipped = [&](const Request* next) {
-    return next != nullptr && next->is_extended() && next->batch == skipped_batch_ &&
-           (!segment_.peer_offset_known || next->begin < segment_.peer_offset);
-  };
-  while (!pairing_.responses_are_hidden() && is_skipped(pairing_.next_request())) {
-    Response response;
-    response.first_type = 'E';
-    response.status = Status::kSkipped;
-    Segment at = first;
-    at.offset = end;
-    const bool taken = pairing_.begin_response(at, response, *sink_) != nullptr;
-    end_answer(end);
-    if (!taken) return;
-  }
+// After an error the server reads on to the next Sync and does nothing of what is asked before that, also of what it
+// receives later, or what is seen later here.
+void Exchange::note_failure(const Request& request, const Response& response) {
+  if (response.status != Status::kError || !request.is_extended()) return;
+  failed_ = response;
+  failed_batch_ = request.batch;
+  failed_known_ = failed_batch_ == batch_;
+  pairing_.visit_requests([&](Request& later) {
+    const bool same = later.batch == failed_batch_ && later.is_extended() && !later.after_hidden;
+    later.skipped |= same;
+    failed_known_ &= same;
+    return same;
+  });
 }
 
-void Exchange::ready(const Segment& first, uint64_t end) {
+void Exchange::pass_skipped() {
+  const auto is_whole = [&](const Request& next) { return next.skipped && next.batch != batch_; };
+  pairing_.pass_silent_while(is_whole, failed_, *sink_);
+}
+
+void Exchange::ready(uint64_t end) {
   described_ = false;
-  if (std::exchange(skipping_, false)) skip_batch(first, first.offset);
   Response* response = pairing_.response();
   if (response == nullptr) return;
   if (response->status == Status::kNone) response->status = Status::kOk;

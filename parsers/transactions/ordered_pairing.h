@@ -131,6 +131,21 @@ class OrderedPairing {
     }
     return false;
   }
+  // Calls `visit` with each pending request, oldest first, until it returns false. The protocol may change its own
+  // fields.
+  template <typename Visit>
+  void visit_requests(Visit visit) {
+    for (size_t i = 0; i < requests_.size() && visit(requests_[i]); ++i) {
+    }
+  }
+  // Emits the oldest requests as answered by silence while `silent` holds for them.
+  template <typename Predicate>
+  void pass_silent_while(Predicate silent, const Response& later, Sink& sink) {
+    while (!requests_.empty() && silent(requests_.front())) {
+      sink.on_silence(requests_.front(), later);
+      pop_request();
+    }
+  }
   bool responses_are_hidden() const { return responses_hidden_ || response_gap_; }
 
   // Not complete where bytes of it were lost: it may end elsewhere.
