@@ -175,7 +175,7 @@ void Exchange::pass_skipped() {
 void Exchange::ready(uint64_t end) {
   described_ = false;
   Response* response = pairing_.response();
-  if (response == nullptr) return;
+  if (response == nullptr) return pairing_.pass_responses_to(end);
   if (response->status == Status::kNone) response->status = Status::kOk;
   end_answer(end);
 }

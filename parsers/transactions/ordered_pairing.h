@@ -151,7 +151,7 @@ class OrderedPairing {
   // Not complete where bytes of it were lost: it may end elsewhere.
   void end_response(uint64_t end, int64_t time_ns, Sink& sink, bool complete = true) {
     if (!current_) return;
-    current_->end = end;
+    current_->end = current_->quiet_until = end;
     current_->last_ns = time_ns;
     current_->complete = complete;
     latest_response_end_ = end;
@@ -169,6 +169,13 @@ class OrderedPairing {
     current_paired_ = false;
     if (!waiting_.empty()) [[unlikely]]
       settle(waiting_.size() > kMaxWaiting, sink);
+  }
+
+  // What was read up to here since the latest response belongs to none.
+  void pass_responses_to(uint64_t end) {
+    if (current_ || response_gap_) return;
+    if (!waiting_.empty() && waiting_.back().end == latest_response_end_) waiting_.back().quiet_until = end;
+    latest_response_end_ = end;
   }
 
   // The server sends no more: what is unanswered stays so, unless its answer waits for a request's missing part.
@@ -409,7 +416,7 @@ class OrderedPairing {
     size_t responses = 0;
     while (responses < waiting_.size() && waiting_[responses].end <= batch.peer_offset) ++responses;
     const bool followed = responses < waiting_.size();
-    const bool at_end = responses > 0 && waiting_[responses - 1].end == batch.peer_offset;
+    const bool at_end = responses > 0 && waiting_[responses - 1].quiet_until == batch.peer_offset;
     if (!at_end && !followed) return later();
     // Bytes of no response may lie between the last one and the batch's first.
     const bool all_here = at_end || (responses > 0 && !waiting_[responses].after_hidden &&
