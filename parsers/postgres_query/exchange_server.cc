@@ -177,7 +177,9 @@ void Exchange::ready(uint64_t end) {
   Response* response = pairing_.response();
   if (response == nullptr) return pairing_.pass_responses_to(end);
   if (response->status == Status::kNone) response->status = Status::kOk;
+  const bool logged_in = response->first_type == 'R';
   end_answer(end);
+  if (logged_in && segment_.peer_offset_known) pairing_.all_answered(segment_.peer_offset, end);
 }
 
 }  // namespace tapline::postgres

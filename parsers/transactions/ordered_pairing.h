@@ -178,6 +178,13 @@ class OrderedPairing {
     latest_response_end_ = end;
   }
 
+  // The protocol says that the client sent nothing while it waited for this response: what begins at `responses_end`
+  // answers the request that begins at `requests_end`.
+  void all_answered(uint64_t requests_end, uint64_t responses_end) {
+    answered_requests_ = requests_end;
+    answered_responses_ = responses_end;
+  }
+
   // The server sends no more: what is unanswered stays so, unless its answer waits for a request's missing part.
   void server_ended(Sink& sink) {
     if (waiting_.empty()) tell_first_requests(requests_.size(), sink);
@@ -374,8 +381,8 @@ class OrderedPairing {
     if (!awaited(requests_.front(), response)) return Taken::kNothing;
     size_t last = 0;
     while (response.acked_known && last + 1 < requests_.size() && received(requests_[last + 1], response)) ++last;
-    size_t chosen = kNone;
-    if (response.acked_known && ends_there(requests_[last], response)) {
+    size_t chosen = after_all_answered(last, response);
+    if (chosen == kNone && response.acked_known && ends_there(requests_[last], response)) {
       chosen = pipelined_ ? only_candidate(last, response) : last;
       if (chosen != kNone && !fits(requests_[chosen], response)) chosen = kNone;
     }
@@ -390,6 +397,15 @@ class OrderedPairing {
     if (chosen == kNone && response.acked_known) abandoned_until_ = std::max(abandoned_until_, response.acked);
     tell_first_requests(chosen == kNone ? last + 1 : chosen, sink);
     return chosen == kNone ? Taken::kNothing : Taken::kRequest;
+  }
+
+  // See all_answered().
+  size_t after_all_answered(size_t last, const Response& response) const {
+    if (response.begin != answered_responses_) return kNone;
+    for (size_t i = 0; i <= last; ++i) {
+      if (requests_[i].begin == answered_requests_) return fits(requests_[i], response) ? i : kNone;
+    }
+    return kNone;
   }
 
   bool waits_for_all() const { return !Request::kMayOverlap || (!overlapping_ && waits_ >= kCertainWaits); }
@@ -532,6 +548,8 @@ class OrderedPairing {
   // Which of the requests before this offset the responses answer can't be told any more: those still behind a hole
   // stay single, too.
   uint64_t abandoned_until_ = 0;
+  uint64_t answered_requests_ = 0;  // see all_answered()
+  uint64_t answered_responses_ = UINT64_MAX;
   uint64_t latest_response_end_ = 0;
   uint64_t paired_end_ = 0;                      // of the latest response, if it was paired
   uint64_t previous_begin_ = 0;                  // of the response before the one asked about
