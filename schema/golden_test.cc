@@ -46,7 +46,12 @@ std::string address_text(const std::string& bytes) {
   return text;
 }
 
+bool is_present(const v1::Column& column, uint32_t row) {
+  return column.present().empty() || (static_cast<uint8_t>(column.present()[row / 8]) >> row % 8 & 1) != 0;
+}
+
 json value_at(const v1::Column& column, uint32_t row) {
+  if (!is_present(column, row)) return nullptr;
   const uint64_t number = number_at(column, row);
   switch (column.type()) {
     case v1::Column::I64:

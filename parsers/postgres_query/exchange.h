@@ -38,12 +38,12 @@ struct Response : ResponseHalf {
 // is the statement.
 struct Request : RequestHalf {
   Kind kind = Kind::kNone;
-  bool parses = false;  // its first message is a Parse
-  bool binds = false;   // it has a Bind
-  bool copies = false;  // it sent rows
-  bool cut = false;     // its text goes on
+  bool parses = false;   // its first message is a Parse
+  bool binds = false;    // it has a Bind
+  bool copies = false;   // it sent rows
+  bool cut = false;      // its text goes on
   bool skipped = false;  // an earlier request of its batch failed
-  uint32_t batch = 0;   // those between two Syncs have the same number
+  uint32_t batch = 0;    // those between two Syncs have the same number
 
   bool is_extended() const { return kind == Kind::kPrepare || kind == Kind::kBind || kind == Kind::kExecute; }
   bool contradicts(const Response& response) const;

@@ -91,9 +91,9 @@ class PostgresQuery final : public TransactionParser<postgres::Exchange> {
     const auto since = [&](int64_t moment_ns) {
       return whole && moment_ns != 0 ? duration_of(request, moment_ns) : Value::absent(FieldType::kI64);
     };
-    // The answer to a login's password looks like that to its first message.
-    const bool begins_late =
-        asked && request->kind == Kind::kConnect && answer.after_gap && answer.acked > request->end;
+    // The answer to a login's password looks like that to its first message, which stands behind one byte at most.
+    const bool begins_late = asked && request->kind == Kind::kConnect && answer.after_gap &&
+                             (answer.acked > request->end || answer.begin > request->peer_offset + 1);
     seen = seen_of(request, seen);
     out.emit(
         header,

@@ -58,7 +58,7 @@ struct ResponseHalf {
   uint64_t begin = 0;  // offsets are of the responses' stream
   uint64_t end = 0;
   uint64_t quiet_until = 0;  // end, or further: no other response begins before it
-  uint64_t acked = 0;  // how much of the requests the server had received when it began to answer
+  uint64_t acked = 0;        // how much of the requests the server had received when it began to answer
   bool acked_known = false;
   bool complete = false;      // end is where it ends
   bool after_hidden = false;  // responses may lie unseen between it and the one before

@@ -46,7 +46,15 @@ class GoldenTest {
     }
   }
 
+  private static boolean isPresent(Column column, int row) {
+    return column.getPresent().isEmpty()
+        || (column.getPresent().byteAt(row / 8) >> row % 8 & 1) != 0;
+  }
+
   private static JsonNode valueAt(Column column, int row) throws IOException {
+    if (!isPresent(column, row)) {
+      return MAPPER.nullNode();
+    }
     long number = numberAt(column, row);
     return switch (column.getType()) {
       case I64 -> MAPPER.valueToTree(number);
