@@ -275,6 +275,58 @@ TEST(PostgresQuery, ALostSegmentCostsItsOwnTransactionOnly) {
   }
 }
 
+// Exchanges of one statement and of several, of which one may fail.
+Dialogue pipelined(int times) {
+  const std::string one = parse("SELECT 1") + bind() + execute(), bad = parse("SELECT bad") + bind() + execute();
+  const std::string answer = kParsed + kBound + rows(1) + done("SELECT 1");
+  Dialogue dialogue = logged_in();
+  for (int i = 0; i < times; ++i) {
+    dialogue = dialogue + Dialogue{{true, one + bad + one + one + kSync},
+                                   {false, answer + error("42703") + kReady},
+                                   {true, one + kSync},
+                                   {false, answer + kReady},
+                                   {true, one + one + kSync},
+                                   {false, answer + answer + kReady}};
+  }
+  return dialogue;
+}
+constexpr size_t kPipelinedLines[] = {4, 1, 2};
+
+Lines pairs_without(std::vector<Frame> frames, size_t lost) {
+  frames.erase(frames.begin() + static_cast<ptrdiff_t>(lost));
+  Lines pairs = parsed(frames);
+  std::erase_if(pairs, [](const std::string& line) { return line.ends_with("request") || line.ends_with("response"); });
+  return pairs;
+}
+
+TEST(PostgresQuery, ALostSegmentCostsItsOwnBatchOnly) {
+  const Dialogue dialogue = pipelined(4);
+  const std::vector<Frame> frames = spoken(dialogue).client_ack().close().frames();
+  const Lines expected = parsed(frames);
+  ASSERT_EQ(expected.size(), 1u + 4 * 7);
+  // By the second round the client was seen to wait for all answers often enough.
+  size_t line = 1 + 7;
+  for (size_t lost = 3 + 4 + 6; lost < 3 + dialogue.size(); lost += 2) {
+    const size_t lines = kPipelinedLines[(lost - 7) / 2 % 3];
+    Lines others = expected;
+    const auto first = others.begin() + static_cast<ptrdiff_t>(line);
+    others.erase(first, first + static_cast<ptrdiff_t>(lines));
+    EXPECT_EQ(pairs_without(frames, lost), others) << "request " << lost;
+    EXPECT_EQ(pairs_without(frames, lost + 1), others) << "response " << lost;
+    line += lines;
+  }
+}
+
+TEST(PostgresQuery, ALossInALoginCostsNothingBehindIt) {
+  const std::vector<Frame> frames = spoken(pipelined(1)).client_ack().close().frames();
+  const Lines expected = parsed(frames);
+  for (const size_t lost : {3u, 4u, 5u}) {
+    Lines pairs = pairs_without(frames, lost);
+    if (pairs.front().starts_with("connect")) pairs.erase(pairs.begin());
+    EXPECT_EQ(pairs, Lines(expected.begin() + 1, expected.end())) << lost;
+  }
+}
+
 // Each frame up to three places late, or again.
 void expect_same_if_late_or_repeated(const std::vector<Frame>& frames) {
   Lines expected = parsed(frames);
@@ -298,6 +350,7 @@ void expect_same_if_late_or_repeated(const std::vector<Frame>& frames) {
 
 TEST(PostgresQuery, LateAndRepeatedSegmentsChangeNothing) {
   expect_same_if_late_or_repeated(spoken(told_apart(), 60, true).close().frames());
+  expect_same_if_late_or_repeated(spoken(pipelined(2), 60, true).close().frames());
   const Dialogue asks = {{true, kTlsRequest}, {false, "N"}}, again = {{true, kGssRequest}, {false, "N"}};
   expect_same_if_late_or_repeated(spoken(asks + told_apart()).close().frames());
   expect_same_if_late_or_repeated(spoken(again + asks + told_apart()).close().frames());
