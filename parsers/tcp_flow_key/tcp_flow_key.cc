@@ -12,6 +12,7 @@ class TcpFlowKey final : public Parser {
         .description = "Endpoints of each TCP flow, once in each second in which it has packets",
         .layer = Layer::kTransport,
         .main_fields = {"dst_ip", "dst_port"},
+        .interval_ns = kIntervalNs,
     };
     return schema;
   }
