@@ -327,6 +327,20 @@ TEST(PostgresQuery, ALossInALoginCostsNothingBehindIt) {
   }
 }
 
+// The error answers the password, not the startup message.
+TEST(PostgresQuery, ALoginWhoseFirstAnswerWasLostHasNoTimeToFirstByte) {
+  const Dialogue dialogue = {{true, startup()},
+                             {false, message('R', number(5, 4) + "salt")},
+                             {true, message('p', text("md5SECRET"))},
+                             {false, error("28P01")}};
+  std::vector<Frame> frames = spoken(dialogue).close().frames();
+  EXPECT_EQ(parsed(frames, {"kind", "status", "partial"}), Lines{"connect error "});
+  EXPECT_NE(parsed(frames, {"first_byte_ns"}), Lines{"-"});
+  frames.erase(frames.begin() + 4);
+  EXPECT_EQ(parsed(frames, {"kind", "status", "partial"}), Lines{"connect error "});
+  EXPECT_EQ(parsed(frames, {"first_byte_ns"}), Lines{"-"});
+}
+
 // Each frame up to three places late, or again.
 void expect_same_if_late_or_repeated(const std::vector<Frame>& frames) {
   Lines expected = parsed(frames);
