@@ -58,7 +58,7 @@ final class Coordinated implements AutoCloseable {
               }
             });
     services = EmbeddedServices.start(address);
-    brokers = address.isEmpty() ? services.endpoints().brokers() : services.hostBrokers();
+    brokers = address.isEmpty() ? services.endpoints().kafka().brokers() : services.hostBrokers();
     flink = cluster.join();
   }
 
@@ -81,7 +81,7 @@ final class Coordinated implements AutoCloseable {
 
   /** A server's options. */
   List<String> options(String agents, String... more) {
-    String redis = services.endpoints().redisHost() + ":" + services.endpoints().redisPort();
+    String redis = services.endpoints().redis().address();
     List<String> options =
         new ArrayList<>(
             List.of(

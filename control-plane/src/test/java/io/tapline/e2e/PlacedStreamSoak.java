@@ -43,7 +43,7 @@ class PlacedStreamSoak {
               near = opened(new FlinkCluster(made("near"), NEAR));
               far = opened(new FlinkCluster(made("far"), FAR));
               EmbeddedServices redis = opened(EmbeddedServices.start(""));
-              String at = redis.endpoints().redisHost() + ":" + redis.endpoints().redisPort();
+              String at = redis.endpoints().redis().address();
               List<String> services = List.of("--brokers", kafka.brokers(), "--redis", at);
               List<String> options = new ArrayList<>(services);
               options.addAll(List.of("--flink", near.url(), "--flink", far.url()));

@@ -84,7 +84,7 @@ class SamplingOverload {
     link = new ThinLink(address);
     services = EmbeddedServices.startBehind(address, link.port());
     link.lead(services.hostBrokers());
-    String redis = services.endpoints().redisHost() + ":" + services.endpoints().redisPort();
+    String redis = services.endpoints().redis().address();
     return List.of("--brokers", address + ":" + link.port(), "--redis", redis);
   }
 

@@ -34,6 +34,8 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
         --silent-after MS           windows do not wait longer for a monitor that says nothing (0: for ever)
         --kafka-tls CA,CERT,KEY     PEM files of every task manager: Kafka over TLS (in the clear)
         --redis-tls CA,CERT,KEY     the same for Redis
+        --kafka-login USER:PASSWORD the job's own user at Kafka, SCRAM-SHA-256 (none)
+        --redis-login USER:PASSWORD its ACL user at Redis (none)
         --results-topic TOPIC       Kafka topic that gets each window as JSON, too (none)
       """;
 
@@ -53,6 +55,8 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
           "silent-after",
           "kafka-tls",
           "redis-tls",
+          "kafka-login",
+          "redis-login",
           "results-topic");
 
   /**
@@ -75,12 +79,16 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
             number(values, "windows-kept", defaults.windowsKept()),
             Duration.ofMillis(
                 number(values, "silent-after", (int) defaults.silentAfter().toMillis())));
-    Endpoints endpoints =
-        Endpoints.of(required(values, "brokers"), required(values, "redis"))
-            .withResultsTopic(values.getOrDefault("results-topic", ""))
-            .withTls(
-                TlsFiles.parse(values.getOrDefault("kafka-tls", "")),
-                TlsFiles.parse(values.getOrDefault("redis-tls", "")));
+    KafkaEndpoint kafka =
+        new KafkaEndpoint(
+            required(values, "brokers"),
+            TlsFiles.parse(values.getOrDefault("kafka-tls", "")),
+            Login.parse(values.getOrDefault("kafka-login", "")));
+    RedisEndpoint redis =
+        RedisEndpoint.parse(required(values, "redis"))
+            .withTls(TlsFiles.parse(values.getOrDefault("redis-tls", "")))
+            .withLogin(Login.parse(values.getOrDefault("redis-login", "")));
+    Endpoints endpoints = new Endpoints(kafka, redis, values.getOrDefault("results-topic", ""));
     return new JobArguments(plan(required(values, "plan")), endpoints, options);
   }
 
@@ -89,10 +97,8 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
     Map<String, String> values = new TreeMap<>();
     byte[] json = Plans.toJson(plan).getBytes(StandardCharsets.UTF_8);
     values.put("plan", Base64.getEncoder().encodeToString(json));
-    values.put("brokers", endpoints.brokers());
-    boolean v6 = endpoints.redisHost().contains(":");
-    String host = v6 ? "[" + endpoints.redisHost() + "]" : endpoints.redisHost();
-    values.put("redis", host + ":" + endpoints.redisPort());
+    values.put("brokers", endpoints.kafka().brokers());
+    values.put("redis", endpoints.redis().address());
     values.put("parallelism", Integer.toString(options.parallelism()));
     values.put("checkpoint-interval", Long.toString(options.checkpointInterval().toMillis()));
     values.put("checkpoint-dir", options.checkpointDirectory());
@@ -102,8 +108,10 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
     values.put("max-rows", Integer.toString(options.maxRows()));
     values.put("windows-kept", Integer.toString(options.windowsKept()));
     values.put("silent-after", Long.toString(options.silentAfter().toMillis()));
-    values.put("kafka-tls", endpoints.kafkaTls().format());
-    values.put("redis-tls", endpoints.redisTls().format());
+    values.put("kafka-tls", endpoints.kafka().tls().format());
+    values.put("redis-tls", endpoints.redis().tls().format());
+    values.put("kafka-login", endpoints.kafka().login().format());
+    values.put("redis-login", endpoints.redis().login().format());
     values.put("results-topic", endpoints.resultsTopic());
     List<String> arguments = new ArrayList<>();
     values.values().removeIf(String::isEmpty);

@@ -5,25 +5,30 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.config.SaslConfigs;
 import org.apache.kafka.common.config.SslConfigs;
 import org.apache.kafka.common.config.provider.DirectoryConfigProvider;
+import org.apache.kafka.common.config.types.Password;
+import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.kafka.common.security.scram.ScramLoginModule;
 
-/** How clients of Kafka reach the brokers. */
+/** Settings with which clients of Kafka reach the brokers. */
 public final class KafkaClients {
   private KafkaClients() {}
 
   /**
-   * Settings that all clients share. Of the certificate and its key they say where they are: a
-   * job's settings can be read in places where its key must not.
+   * Settings that all clients share. They name the files of the certificate and its key instead of
+   * holding them, since a job's settings can be read in places where its key must not be.
    */
-  public static Map<String, Object> settings(Endpoints endpoints) {
+  public static Map<String, Object> settings(KafkaEndpoint kafka) {
     Map<String, Object> settings = new TreeMap<>();
-    settings.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, endpoints.brokers());
-    TlsFiles tls = endpoints.kafkaTls();
+    settings.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.brokers());
+    TlsFiles tls = kafka.tls();
     if (!tls.isNone()) {
-      settings.put(CommonClientConfigs.SECURITY_PROTOCOL_CONFIG, "SSL");
       settings.put(SslConfigs.SSL_TRUSTSTORE_TYPE_CONFIG, "PEM");
       settings.put(SslConfigs.SSL_TRUSTSTORE_LOCATION_CONFIG, tls.authorities());
+    }
+    if (!tls.certificate().isEmpty()) {
       settings.put(SslConfigs.SSL_KEYSTORE_TYPE_CONFIG, "PEM");
       settings.put(SslConfigs.SSL_KEYSTORE_CERTIFICATE_CHAIN_CONFIG, content(tls.certificate()));
       settings.put(SslConfigs.SSL_KEYSTORE_KEY_CONFIG, content(tls.key()));
@@ -32,7 +37,24 @@ public final class KafkaClients {
           AbstractConfig.CONFIG_PROVIDERS_CONFIG + ".file.class",
           DirectoryConfigProvider.class.getName());
     }
+    if (!kafka.login().isNone()) {
+      settings.put(SaslConfigs.SASL_MECHANISM, "SCRAM-SHA-256");
+      settings.put(SaslConfigs.SASL_JAAS_CONFIG, new Password(scram(kafka.login())));
+    }
+    settings.put(CommonClientConfigs.SECURITY_PROTOCOL_CONFIG, protocol(kafka).name);
     return settings;
+  }
+
+  private static SecurityProtocol protocol(KafkaEndpoint kafka) {
+    if (kafka.login().isNone()) {
+      return kafka.tls().isNone() ? SecurityProtocol.PLAINTEXT : SecurityProtocol.SSL;
+    }
+    return kafka.tls().isNone() ? SecurityProtocol.SASL_PLAINTEXT : SecurityProtocol.SASL_SSL;
+  }
+
+  private static String scram(Login login) {
+    return "%s required username=\"%s\" password=\"%s\";"
+        .formatted(ScramLoginModule.class.getName(), login.user(), login.password());
   }
 
   /** For the client to replace by what is in the file. */

@@ -1,29 +1,76 @@
 package io.tapline.flink;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import javax.net.ssl.SSLParameters;
 import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.JedisPool;
+import redis.clients.jedis.JedisPoolConfig;
 
 /** How connections to Redis are made. */
 public final class RedisClients {
+  private static final int TIMEOUT_MS = 2_000;
+
   private RedisClients() {}
 
   /**
-   * Settings of a connection.
+   * Opens a connection for a caller that waits two seconds for each answer.
+   *
+   * @throws UncheckedIOException if the files of TLS can't be read
+   */
+  public static Jedis connect(RedisEndpoint redis) {
+    try {
+      return connect(redis, TIMEOUT_MS);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /**
+   * Opens a connection.
+   *
+   * @param timeoutMs to connect, and for an answer
+   * @throws IOException with a sentence for people, if the files of TLS can't be read
+   * @throws redis.clients.jedis.exceptions.JedisException if the server does not answer, or refuses
+   *     the login
+   */
+  public static Jedis connect(RedisEndpoint redis, int timeoutMs) throws IOException {
+    return new Jedis(address(redis), config(redis, timeoutMs));
+  }
+
+  /**
+   * A pool of connections; none is opened yet.
    *
    * @param timeoutMs to connect, and for an answer
    * @throws IOException with a sentence for people, if the files of TLS can't be read
    */
-  public static JedisClientConfig config(TlsFiles tls, int timeoutMs) throws IOException {
+  public static JedisPool pool(RedisEndpoint redis, JedisPoolConfig bounds, int timeoutMs)
+      throws IOException {
+    return new JedisPool(bounds, address(redis), config(redis, timeoutMs));
+  }
+
+  private static HostAndPort address(RedisEndpoint redis) {
+    return new HostAndPort(redis.host(), redis.port());
+  }
+
+  private static JedisClientConfig config(RedisEndpoint redis, int timeoutMs) throws IOException {
     // Asking each server which protocol it speaks makes Jedis warn at every connection.
     DefaultJedisClientConfig.Builder config =
         DefaultJedisClientConfig.builder().timeoutMillis(timeoutMs).autoNegotiateProtocol(false);
-    if (!tls.isNone()) {
+    if (!redis.login().isNone()) {
+      config.user(redis.login().user()).password(redis.login().password());
+    }
+    if (!redis.tls().isNone()) {
       SSLParameters parameters = new SSLParameters();
-      // The certificate is of the host that was asked for.
+      // The certificate must be that of the host that was asked for.
       parameters.setEndpointIdentificationAlgorithm("HTTPS");
-      config.ssl(true).sslSocketFactory(tls.context().getSocketFactory()).sslParameters(parameters);
+      config
+          .ssl(true)
+          .sslSocketFactory(redis.tls().context().getSocketFactory())
+          .sslParameters(parameters);
     }
     return config.build();
   }

@@ -31,7 +31,7 @@ class JobArgumentsTest {
       JobArguments arguments =
           JobArguments.parse("--plan", form, "--brokers", "b:1", "--redis", "r:2");
       assertThat(arguments.plan()).isEqualTo(PLAN);
-      assertThat(arguments.endpoints()).isEqualTo(new Endpoints("b:1", "r", 2));
+      assertThat(arguments.endpoints()).isEqualTo(Endpoints.open("b:1", "r:2"));
       assertThat(arguments.options()).isEqualTo(JobOptions.defaults());
     }
   }
@@ -46,7 +46,7 @@ class JobArgumentsTest {
     assertThat(arguments.options())
         .isEqualTo(
             new JobOptions(2, Duration.ZERO, "file:///x", 3, 4, 5, 6, 8, Duration.ofMillis(9)));
-    assertThat(arguments.endpoints()).isEqualTo(new Endpoints("b:1", "::1", 7));
+    assertThat(arguments.endpoints()).isEqualTo(Endpoints.open("b:1", "[::1]:7"));
   }
 
   @Test
@@ -54,11 +54,14 @@ class JobArgumentsTest {
     JobOptions options = new JobOptions(2, Duration.ofMillis(7), "", 3, 4, 5, 6, 8, Duration.ZERO);
     for (Endpoints endpoints :
         new Endpoints[] {
-          new Endpoints("b:1,c:2", "r", 7),
-          new Endpoints("b:1", "::1", 7).withResultsTopic("windows"),
-          new Endpoints("b:1", "r", 7)
-              .withTls(
-                  new TlsFiles("/ca", "/k.pem", "/k.key"), new TlsFiles("/ca", "/r.pem", "/r.key"))
+          Endpoints.open("b:1,c:2", "r:7"),
+          Endpoints.open("b:1", "[::1]:7").withResultsTopic("windows"),
+          new Endpoints(
+              new KafkaEndpoint(
+                  "b:1", new TlsFiles("/ca", "/k.pem", "/k.key"), new Login("job-q", "a:b")),
+              RedisEndpoint.open("r", 7)
+                  .withTls(new TlsFiles("/ca", "/r.pem", "/r.key"))
+                  .withLogin(new Login("job-q", "c")))
         }) {
       for (String folder : new String[] {"", "file:///x"}) {
         JobOptions own = options.withCheckpoints(options.checkpointInterval(), folder);

@@ -253,7 +253,7 @@ class QueryJobTest {
     send(plan, workload);
     kafka.createTopic("results", 1);
     Endpoints endpoints =
-        new Endpoints(kafka.brokers(), "127.0.0.1", redis.port()).withResultsTopic("results");
+        Endpoints.open(kafka.brokers(), "127.0.0.1:" + redis.port()).withResultsTopic("results");
     JobID id = JobID.generate();
     cluster.submitJob(QueryJob.graph(plan, endpoints, JobOptions.defaults(), id)).get();
     await(id);
@@ -280,7 +280,7 @@ class QueryJobTest {
     kafka.createTopic(plan.getTopic(), 1);
     List<byte[]> records = workload.partitions.get(0);
     try (RedisServer own = new RedisServer()) {
-      Endpoints endpoints = new Endpoints(kafka.brokers(), "127.0.0.1", own.port());
+      Endpoints endpoints = Endpoints.open(kafka.brokers(), "127.0.0.1:" + own.port());
       JobID id = JobID.generate();
       cluster.submitJob(QueryJob.graph(plan, endpoints, JobOptions.defaults(), id)).get();
       send(plan, 0, records.subList(0, records.size() / 4));
@@ -303,7 +303,7 @@ class QueryJobTest {
     Plan plan = Plans.plan("q-no-redis", 1, Plans.topK(10, "10s", "10s"));
     kafka.createTopic(plan.getTopic(), 1);
     int nobody = FreePort.choose();
-    Endpoints endpoints = new Endpoints(kafka.brokers(), "127.0.0.1", nobody);
+    Endpoints endpoints = Endpoints.open(kafka.brokers(), "127.0.0.1:" + nobody);
     JobID id = JobID.generate();
     cluster.submitJob(QueryJob.graph(plan, endpoints, JobOptions.defaults(), id)).get();
     assertThatThrownBy(() -> await(id))
@@ -389,7 +389,7 @@ class QueryJobTest {
   private static JobID submit(Plan plan, JobOptions options, SavepointRestoreSettings from)
       throws Exception {
     JobID id = JobID.generate();
-    Endpoints endpoints = new Endpoints(kafka.brokers(), "127.0.0.1", redis.port());
+    Endpoints endpoints = Endpoints.open(kafka.brokers(), "127.0.0.1:" + redis.port());
     StreamGraph graph = QueryJob.graph(plan, endpoints, options, id);
     graph.setSavepointRestoreSettings(from);
     cluster.submitJob(graph).get();

@@ -8,6 +8,9 @@ import io.tapline.control.query.Backend;
 import io.tapline.control.query.JobClusters;
 import io.tapline.control.query.QueryService;
 import io.tapline.flink.Endpoints;
+import io.tapline.flink.KafkaEndpoint;
+import io.tapline.flink.Login;
+import io.tapline.flink.RedisEndpoint;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -89,11 +92,13 @@ public final class EmbeddedPipeline implements AutoCloseable {
     // All three are awaited before anything is thrown, so that close() finds whatever came up.
     CompletableFuture.allOf(redis, brokers, flink).join();
     Endpoints endpoints =
-        endpoints(brokers.join(), redis.join()).withTls(options.kafkaTls(), options.redisTls());
+        new Endpoints(
+            new KafkaEndpoint(brokers.join(), options.kafkaTls(), Login.NONE),
+            redisEndpoint(redis.join()).withTls(options.redisTls()));
     Backend backend =
         new Backend(
             endpoints,
-            hostBrokers.isEmpty() ? endpoints.brokers() : hostBrokers,
+            hostBrokers.isEmpty() ? endpoints.kafka().brokers() : hostBrokers,
             flink.join(),
             options.monitor(),
             options.plugins(),
@@ -126,9 +131,9 @@ public final class EmbeddedPipeline implements AutoCloseable {
     return new JobClusters(sessions);
   }
 
-  private static Endpoints endpoints(String brokers, String redis) throws PipelineException {
+  private static RedisEndpoint redisEndpoint(String redis) throws PipelineException {
     try {
-      return Endpoints.of(brokers, redis);
+      return RedisEndpoint.parse(redis);
     } catch (IllegalArgumentException e) {
       throw new PipelineException(Kind.USER, e.getMessage(), e);
     }

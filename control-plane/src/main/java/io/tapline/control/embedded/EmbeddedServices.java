@@ -57,7 +57,7 @@ public final class EmbeddedServices implements AutoCloseable {
   }
 
   public Endpoints endpoints() {
-    return new Endpoints(kafka.brokers(), "127.0.0.1", redis.port());
+    return Endpoints.open(kafka.brokers(), "127.0.0.1:" + redis.port());
   }
 
   /** Of Kafka, as other hosts reach it. */

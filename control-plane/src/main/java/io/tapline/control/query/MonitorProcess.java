@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.control.PipelineException;
 import io.tapline.control.embedded.ChildProcesses;
-import io.tapline.flink.Endpoints;
+import io.tapline.flink.KafkaEndpoint;
 import io.tapline.flink.TlsFiles;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -51,15 +51,15 @@ final class MonitorProcess {
       Path hashKeyFile,
       List<String> task,
       String id,
-      Endpoints endpoints,
+      KafkaEndpoint kafka,
       Source source) {
     private List<String> line() {
       List<String> line = new ArrayList<>(List.of(program.toString()));
       line.addAll(task);
       line.addAll(List.of("--monitor-id", id, "--status", "json"));
       line.addAll(List.of("--hash-key-file", hashKeyFile.toString()));
-      line.addAll(List.of("--output", "kafka", "--brokers", endpoints.brokers()));
-      TlsFiles tls = endpoints.kafkaTls();
+      line.addAll(List.of("--output", "kafka", "--brokers", kafka.brokers()));
+      TlsFiles tls = kafka.tls();
       if (!tls.isNone()) {
         line.addAll(List.of("--broker-ca", tls.authorities()));
         line.addAll(List.of("--broker-certificate", tls.certificate(), "--broker-key", tls.key()));

@@ -76,7 +76,7 @@ final class Monitors implements AutoCloseable {
                 backend.hashKeyFile(),
                 List.of("--control"),
                 id,
-                backend.endpoints(),
+                backend.endpoints().kafka(),
                 source));
     count(monitor.end());
     return monitor;

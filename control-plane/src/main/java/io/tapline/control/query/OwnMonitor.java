@@ -35,7 +35,7 @@ final class OwnMonitor implements QueryMonitor {
             backend.hashKeyFile(),
             List.of("--plan", planFile.toString()),
             plan.getMonitors(0).getId(),
-            backend.endpoints(),
+            backend.endpoints().kafka(),
             source);
     try {
       return new OwnMonitor(MonitorProcess.start(command, new Events(progress, onReady)), planFile);

@@ -62,8 +62,8 @@ public final class QueryService implements AutoCloseable {
       throws PipelineException {
     this.backend = backend;
     this.placements = new QueryPlacements(network);
-    this.store = new QueryStore(backend.endpoints());
-    this.topics = new Topics(backend.endpoints());
+    this.store = new QueryStore(backend.endpoints().redis());
+    this.topics = new Topics(backend.endpoints().kafka());
     this.sites = new StreamSites(network, topics, backend.flink());
     this.planner = new QueryPlanner(catalogue, inventory, placements, sites);
     this.topicKeeper = new TopicKeeper(topics, backend.topics());

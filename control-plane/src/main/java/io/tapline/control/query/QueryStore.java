@@ -6,8 +6,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.tapline.control.PipelineException;
-import io.tapline.flink.Endpoints;
 import io.tapline.flink.RedisClients;
+import io.tapline.flink.RedisEndpoint;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -17,9 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
-import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.JedisPool;
 import redis.clients.jedis.JedisPoolConfig;
 import redis.clients.jedis.Pipeline;
@@ -42,8 +40,7 @@ final class QueryStore implements AutoCloseable {
   };
   private static final int TIMEOUT_MS = 2_000;
 
-  private final HostAndPort at;
-  private final JedisClientConfig config;
+  private final RedisEndpoint redis;
   private final JedisPool pool;
 
   /**
@@ -51,19 +48,18 @@ final class QueryStore implements AutoCloseable {
    *
    * @throws PipelineException if the files of TLS can't be read
    */
-  QueryStore(Endpoints endpoints) throws PipelineException {
+  QueryStore(RedisEndpoint redis) throws PipelineException {
     JedisPoolConfig settings = new JedisPoolConfig();
     settings.setMaxTotal(64);
     // A connection that is broken since Redis was started anew is not given out.
     settings.setTestOnBorrow(true);
     settings.setMaxWait(Duration.ofSeconds(10));
-    at = new HostAndPort(endpoints.redisHost(), endpoints.redisPort());
+    this.redis = redis;
     try {
-      config = RedisClients.config(endpoints.redisTls(), TIMEOUT_MS);
+      pool = RedisClients.pool(redis, settings, TIMEOUT_MS);
     } catch (IOException e) {
       throw new PipelineException(PipelineException.Kind.USER, e.getMessage(), e);
     }
-    pool = new JedisPool(settings, at, config);
   }
 
   /** Where a query itself is; all else that is kept of it begins with the same. */
@@ -203,9 +199,11 @@ final class QueryStore implements AutoCloseable {
    * of its own, since the pool keeps reasons to itself.
    */
   String silence() {
-    try (Jedis redis = new Jedis(at, config)) {
-      redis.ping();
+    try (Jedis own = RedisClients.connect(redis, TIMEOUT_MS)) {
+      own.ping();
       return "";
+    } catch (IOException e) {
+      return e.getMessage();
     } catch (JedisException e) {
       String why = first(e).getMessage();
       return why == null ? "no answer" : why.replaceFirst("\\.$", "");

@@ -53,9 +53,8 @@ public final class Services implements AutoCloseable {
     if (!silence.isEmpty()) {
       throw new PipelineException(
           PipelineException.Kind.RESOURCES,
-          "Redis at %s:%d does not answer as it should: %s; check that it runs and that the address is right"
-              .formatted(
-                  backend.endpoints().redisHost(), backend.endpoints().redisPort(), silence));
+          "Redis at %s does not answer as it should: %s; check that it runs and that the address is right"
+              .formatted(backend.endpoints().redis().address(), silence));
     }
   }
 

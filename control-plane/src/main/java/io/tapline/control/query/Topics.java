@@ -1,8 +1,8 @@
 package io.tapline.control.query;
 
 import io.tapline.control.PipelineException;
-import io.tapline.flink.Endpoints;
 import io.tapline.flink.KafkaClients;
+import io.tapline.flink.KafkaEndpoint;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
@@ -42,9 +42,9 @@ final class Topics implements AutoCloseable {
   private final String brokers;
   private final Admin admin;
 
-  Topics(Endpoints endpoints) throws PipelineException {
-    this.brokers = endpoints.brokers();
-    Map<String, Object> settings = KafkaClients.settings(endpoints);
+  Topics(KafkaEndpoint kafka) throws PipelineException {
+    this.brokers = kafka.brokers();
+    Map<String, Object> settings = KafkaClients.settings(kafka);
     settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_MS);
     settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, TIMEOUT_SECONDS * 1_000);
     try {

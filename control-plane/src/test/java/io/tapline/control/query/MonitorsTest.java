@@ -37,8 +37,8 @@ class MonitorsTest {
   @BeforeAll
   static void open() throws Exception {
     broker = EmbeddedKafka.start(folder, "", reason -> {});
-    endpoints = Endpoints.of(broker.brokers(), "127.0.0.1:" + FreePort.any());
-    topics = new Topics(endpoints);
+    endpoints = Endpoints.open(broker.brokers(), "127.0.0.1:" + FreePort.any());
+    topics = new Topics(endpoints.kafka());
   }
 
   @AfterAll

@@ -3,7 +3,7 @@ package io.tapline.control.query;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.control.testing.TestRedis;
-import io.tapline.flink.Endpoints;
+import io.tapline.flink.RedisEndpoint;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -70,7 +70,7 @@ class ReadinessTest {
   @Test
   void aFullRedisTakesNoResults() throws Exception {
     try (TestRedis redis = TestRedis.start();
-        QueryStore store = new QueryStore(Endpoints.of("127.0.0.1:1", redis.address()));
+        QueryStore store = new QueryStore(RedisEndpoint.parse(redis.address()));
         Jedis admin = redis.client()) {
       assertThat(store.fault()).isEmpty();
       admin.configSet("maxmemory", "1");
@@ -87,7 +87,7 @@ class ReadinessTest {
   @Test
   void aRedisThatAnswersButRefusesIsNotCalledSilent() throws Exception {
     try (TestRedis redis = TestRedis.start();
-        QueryStore store = new QueryStore(Endpoints.of("127.0.0.1:1", redis.address()));
+        QueryStore store = new QueryStore(RedisEndpoint.parse(redis.address()));
         Jedis admin = redis.client()) {
       admin.configSet("requirepass", "a password");
       assertThat(store.silence()).startsWith("NOAUTH ");

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.tapline.control.PipelineException;
 import io.tapline.control.testing.Certificates;
 import io.tapline.control.testing.FreePort;
-import io.tapline.flink.Endpoints;
+import io.tapline.flink.RedisEndpoint;
 import io.tapline.flink.TlsFiles;
 import java.nio.file.Path;
 import java.util.List;
@@ -82,8 +82,7 @@ class RedisTlsTest {
   }
 
   private static String silence(String host, TlsFiles tls) throws Exception {
-    try (QueryStore store =
-        new QueryStore(new Endpoints("", host, port).withTls(TlsFiles.NONE, tls))) {
+    try (QueryStore store = new QueryStore(RedisEndpoint.open(host, port).withTls(tls))) {
       return store.silence();
     }
   }

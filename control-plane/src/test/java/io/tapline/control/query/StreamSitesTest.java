@@ -8,6 +8,7 @@ import io.tapline.control.embedded.EmbeddedKafka;
 import io.tapline.control.query.JobCluster.TaskManager;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
+import io.tapline.flink.KafkaEndpoint;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Stream;
@@ -85,7 +86,7 @@ class StreamSitesTest {
   private Stream choose(Optional<Network> network, Cluster... clusters) throws Exception {
     JobClusters all = new JobClusters(List.of(clusters));
     try (EmbeddedKafka kafka = EmbeddedKafka.start(folder, "", reason -> {});
-        Topics topics = new Topics(Endpoints.of(kafka.brokers(), "127.0.0.1:1"));
+        Topics topics = new Topics(KafkaEndpoint.open(kafka.brokers()));
         StreamSites sites = new StreamSites(network, topics, all)) {
       return sites.choose(PLAN);
     }

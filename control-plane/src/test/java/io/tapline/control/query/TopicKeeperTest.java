@@ -3,7 +3,7 @@ package io.tapline.control.query;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.control.embedded.EmbeddedKafka;
-import io.tapline.flink.Endpoints;
+import io.tapline.flink.KafkaEndpoint;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -32,7 +32,7 @@ class TopicKeeperTest {
   @BeforeAll
   static void start() throws Exception {
     kafka = EmbeddedKafka.start(directory, "", reason -> {});
-    topics = new Topics(new Endpoints(kafka.brokers(), "", 1));
+    topics = new Topics(KafkaEndpoint.open(kafka.brokers()));
   }
 
   @AfterAll

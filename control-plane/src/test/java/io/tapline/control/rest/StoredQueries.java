@@ -60,7 +60,7 @@ public final class StoredQueries implements AutoCloseable {
 
   StoredQueries(Source source, String inventory, RestOptions options, DrillService drill)
       throws Exception {
-    Endpoints endpoints = Endpoints.of("127.0.0.1:" + TestRedis.freePort(), redis.address());
+    Endpoints endpoints = Endpoints.open("127.0.0.1:" + TestRedis.freePort(), redis.address());
     Backend backend =
         new Backend(
             endpoints,

@@ -54,7 +54,7 @@ class TopicEnds implements AutoCloseable {
   }
 
   private void run(Collection<Integer> partitions) {
-    Map<String, Object> settings = KafkaClients.settings(endpoints);
+    Map<String, Object> settings = KafkaClients.settings(endpoints.kafka());
     settings.put("client.id", "tapline-ends-" + topic);
     settings.put("request.timeout.ms", ANSWER_MS);
     settings.put("default.api.timeout.ms", ANSWER_MS);

@@ -69,7 +69,7 @@ public final class TupleSource
 
   private static Properties properties(Endpoints endpoints) {
     Properties properties = new Properties();
-    properties.putAll(KafkaClients.settings(endpoints));
+    properties.putAll(KafkaClients.settings(endpoints.kafka()));
     properties.setProperty("request.timeout.ms", BROKER_ANSWERS_MS);
     return properties;
   }

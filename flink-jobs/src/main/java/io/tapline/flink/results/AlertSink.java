@@ -80,7 +80,7 @@ public final class AlertSink
 
     private void send(String topic, String json) {
       if (producer == null) {
-        Map<String, Object> settings = KafkaClients.settings(endpoints);
+        Map<String, Object> settings = KafkaClients.settings(endpoints.kafka());
         settings.put(ProducerConfig.CLIENT_ID_CONFIG, "tapline-alerts-" + query.query());
         settings.put(ProducerConfig.LINGER_MS_CONFIG, 0);
         producer =

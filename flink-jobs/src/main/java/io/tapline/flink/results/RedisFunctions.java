@@ -1,14 +1,13 @@
 package io.tapline.flink.results;
 
 import io.tapline.flink.RedisClients;
-import io.tapline.flink.TlsFiles;
+import io.tapline.flink.RedisEndpoint;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
@@ -23,15 +22,11 @@ final class RedisFunctions {
   private static final long FIRST_PAUSE_MS = 50;
   private static final long LONGEST_PAUSE_MS = 2_000;
 
-  private final String host;
-  private final int port;
-  private final TlsFiles tls;
+  private final RedisEndpoint redis;
   private Jedis jedis;
 
-  RedisFunctions(String host, int port, TlsFiles tls) {
-    this.host = host;
-    this.port = port;
-    this.tls = tls;
+  RedisFunctions(RedisEndpoint redis) {
+    this.redis = redis;
   }
 
   /**
@@ -75,7 +70,7 @@ final class RedisFunctions {
 
   private void open() throws IOException {
     if (jedis == null) {
-      jedis = new Jedis(new HostAndPort(host, port), RedisClients.config(tls, TIMEOUT_MS));
+      jedis = RedisClients.connect(redis, TIMEOUT_MS);
       jedis.functionLoadReplace(library());
     }
   }
@@ -93,7 +88,7 @@ final class RedisFunctions {
   }
 
   private IOException failure(JedisException e) {
-    String where = "Redis at " + host + ":" + port;
+    String where = "Redis at " + redis.address();
     if (e instanceof JedisDataException) {
       return new IOException(
           where + " refused a write: " + e.getMessage() + " (version 7.0 or later is needed)", e);

@@ -31,8 +31,7 @@ public final class RedisSink implements Sink<String[]> {
     boolean first =
         context.getRestoredCheckpointId().isEmpty()
             && context.getTaskInfo().getAttemptNumber() == 0;
-    RedisFunctions redis =
-        new RedisFunctions(endpoints.redisHost(), endpoints.redisPort(), endpoints.redisTls());
+    RedisFunctions redis = new RedisFunctions(endpoints.redis());
     try {
       redis.connect(first ? PATIENCE_AT_START : PATIENCE);
     } catch (InterruptedException e) {

@@ -35,7 +35,7 @@ public final class ResultsTopic implements Sink<String[]> {
   }
 
   private KafkaProducer<byte[], byte[]> producer() {
-    Map<String, Object> settings = KafkaClients.settings(endpoints);
+    Map<String, Object> settings = KafkaClients.settings(endpoints.kafka());
     settings.put(ProducerConfig.CLIENT_ID_CONFIG, "tapline-results-" + query);
     settings.put(ProducerConfig.COMPRESSION_TYPE_CONFIG, "lz4");
     settings.put(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, 16 << 20);

@@ -25,7 +25,7 @@ class ListeningTest {
     private boolean asked = true;
 
     Broker() {
-      super(new Endpoints("", "", 1), "", Duration.ZERO);
+      super(Endpoints.open("", "nowhere:1"), "", Duration.ZERO);
     }
 
     @Override

@@ -2,7 +2,7 @@ package io.tapline.flink.results;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.tapline.flink.TlsFiles;
+import io.tapline.flink.RedisEndpoint;
 import io.tapline.flink.support.Deadline;
 import io.tapline.flink.support.RedisServer;
 import java.nio.file.Files;
@@ -47,7 +47,7 @@ class RedisFunctionsTest {
 
   @Test
   void aWindowReplacesTheLastOneAndRepeatsOrOlderOnesChangeNothing() throws Exception {
-    RedisFunctions functions = new RedisFunctions("127.0.0.1", redis.port(), TlsFiles.NONE);
+    RedisFunctions functions = new RedisFunctions(RedisEndpoint.open("127.0.0.1", redis.port()));
     functions.call(window("a", 999, "/x", "5", "{\"v\":5}", "/y", "3", "{\"v\":3}"), PATIENCE);
     functions.call(window("a", 1000, "/z", "9007199254740991", "{\"v\":1}"), PATIENCE);
     functions.call(window("a", 1000, "/other", "1", "{}"), PATIENCE);
@@ -67,7 +67,7 @@ class RedisFunctionsTest {
 
   @Test
   void aGroupWithoutAValueHasARowAndNoScore() throws Exception {
-    RedisFunctions functions = new RedisFunctions("127.0.0.1", redis.port(), TlsFiles.NONE);
+    RedisFunctions functions = new RedisFunctions(RedisEndpoint.open("127.0.0.1", redis.port()));
     functions.call(window("e", 10, "/x", "5", "{\"v\":5}", "/dead", "", "{\"v\":null}"), PATIENCE);
     functions.close();
     try (Jedis jedis = redis.client()) {
@@ -86,7 +86,7 @@ class RedisFunctionsTest {
     Path file = directory.resolve("ranking.sh");
     Files.writeString(file, script.replace("redis-cli", "redis-cli -p " + redis.port()));
     Path shown = directory.resolve("shown");
-    RedisFunctions functions = new RedisFunctions("127.0.0.1", redis.port(), TlsFiles.NONE);
+    RedisFunctions functions = new RedisFunctions(RedisEndpoint.open("127.0.0.1", redis.port()));
     functions.call(window("tapline:query:q1", 10, "/a", "5", "{}"), PATIENCE);
     Process program =
         new ProcessBuilder("setpriv", "--pdeathsig", "KILL", "sh", file.toString(), "q1", "0")
@@ -108,7 +108,7 @@ class RedisFunctionsTest {
 
   @Test
   void theStreamKeepsTheLatestWindowsOnly() throws Exception {
-    RedisFunctions functions = new RedisFunctions("127.0.0.1", redis.port(), TlsFiles.NONE);
+    RedisFunctions functions = new RedisFunctions(RedisEndpoint.open("127.0.0.1", redis.port()));
     for (int end = 10; end <= 100; end += 10) {
       functions.call(window("b", end, "/x", "5", "{}"), PATIENCE);
     }
@@ -120,7 +120,7 @@ class RedisFunctionsTest {
 
   @Test
   void olderTotalsDoNotReplaceNewerOnes() throws Exception {
-    RedisFunctions functions = new RedisFunctions("127.0.0.1", redis.port(), TlsFiles.NONE);
+    RedisFunctions functions = new RedisFunctions(RedisEndpoint.open("127.0.0.1", redis.port()));
     for (String position : List.of("09", "10", "08")) {
       functions.call(
           new String[] {"tapline_totals", "1", "c:totals", position, "tuples", position}, PATIENCE);
@@ -152,7 +152,7 @@ class RedisFunctionsTest {
             });
     thread.start();
     Deadline.await("the subscription", listener::isSubscribed);
-    RedisFunctions functions = new RedisFunctions("127.0.0.1", redis.port(), TlsFiles.NONE);
+    RedisFunctions functions = new RedisFunctions(RedisEndpoint.open("127.0.0.1", redis.port()));
     functions.call(window("d", 10), PATIENCE);
     functions.call(window("d", 10), PATIENCE);
     functions.call(window("d", 20), PATIENCE);

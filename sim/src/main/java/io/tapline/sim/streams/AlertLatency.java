@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
 import io.tapline.flink.QueryJob;
+import io.tapline.flink.RedisClients;
 import io.tapline.schema.BatchWriter;
 import io.tapline.schema.BatchWriter.ColumnSpec;
 import io.tapline.schema.Plans;
@@ -93,9 +94,9 @@ public final class AlertLatency {
   /** Runs it. */
   public Outcome run(Endpoints endpoints, Path folder) throws Exception {
     Plan plan = plan();
-    try (Topics topics = new Topics(endpoints.brokers());
+    try (Topics topics = new Topics(endpoints.kafka().brokers());
         MiniCluster cluster = StreamBenchmark.cluster(folder, MONITORS);
-        Jedis redis = new Jedis(endpoints.redisHost(), endpoints.redisPort())) {
+        Jedis redis = RedisClients.connect(endpoints.redis())) {
       topics.create(plan.getTopic(), MONITORS, Map.of());
       Listener listener = listen(redis);
       JobID id = JobID.generate();

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
 import io.tapline.flink.QueryJob;
+import io.tapline.flink.RedisClients;
 import io.tapline.schema.BatchWriter;
 import io.tapline.schema.BatchWriter.ColumnSpec;
 import io.tapline.schema.Plans;
@@ -102,8 +103,8 @@ public final class HeldConsumer {
   /** Runs it. */
   public Outcome run(Endpoints endpoints, Path folder, Controller controller) throws Exception {
     Plan plan = plan();
-    try (Topics topics = new Topics(endpoints.brokers());
-        Jedis redis = new Jedis(endpoints.redisHost(), endpoints.redisPort());
+    try (Topics topics = new Topics(endpoints.kafka().brokers());
+        Jedis redis = RedisClients.connect(endpoints.redis());
         MiniCluster cluster = StreamBenchmark.cluster(folder, 1)) {
       topics.create(plan.getTopic(), 1, Map.of());
       JobID id = JobID.generate();
@@ -129,7 +130,7 @@ public final class HeldConsumer {
   }
 
   private long[] look(Endpoints endpoints) {
-    try (Jedis redis = new Jedis(endpoints.redisHost(), endpoints.redisPort())) {
+    try (Jedis redis = RedisClients.connect(endpoints.redis())) {
       Map<String, String> totals = redis.hgetAll("tapline:query:" + QUERY + ":totals");
       long read = Long.parseLong(totals.getOrDefault("position", "0"));
       return new long[] {sequence, read, Long.parseLong(totals.getOrDefault("tuples", "0"))};

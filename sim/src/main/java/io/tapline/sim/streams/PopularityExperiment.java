@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
 import io.tapline.flink.QueryJob;
+import io.tapline.flink.RedisClients;
 import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
@@ -68,7 +69,7 @@ public final class PopularityExperiment {
     Plan plan = plan();
     // Windows are aligned to the epoch, and so are the minutes.
     Traffic traffic = Traffic.ofRequests(minutes * MINUTE_NS, keys);
-    try (Topics topics = new Topics(endpoints.brokers());
+    try (Topics topics = new Topics(endpoints.kafka().brokers());
         MiniCluster cluster = StreamBenchmark.cluster(folder, 1)) {
       topics.create(plan.getTopic(), 1, Map.of());
       Batches batches = new Batches(traffic, QUERY, "m0");
@@ -100,7 +101,7 @@ public final class PopularityExperiment {
   private static List<Map<String, Long>> windows(Endpoints endpoints) throws IOException {
     List<Map<String, Long>> windows = new ArrayList<>();
     String stream = "tapline:query:" + QUERY + ":windows";
-    try (Jedis redis = new Jedis(endpoints.redisHost(), endpoints.redisPort())) {
+    try (Jedis redis = RedisClients.connect(endpoints.redis())) {
       for (StreamEntry entry : redis.xrange(stream, "-", "+")) {
         Map<String, Long> counts = new LinkedHashMap<>();
         for (JsonNode row : new ObjectMapper().readTree(entry.getFields().get("rows"))) {

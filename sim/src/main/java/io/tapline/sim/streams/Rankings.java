@@ -3,6 +3,7 @@ package io.tapline.sim.streams;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.flink.Endpoints;
+import io.tapline.flink.RedisClients;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -43,7 +44,7 @@ final class Rankings {
       throws IOException {
     ObjectMapper mapper = new ObjectMapper();
     NavigableMap<Long, double[]> rankings = new ConcurrentSkipListMap<>();
-    try (Jedis redis = new Jedis(endpoints.redisHost(), endpoints.redisPort())) {
+    try (Jedis redis = RedisClients.connect(endpoints.redis())) {
       for (StreamEntry entry : redis.xrange("tapline:query:" + query + ":windows", "-", "+")) {
         List<Double> values = new ArrayList<>();
         for (JsonNode row : mapper.readTree(entry.getFields().get("rows"))) {

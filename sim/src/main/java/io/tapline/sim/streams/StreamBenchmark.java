@@ -4,6 +4,7 @@ import com.sun.management.OperatingSystemMXBean;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
 import io.tapline.flink.QueryJob;
+import io.tapline.flink.RedisClients;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -110,7 +111,7 @@ public final class StreamBenchmark implements AutoCloseable {
     this.folder = folder;
     this.cluster = cluster;
     this.progress = progress;
-    this.topics = new Topics(endpoints.brokers());
+    this.topics = new Topics(endpoints.kafka().brokers());
   }
 
   /** The baselines and the stream job over one kind of query, each as fast as it can. */
@@ -298,7 +299,7 @@ public final class StreamBenchmark implements AutoCloseable {
   }
 
   private long total(Plan plan, String name) {
-    try (Jedis redis = new Jedis(endpoints.redisHost(), endpoints.redisPort())) {
+    try (Jedis redis = RedisClients.connect(endpoints.redis())) {
       String value = redis.hget("tapline:query:" + plan.getQuery() + ":totals", name);
       return value == null ? 0 : Long.parseLong(value);
     }
@@ -386,7 +387,9 @@ public final class StreamBenchmark implements AutoCloseable {
     }
     topics.flush();
     var source =
-        job.source(endpoints.brokers(), topic).setBounded(OffsetsInitializer.latest()).build();
+        job.source(endpoints.kafka().brokers(), topic)
+            .setBounded(OffsetsInitializer.latest())
+            .build();
     Cost cost = run(graph(job, source, input, checkpoints(), topic), tuples);
     topics.delete(topic);
     tell(job.label(), cost);
