@@ -28,6 +28,9 @@ SAY = """trap '' PIPE; exec 3<>/dev/tcp/{} || exit; printf '{}' >&3 2>/dev/null;
 # What TLS says to who shows no certificate, and who it says it is.
 SHAKE = "timeout 20 openssl s_client -ign_eof -connect {} -servername {} </dev/null 2>&1 || true"
 FLINK_INTERNAL = ("jobmanager-1:6123", "jobmanager-1:6124", "taskmanager-1:6121", "taskmanager-1:6122")
+# What a service writes into its log when it refuses a client, in lower case.
+REFUSALS = {"redis": ["error accepting a client connection", "acl"], "kafka-1": ["failed authentication", "denied"],
+            "zookeeper-1": ["handshake", "noauth"], "jobmanager-1": ["handshake", "bad_certificate", "certificate"]}
 HTTP2 = r"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 QUERY = "PARSE http_get FROM * TO web-1:80 LIMIT 10m SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"
 
@@ -217,6 +220,40 @@ def check_query(front):
     return sum(wanted.values()), seconds
 
 
+def refusals(service, words):
+    """How often a service has logged one of these (case does not matter)."""
+    log = compose("logs", "--no-color", "--no-log-prefix", service).lower()
+    return sum(log.count(word) for word in words)
+
+
+def check_access(front):
+    """Every component with its own secrets at every service: what schema/rights.txt allows, and nothing else; refusals are in logs."""
+    alerts = {"": "alerts.ops.matrix", front.web: "alerts.web.matrix"}
+    where = [*alerts.values(), "monitor-1", "web-1"]
+    await_that("a control plane leads", front.leader)
+    access(front.leader(), "", "", *where)
+    queries = []
+    for token, topic in alerts.items():
+        text = f'PARSE http_get FROM * TO 10.0.0.11:80 LIMIT 10m SAMPLE * PROCESS (trigger: when="count > 1000000", topic={topic})'
+        status, submitted = front.ask("POST", "/api/v1/queries", {"query": text}, token=token or None)
+        require(status == 201, f"a query with alerts to {topic} is not taken: {status} {submitted}")
+        queries.append(submitted["id"])
+    for query in queries:
+        await_that(f"{query} runs", lambda: state(front, query) == "running")
+    before = {service: refusals(service, words) for service, words in REFUSALS.items()}
+    access(front.leader(), *queries, *where)
+    for service, words in REFUSALS.items():
+        require(refusals(service, words) > before[service], f"{service} has logged none of its refusals ({', '.join(words)})")
+    for query in queries:
+        front.ask("DELETE", "/api/v1/queries/" + query)
+        await_that(f"{query} stops", lambda: state(front, query) == "stopped")
+
+
+def access(*words):
+    done = subprocess.run([CLUSTER, "access", *words], timeout=600)
+    require(done.returncode == 0, "the access matrix is not as schema/rights.txt says: see above")
+
+
 def check_drilldown(front):
     status, found = front.ask("POST", "/api/v1/drilldown", {"filter": "dst_port == 80", "limit": 10})
     require(status == 200 and len(found["rows"]) == 10, f"no headers: {status} {found}")
@@ -231,6 +268,7 @@ def main():
     check_new_token(front)
     requests, seconds = check_query(front)
     check_drilldown(front)
+    check_access(front)
     print(f"{requests} requests between containers, each mirrored and counted once, by a control plane and, {seconds:.1f} s after that was "
           "killed, by the next; rules gone; headers found; doors closed")
 

@@ -12,6 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build/kubernetes"
 VALIDATOR = "kubernetes-validate==1.37.0"
 KUBERNETES = "1.32"
+# Secrets of one host in the compose file, and of all hosts here.
+HOSTS = {"secrets-monitor-1:/secrets:ro": "secrets-monitor:/secrets", "secrets-web-1:/secrets:ro": "secrets-multilog:/secrets"}
 MIB = {"Mi": 1, "Gi": 1024, "m": 1, "g": 1024}
 
 
@@ -60,7 +62,8 @@ def compare(name, container, service, versions):
     """A container beside the compose file's service that runs the same."""
     image = service["image"].replace("${TAPLINE_VERSION}", versions["TAPLINE_VERSION"])
     require(container["image"] == image, f"{name}: {container['image']}, not {image}")
-    own = [word for word in container["args"] if word not in ("--multilog", "$(ADDRESS):7400")]
+    # The pods of all hosts share a Secret, in which files are called by the host.
+    own = [word.replace("$(NAME)", "own") for word in container["args"] if word not in ("--multilog", "$(ADDRESS):7400")]
     require(own == [str(word) for word in service["command"]], f"{name}: {own}, not {service['command']}")
     limit = container["resources"]["limits"]["memory"]
     require(mib(limit) == mib(service["mem_limit"]), f"{name}: {limit}, not {service['mem_limit']}")
@@ -103,13 +106,14 @@ def main():
                 service = services[beside[container["name"]]]
                 compare(container["name"], container, service, versions)
                 given = secrets_of(document, container)
-                wanted = {volume.removesuffix(":ro") for volume in service.get("volumes", []) if volume.startswith("secrets-")}
+                wanted = {HOSTS.get(volume, volume).removesuffix(":ro") for volume in service.get("volumes", []) if volume.startswith("secrets-")}
                 require(given == wanted, f"{container['name']}: secrets {given}, not {wanted}")
                 made.update(secret.split(":")[0].removeprefix("secrets-") for secret in given)
                 seen.add(container["name"])
     require(seen == set(beside), f"these are missing: {set(beside) - seen}")
-    folders = re.search(r'mkdir "\$SECRETS"/\{(.*)\}', (ROOT / "deploy/kubernetes/secrets").read_text())[1].split(",")
-    require(made <= set(folders), f"deploy/kubernetes/secrets does not make {made - set(folders)}")
+    script = (ROOT / "deploy/kubernetes/secrets").read_text()
+    folders = set(re.search(r"for folder in (.*); do put", script)[1].split()) | set(re.search(r"for kind in (.*); do", script)[1].split())
+    require(made <= folders, f"deploy/kubernetes/secrets does not make {made - folders}")
     labels = {document["metadata"].get("labels", {}).get("app") for _, document in everything}
     for file, document in everything:
         selector = document["spec"].get("podSelector", {}).get("matchLabels") if document["kind"] == "NetworkPolicy" else None

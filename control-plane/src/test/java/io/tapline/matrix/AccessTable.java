@@ -1,0 +1,70 @@
+package io.tapline.matrix;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The table in schema/rights.txt: which role may do what at which service.
+ *
+ * @param roles the table's columns
+ * @param rows in the file's order
+ */
+record AccessTable(List<String> roles, List<Row> rows) {
+  private static final int FIRST_ROLE = 3;
+
+  /**
+   * One operation.
+   *
+   * @param allowed by role
+   */
+  record Row(String service, int port, String operation, Map<String, Boolean> allowed) {
+    /** Opens a TLS connection and nothing more; other operations of the port need it. */
+    boolean isConnect() {
+      return operation.equals("connect");
+    }
+
+    String name() {
+      return service + ":" + port + " " + operation;
+    }
+  }
+
+  /**
+   * Reads the table.
+   *
+   * @throws IOException also where a line does not have one cell for each column
+   */
+  static AccessTable read(Path file) throws IOException {
+    List<String> roles = null;
+    List<Row> rows = new ArrayList<>();
+    for (String line : Files.readAllLines(file)) {
+      if (line.isBlank() || line.startsWith("#")) {
+        continue;
+      }
+      String[] cells = line.split(" +");
+      if (roles == null) {
+        roles = List.of(cells).subList(FIRST_ROLE, cells.length);
+      } else {
+        rows.add(row(file, roles, cells));
+      }
+    }
+    return new AccessTable(roles, rows);
+  }
+
+  private static Row row(Path file, List<String> roles, String[] cells) throws IOException {
+    if (cells.length != FIRST_ROLE + roles.size()) {
+      throw new IOException(
+          "%s: %s has %d cells, not %d"
+              .formatted(file, cells[2], cells.length, FIRST_ROLE + roles.size()));
+    }
+    Map<String, Boolean> allowed = new LinkedHashMap<>();
+    for (int i = 0; i < roles.size(); i++) {
+      allowed.put(roles.get(i), cells[FIRST_ROLE + i].equals("x"));
+    }
+    return new Row(cells[0], Integer.parseInt(cells[1]), cells[2], allowed);
+  }
+}

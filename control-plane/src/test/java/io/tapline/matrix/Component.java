@@ -1,0 +1,58 @@
+package io.tapline.matrix;
+
+import io.tapline.flink.Login;
+import io.tapline.flink.TlsFiles;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * Somebody who tries to get in, with all the secrets that a component holds.
+ *
+ * @param role its column in the table
+ * @param folder with its certificate, key and tokens; the certificate may be missing
+ * @param authorities of all services, since the one who tries is not choosy
+ * @param kafka its login there
+ * @param redis its login there
+ */
+record Component(String role, Path folder, Path authorities, Login kafka, Login redis) {
+  /** Its certificate. */
+  TlsFiles tls() {
+    return tls("own");
+  }
+
+  /** Flink's managers have another certificate among themselves. */
+  TlsFiles internalTls() {
+    return tls(Files.exists(folder.resolve("internal.pem")) ? "internal" : "own");
+  }
+
+  private TlsFiles tls(String name) {
+    Path certificate = folder.resolve(name + ".pem");
+    return Files.exists(certificate)
+        ? new TlsFiles(
+            authorities.toString(),
+            certificate.toString(),
+            folder.resolve(name + ".key").toString())
+        : new TlsFiles(authorities.toString(), "", "");
+  }
+
+  /** Tokens of every kind that it holds. */
+  List<String> tokens() {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.filter(file -> file.toString().endsWith("token")).map(Component::text).toList();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static String text(Path file) {
+    try {
+      return Files.readString(file).strip();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

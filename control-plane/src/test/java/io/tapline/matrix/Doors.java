@@ -1,0 +1,62 @@
+package io.tapline.matrix;
+
+import io.tapline.flink.TlsFiles;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLSocket;
+
+/** TLS connections as such. */
+final class Doors {
+  private static final int PATIENCE_MS = 5_000;
+
+  /** A server that refuses a certificate says so after its own part of the handshake, in TLS 1.3. */
+  private static final int REFUSAL_MS = 700;
+
+  private Doors() {}
+
+  /** A connection whose handshake is done. */
+  static SSLSocket open(String host, int port, TlsFiles own) throws IOException, Refused {
+    Socket plain = new Socket();
+    plain.connect(new InetSocketAddress(host, port), PATIENCE_MS);
+    SSLSocket socket =
+        (SSLSocket) own.context().getSocketFactory().createSocket(plain, host, port, true);
+    socket.setSoTimeout(PATIENCE_MS);
+    try {
+      socket.startHandshake();
+      return socket;
+    } catch (SSLException e) {
+      socket.close();
+      throw new Refused(e.getMessage());
+    }
+  }
+
+  /** Connects, and waits until it is certain that the server keeps the connection. */
+  static void connect(String host, int port, TlsFiles own) throws IOException, Refused {
+    try (SSLSocket socket = open(host, port, own)) {
+      socket.setSoTimeout(REFUSAL_MS);
+      if (socket.getInputStream().read() < 0) {
+        throw new Refused("the connection was closed");
+      }
+    } catch (SocketTimeoutException waits) {
+      // It waits for a request.
+    } catch (SSLException e) {
+      throw new Refused(e.getMessage());
+    } catch (SocketException e) {
+      throw new Refused(e.getMessage());
+    }
+  }
+
+  /** Reads so many bytes. */
+  static byte[] read(InputStream in, int length) throws IOException, Refused {
+    byte[] bytes = in.readNBytes(length);
+    if (bytes.length < length) {
+      throw new Refused("the connection was closed");
+    }
+    return bytes;
+  }
+}

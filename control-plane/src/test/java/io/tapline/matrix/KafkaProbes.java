@@ -1,0 +1,189 @@
+package io.tapline.matrix;
+
+import io.tapline.flink.KafkaClients;
+import io.tapline.flink.KafkaEndpoint;
+import io.tapline.flink.Login;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.DescribeTopicsOptions;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.acl.AclBindingFilter;
+import org.apache.kafka.common.acl.AclOperation;
+import org.apache.kafka.common.errors.AuthenticationException;
+import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.TopicExistsException;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/** What a client of Kafka tries. */
+final class KafkaProbes {
+  /** Exists only while a probe makes or deletes it. */
+  private static final String SCRATCH = "tapline.matrix";
+
+  private static final String TUPLES = "tapline.tuples.";
+
+  /** Of a query that no monitor serves; one that does not run, so that it can be there at all. */
+  private static final String UNSERVED = TUPLES + "web-unserved";
+
+  private static final int JOBS = 9094;
+  private static final int PATIENCE_MS = 8_000;
+  private static final Login GUESS = new Login("job-guess", "a-guess-of-a-password");
+
+  private final Cluster cluster;
+
+  KafkaProbes(Cluster cluster) {
+    this.cluster = cluster;
+  }
+
+  /** Tries an operation of the table at a broker's port. */
+  void run(String operation, Component client, int port) throws Exception {
+    Map<String, Object> settings = settings(client, port);
+    switch (operation) {
+      case "create-topic" -> createTopic(settings);
+      case "delete-topic" -> deleteTopic(settings);
+      case "describe-acls" -> describeAcls(settings);
+      case "write-own-tuples" -> write(settings, TUPLES + cluster.own());
+      case "write-other-tuples" -> write(settings, other(port));
+      case "read-own-tuples" -> read(settings, TUPLES + cluster.own());
+      case "read-other-tuples" -> read(settings, other(port));
+      case "write-own-alerts" -> write(settings, cluster.ownAlerts());
+      case "write-other-alerts" -> write(settings, cluster.otherAlerts());
+      default -> throw new IllegalArgumentException("no probe for " + operation);
+    }
+  }
+
+  /** Makes the topics that probes need beside those of queries. */
+  void prepare(Component control) throws Exception {
+    try (Admin admin = Admin.create(settings(control, 9092))) {
+      for (String topic : List.of(cluster.ownAlerts(), cluster.otherAlerts(), UNSERVED)) {
+        answer(admin.createTopics(List.of(new NewTopic(topic, 1, (short) 1))).all());
+      }
+    }
+  }
+
+  /** Jobs serve one query each, a monitor may serve all that run. */
+  private String other(int port) {
+    return port == JOBS ? TUPLES + cluster.other() : UNSERVED;
+  }
+
+  /** Who has no login where one is asked for guesses one. */
+  private static Map<String, Object> settings(Component client, int port) {
+    boolean asksForLogin = port == JOBS;
+    Login login = asksForLogin && client.kafka().isNone() ? GUESS : client.kafka();
+    Map<String, Object> settings =
+        new HashMap<>(
+            KafkaClients.settings(
+                new KafkaEndpoint(
+                    "kafka-1:" + port, client.tls(), asksForLogin ? login : Login.NONE)));
+    settings.put("request.timeout.ms", PATIENCE_MS / 2);
+    settings.put("default.api.timeout.ms", PATIENCE_MS);
+    settings.put("max.block.ms", PATIENCE_MS);
+    settings.put("delivery.timeout.ms", PATIENCE_MS);
+    settings.put("linger.ms", 0);
+    return settings;
+  }
+
+  private void createTopic(Map<String, Object> settings) throws Exception {
+    try (Admin admin = Admin.create(settings)) {
+      answer(admin.createTopics(List.of(new NewTopic(SCRATCH, 1, (short) 1))).all());
+      answer(admin.deleteTopics(List.of(SCRATCH)).all());
+    }
+  }
+
+  private void deleteTopic(Map<String, Object> settings) throws Exception {
+    try (Admin admin = Admin.create(settings)) {
+      try {
+        answer(admin.createTopics(List.of(new NewTopic(SCRATCH, 1, (short) 1))).all());
+      } catch (Refused none) {
+        // Deleting is refused whether the topic exists or not.
+      }
+      answer(admin.deleteTopics(List.of(SCRATCH)).all());
+    }
+  }
+
+  private void describeAcls(Map<String, Object> settings) throws Exception {
+    try (Admin admin = Admin.create(settings)) {
+      answer(admin.describeAcls(AclBindingFilter.ANY).values());
+    }
+  }
+
+  /**
+   * A record of ours would spoil what a query counts: whether one may be written to the topic of
+   * tuples is what the broker says, and whoever may not tries.
+   */
+  private void write(Map<String, Object> settings, String topic) throws Exception {
+    if (topic.startsWith(TUPLES) && operations(settings, topic).contains(AclOperation.WRITE)) {
+      return;
+    }
+    try (KafkaProducer<byte[], byte[]> producer =
+        new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {
+      answer(() -> producer.send(new ProducerRecord<>(topic, 0, null, new byte[0])).get());
+    }
+  }
+
+  private Set<AclOperation> operations(Map<String, Object> settings, String topic)
+      throws Exception {
+    try (Admin admin = Admin.create(settings)) {
+      TopicDescription described =
+          answer(
+                  admin
+                      .describeTopics(
+                          List.of(topic),
+                          new DescribeTopicsOptions().includeAuthorizedOperations(true))
+                      .allTopicNames())
+              .get(topic);
+      return described.authorizedOperations();
+    }
+  }
+
+  private void read(Map<String, Object> settings, String topic) throws Exception {
+    settings.put("auto.offset.reset", "earliest");
+    try (KafkaConsumer<byte[], byte[]> consumer =
+        new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+      TopicPartition partition = new TopicPartition(topic, 0);
+      consumer.assign(List.of(partition));
+      answer(
+          () -> {
+            consumer.seekToBeginning(List.of(partition));
+            return consumer.poll(Duration.ofSeconds(2));
+          });
+    }
+  }
+
+  private static <T> T answer(KafkaFuture<T> future) throws Exception {
+    return answer(() -> future.get(2 * PATIENCE_MS, TimeUnit.MILLISECONDS));
+  }
+
+  private interface Call<T> {
+    T get() throws Exception;
+  }
+
+  private static <T> T answer(Call<T> call) throws Exception {
+    try {
+      return call.get();
+    } catch (AuthorizationException | AuthenticationException e) {
+      throw new Refused(e.getMessage());
+    } catch (ExecutionException e) {
+      Throwable cause = e.getCause();
+      if (cause instanceof AuthorizationException || cause instanceof AuthenticationException) {
+        throw new Refused(cause.getMessage());
+      }
+      if (cause instanceof TopicExistsException) {
+        return null;
+      }
+      throw e;
+    }
+  }
+}

@@ -1,0 +1,10 @@
+package io.tapline.matrix;
+
+/** A service did not allow what was tried. Any other exception means that a probe is broken. */
+final class Refused extends Exception {
+  private static final long serialVersionUID = 1L;
+
+  Refused(String how) {
+    super(how);
+  }
+}

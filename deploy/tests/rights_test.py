@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Holds schema/rights.txt, the certificates that are made from it, the compose file and the documented matrix together."""
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+RIGHTS = ROOT / "schema/rights.txt"
+PAGE = ROOT / "docs/explanation/security.md"
+MARKS = "<!-- begin schema/rights.txt -->\n", "<!-- end schema/rights.txt -->"
+
+
+def require(holds, message):
+    if not holds:
+        sys.exit(f"error: {message}")
+
+
+def read_rights():
+    """The roles, and for each row its service, port, operation and the set of roles that may do it."""
+    lines = [line.split() for line in RIGHTS.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    roles = lines[0][3:]
+    rows = []
+    for cells in lines[1:]:
+        require(len(cells) == 3 + len(roles) and set(cells[3:]) <= {"x", "-"}, f"schema/rights.txt: {' '.join(cells)}")
+        rows.append((*cells[:3], {role for role, cell in zip(roles, cells[3:]) if cell == "x"}))
+    return roles, rows
+
+
+def table(roles, rows):
+    lines = ["| Service | Port | Operation | " + " | ".join(roles) + " |", "|---|---|---|" + ":-:|" * len(roles)]
+    for service, port, operation, allowed in rows:
+        lines.append(f"| {service} | {port} | {operation} | " + " | ".join("x" if role in allowed else "" for role in roles) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def check_page(wanted):
+    page = PAGE.read_text()
+    before, rest = page.split(MARKS[0])
+    found, after = rest.split(MARKS[1])
+    if "--write" in sys.argv:
+        PAGE.write_text(before + MARKS[0] + wanted + MARKS[1] + after)
+    else:
+        require(found == wanted, "docs/explanation/security.md differs from schema/rights.txt: deploy/tests/rights_test.py --write")
+
+
+def check_doors(rows):
+    """Whoever may do something at a port must be admitted by it."""
+    doors = {(service, port): allowed for service, port, operation, allowed in rows if operation == "connect"}
+    for service, port, operation, allowed in rows:
+        require((service, port) not in doors or allowed <= doors[service, port],
+                f"{service} {port} {operation}: {allowed - doors.get((service, port), set())} may do what its port does not admit it for")
+
+
+def certificates(folder):
+    """Makes what the compose file asks for, in a folder; the entries."""
+    compose = (ROOT / "docker-compose.yml").read_text()
+    block = re.search(r"      - certificates\n((?:      (?:- |#).*\n)+)", compose)[1]
+    entries = re.findall(r"^      - (\S+)$", block, re.M)
+    mounted = set(re.findall(r"- secrets-([\w-]+):/secrets/([\w-]+)", compose))
+    require(all(volume == name for volume, name in mounted), f"a volume is mounted elsewhere: {mounted}")
+    folders = {entry.split("/")[1].split("=")[0].split(":")[0] for entry in entries}
+    require(folders | {"authority"} == {name for name, _ in mounted}, f"volumes {mounted}, certificates {folders}")
+    for name in folders | {"authority"}:
+        (folder / name).mkdir()
+    subprocess.run([ROOT / "deploy/images/web/certificates", *entries], check=True, env={"SECRETS": str(folder), "RIGHTS": str(RIGHTS), "PATH": "/usr/bin:/bin"})
+    return entries
+
+
+def subjects(file):
+    """Of the authorities in a PEM file."""
+    certs = re.findall(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", file.read_text(), re.S)
+    return {re.search(r"CN ?= ?tapline (\w+) authority", subprocess.run(["openssl", "x509", "-noout", "-subject"], input=cert, text=True, capture_output=True).stdout)[1]
+            for cert in certs}
+
+
+def check_certificates(rows):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        entries = certificates(folder)
+        for entry in entries:
+            role, home = re.match(r"(\w+)/([\w-]+)", entry).groups()
+            callers = {each for service, _, operation, allowed in rows if operation == "connect" and service == role for each in allowed} - {"job"}
+            known = {file.name.removesuffix(".ca.pem") for file in (folder / home).glob("*.ca.pem")}
+            require(callers <= known, f"{home} knows no authority of {callers - known}")
+            for other in known:
+                require(subjects(folder / home / f"{other}.ca.pem") == {other}, f"{home}: {other}.ca.pem is another's")
+            own = folder / home / "own.pem"
+            if own.exists():
+                for other in {role for role in ("control", "monitor", "switch", "kafka") if role != entry.split("/")[0]}:
+                    done = subprocess.run(["openssl", "verify", "-CAfile", folder / "authority" / f"{other}.pem", own], capture_output=True)
+                    require(done.returncode != 0, f"{home}'s certificate passes as one of {other}")
+        readable = [file for file in folder.rglob("*") if file.is_file() and file.stat().st_mode & 0o77 and file.parent.name != "switch"]
+        require(not readable, f"others may read {readable}")
+        before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+        subprocess.run([ROOT / "deploy/images/web/certificates", *entries], check=True, env={"SECRETS": str(folder), "RIGHTS": str(RIGHTS), "PATH": "/usr/bin:/bin"})
+        changed = [file for file, content in before.items() if file.read_bytes() != content]
+        require(not changed, f"a second run changed {changed}")
+
+
+def main():
+    roles, rows = read_rights()
+    check_page(table(roles, rows))
+    check_doors(rows)
+    check_certificates(rows)
+    print(f"{len(rows)} operations, {len(roles)} roles")
+
+
+main()
