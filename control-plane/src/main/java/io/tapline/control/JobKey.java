@@ -1,0 +1,70 @@
+package io.tapline.control;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.SecureRandom;
+import java.util.Base64;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+/**
+ * The secret from which the passwords of stream jobs follow, so that a control plane that takes
+ * over knows them without anybody storing them. All control planes of a deployment share it.
+ */
+public final class JobKey {
+  private static final String ALGORITHM = "HmacSHA256";
+  private static final int LEAST_CHARACTERS = 16;
+  private static final int RANDOM_BYTES = 32;
+
+  private final SecretKeySpec key;
+
+  private JobKey(byte[] key) {
+    this.key = new SecretKeySpec(key, ALGORITHM);
+  }
+
+  /** A new one, for control planes whose jobs nobody takes over. */
+  public static JobKey random() {
+    byte[] key = new byte[RANDOM_BYTES];
+    new SecureRandom().nextBytes(key);
+    return new JobKey(key);
+  }
+
+  /**
+   * Reads a file whose first line is the secret.
+   *
+   * @throws IOException with a sentence for people, without what the file holds
+   */
+  public static JobKey read(Path file) throws IOException {
+    String line;
+    try {
+      line = Files.readString(file).lines().findFirst().orElse("").strip();
+    } catch (IOException e) {
+      throw new IOException(file + ": can't be read; is it there?", e);
+    }
+    if (line.length() < LEAST_CHARACTERS) {
+      throw new IOException(
+          "%s: its first line is the secret, which needs %d characters or more; openssl rand -hex 32 prints a good one"
+              .formatted(file, LEAST_CHARACTERS));
+    }
+    return new JobKey(line.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /**
+   * The password of a query's job at a service.
+   *
+   * @param service {@code kafka} or {@code redis}
+   */
+  public String password(String service, String query) {
+    try {
+      Mac mac = Mac.getInstance(ALGORITHM);
+      mac.init(key);
+      byte[] code = mac.doFinal((service + " job " + query).getBytes(StandardCharsets.UTF_8));
+      return Base64.getUrlEncoder().withoutPadding().encodeToString(code);
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException("every JVM has HmacSHA256", e);
+    }
+  }
+}

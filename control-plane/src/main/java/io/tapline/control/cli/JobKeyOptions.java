@@ -1,0 +1,41 @@
+package io.tapline.control.cli;
+
+import io.tapline.control.HashKeys;
+import io.tapline.control.JobKey;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+import picocli.CommandLine.Option;
+
+/** The secret from which the passwords of stream jobs follow. */
+final class JobKeyOptions {
+  @Option(
+      names = "--job-key-file",
+      paramLabel = "FILE",
+      description =
+          "A secret, 16 or more characters on the first line, from which the passwords of stream jobs at Kafka and Redis"
+              + " follow: the same for all control planes. Default: one that is drawn at each start.")
+  private Path file;
+
+  /**
+   * Reads the file; empty if none was given. Warns of one that everybody can read.
+   *
+   * @throws UsageException if that is wrong
+   */
+  Optional<JobKey> read(Console console) {
+    if (file == null) {
+      return Optional.empty();
+    }
+    try {
+      JobKey key = JobKey.read(file);
+      if (HashKeys.isOpenToAll(file)) {
+        console.hint(
+            "warning: --job-key-file %s: everybody on this host can read it; chmod o-r mends that"
+                .formatted(file));
+      }
+      return Optional.of(key);
+    } catch (IOException e) {
+      throw new UsageException("--job-key-file " + e.getMessage());
+    }
+  }
+}
