@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "monitors/config/broker_login_file.h"
 #include "monitors/config/flags.h"
 #include "monitors/config/hash_key_file.h"
 #include "monitors/monitor.h"
@@ -49,6 +50,8 @@ Status Check(const MonitorConfig& config) {
   Status status = Validate(config);
   HashKeys keys;
   if (status.ok()) status = ReadHashKeys(config.hash_key_file, &keys);
+  BrokerLogin login;
+  if (status.ok()) status = ReadBrokerLogin(config.broker_login_file, &login);
   return status.ok() ? CheckMonitor(config) : status;
 }
 
@@ -111,8 +114,9 @@ int Act(CommandLine line, Reporter* reporter) {
       break;
     case CommandLine::Action::kRun:
       status = Validate(line.config);
-      // Once: workers that are started anew have the keys of those before, whatever became of the file.
+      // Once: workers that are started anew have the secrets of those before, whatever became of the files.
       if (status.ok()) status = ReadHashKeys(line.config.hash_key_file, &line.config.hash_keys);
+      if (status.ok()) status = ReadBrokerLogin(line.config.broker_login_file, &line.config.broker_login);
       if (!status.ok()) break;
       HandleSignals();
       [[fallthrough]];

@@ -168,6 +168,8 @@ std::unique_ptr<BatchSink> MakeSink(const MonitorConfig& config, std::span<const
   options.ca = config.broker_ca;
   options.certificate = config.broker_certificate;
   options.key = config.broker_key;
+  options.user = config.broker_login.user;
+  options.password = config.broker_login.password;
   options.compression = config.compression;
   options.queue_mib = config.queue_mib;
   options.timeout_ms = config.broker_timeout_s * 1000;

@@ -72,6 +72,7 @@ v1::AgentHello Agent::Hello() const {
   hello.set_capacity_mbps(config_.capacity_mbps);
   hello.set_multilog(config_.multilog);
   hello.set_term(assignments_.term());
+  hello.set_logs_in(true);
   for (const std::string& parser : parsers_) hello.add_parsers(parser);
   for (v1::Assignment& assignment : assignments_.List()) *hello.add_assignments() = std::move(assignment);
   return hello;
@@ -127,9 +128,11 @@ void Agent::On(const LeaseEvent& event, Time now) {
 }
 
 void Agent::On(const v1::Welcome& welcome) {
-  const bool moved = monitor_ != nullptr &&
-                     (welcome.brokers() != deployment_.brokers() || welcome.hash_key() != deployment_.hash_key() ||
-                      welcome.text_key() != deployment_.text_key());
+  const bool moved =
+      monitor_ != nullptr &&
+      (welcome.brokers() != deployment_.brokers() || welcome.hash_key() != deployment_.hash_key() ||
+       welcome.text_key() != deployment_.text_key() || welcome.broker_user() != deployment_.broker_user() ||
+       welcome.broker_password() != deployment_.broker_password());
   deployment_ = welcome;
   welcomed_ = true;
   told_alone_ = false;
@@ -168,9 +171,11 @@ void Agent::StartMonitor(Time now) {
   monitor_starts_++;
   monitor_started_ = now;
   Status started = CheckBrokers(config_, deployment_.brokers());
+  std::vector<std::string> secrets = {deployment_.hash_key() + "\n" + deployment_.text_key() + "\n"};
+  const bool logs_in = !deployment_.broker_user().empty();
+  if (logs_in) secrets.push_back(deployment_.broker_user() + ":" + deployment_.broker_password() + "\n");
   if (started.ok())
-    started = MonitorChild::Start(MonitorCommand(config_, deployment_.brokers()),
-                                  deployment_.hash_key() + "\n" + deployment_.text_key() + "\n", &monitor_);
+    started = MonitorChild::Start(MonitorCommand(config_, deployment_.brokers(), logs_in), secrets, &monitor_);
   if (started.ok()) return;
   reporter_->Error(started);
   assignments_.MonitorGone(started.message());

@@ -82,7 +82,7 @@ Status CheckBrokers(const AgentConfig& config, const std::string& brokers) {
   return CheckClear(config.clear, "kafka", "the control plane's brokers:", brokers, "--broker-ca FILE");
 }
 
-std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers) {
+std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers, bool logs_in) {
   std::vector<std::string> command = {config.monitor,
                                       "--control",
                                       "--supervise",
@@ -98,7 +98,7 @@ std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::st
                                       "--monitor-id",
                                       config.name,
                                       "--hash-key-file",
-                                      MonitorChild::kSecretFile,
+                                      MonitorChild::SecretFile(0),
                                       "--lanes",
                                       std::to_string(config.lanes),
                                       "--hugepages",
@@ -107,6 +107,7 @@ std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::st
                                       std::to_string(config.memory_mib),
                                       "--max-connections",
                                       std::to_string(config.max_connections)};
+  if (logs_in) command.insert(command.end(), {"--broker-login-file", MonitorChild::SecretFile(1)});
   if (!config.broker_ca.empty()) command.insert(command.end(), {"--broker-ca", config.broker_ca});
   if (!config.broker_key.empty()) {
     command.insert(command.end(),

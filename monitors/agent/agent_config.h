@@ -43,7 +43,8 @@ Status Validate(const AgentConfig& config);
 // Whether the monitor may speak with the brokers that a control plane named.
 Status CheckBrokers(const AgentConfig& config, const std::string& brokers);
 
-// The monitor's command line, for the brokers that a control plane named. The deployment's key is the child's secret.
-std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers);
+// The monitor's command line, for the brokers that a control plane named. The deployment's keys are the child's first
+// secret, its login at the brokers is the second if it has one.
+std::vector<std::string> MonitorCommand(const AgentConfig& config, const std::string& brokers, bool logs_in);
 
 }  // namespace tapline

@@ -45,8 +45,8 @@ TEST(AgentConfigTest, SoDoBrokersThatItNames) {
 }
 
 // Whether two words follow each other on the monitor's command line.
-bool Has(const AgentConfig& config, const std::string& flag, const std::string& value) {
-  const std::vector<std::string> words = MonitorCommand(config, "k:1");
+bool Has(const AgentConfig& config, const std::string& flag, const std::string& value, bool logs_in = false) {
+  const std::vector<std::string> words = MonitorCommand(config, "k:1", logs_in);
   const std::vector<std::string> wanted = {flag, value};
   return std::search(words.begin(), words.end(), wanted.begin(), wanted.end()) != words.end();
 }
@@ -57,6 +57,12 @@ TEST(AgentConfigTest, TheMonitorIsToldSo) {
   config.clear = {"control-plane", "kafka"};
   EXPECT_TRUE(Has(config, "--clear", "kafka"));
   EXPECT_FALSE(Has(config, "--clear", "control-plane")) << "a monitor knows none";
+}
+
+TEST(AgentConfigTest, AndWhereItsLoginIsIfItHasOne) {
+  AgentConfig config = Config({"127.0.0.1:8481"});
+  EXPECT_TRUE(Has(config, "--broker-login-file", "/proc/self/fd/4", true));
+  EXPECT_FALSE(Has(config, "--broker-login-file", "/proc/self/fd/4", false));
 }
 
 TEST(AgentConfigTest, AndWhereToServeMetricsToWhom) {

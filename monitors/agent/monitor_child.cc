@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 extern char** environ;
 
@@ -18,8 +19,8 @@ namespace {
 
 // A line of a monitor's is a few hundred bytes, an accounting some kilobytes.
 constexpr size_t kMostLineBytes = 1 << 20;
-// That of MonitorChild::kSecretFile.
-constexpr int kSecretDescriptor = 3;
+// Those of the child's secrets, from this one on.
+constexpr int kFirstSecret = 3;
 
 // Both ends of a pipe, closed where they are not taken.
 struct Pipe {
@@ -41,14 +42,21 @@ struct Pipe {
 // Closed at the end of its scope.
 struct Descriptor {
   int number = -1;
+  Descriptor() = default;
+  Descriptor(Descriptor&& other) noexcept : number(std::exchange(other.number, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
   ~Descriptor() {
     if (number >= 0) close(number);
   }
 };
 
-// In memory and not in a pipe: the monitor may open it more than once.
-bool HoldSecret(const std::string& secret, Descriptor* file) {
-  file->number = memfd_create("secret", MFD_CLOEXEC);
+// In memory and not in a pipe: the monitor may open it more than once. The descriptor's number is `least` or above, so
+// that no other secret's takes its place.
+bool HoldSecret(const std::string& secret, int least, Descriptor* file) {
+  Descriptor any;
+  any.number = memfd_create("secret", MFD_CLOEXEC);
+  if (any.number < 0) return false;
+  file->number = fcntl(any.number, F_DUPFD_CLOEXEC, least);
   return file->number >= 0 && fchmod(file->number, S_IRUSR) == 0 &&
          write(file->number, secret.data(), secret.size()) == static_cast<ssize_t>(secret.size());
 }
@@ -62,11 +70,15 @@ int Take(int* end) {
 
 }  // namespace
 
-Status MonitorChild::Start(const std::vector<std::string>& command, const std::string& secret,
+std::string MonitorChild::SecretFile(size_t index) { return "/proc/self/fd/" + std::to_string(kFirstSecret + index); }
+
+Status MonitorChild::Start(const std::vector<std::string>& command, const std::vector<std::string>& secrets,
                            std::unique_ptr<MonitorChild>* child) {
-  Descriptor secret_file;
-  if (!HoldSecret(secret, &secret_file))
-    return Status::Resources(std::string("no memory for the monitor's secret: ") + std::strerror(errno));
+  std::vector<Descriptor> files(secrets.size());
+  for (size_t i = 0; i < secrets.size(); ++i) {
+    if (!HoldSecret(secrets[i], kFirstSecret + static_cast<int>(secrets.size()), &files[i]))
+      return Status::Resources(std::string("no memory for the monitor's secrets: ") + std::strerror(errno));
+  }
   Pipe commands;
   Pipe status;
   if (!commands.Open() || !status.Open()) return Status::Resources(std::string("no pipe: ") + std::strerror(errno));
@@ -77,8 +89,10 @@ Status MonitorChild::Start(const std::vector<std::string>& command, const std::s
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, commands.read, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, status.write, STDERR_FILENO);
-  // Last: the descriptors above may have this number themselves, and are not needed any more.
-  posix_spawn_file_actions_adddup2(&actions, secret_file.number, kSecretDescriptor);
+  // Last: the descriptors above may have these numbers themselves, and are not needed any more.
+  for (size_t i = 0; i < files.size(); ++i) {
+    posix_spawn_file_actions_adddup2(&actions, files[i].number, kFirstSecret + static_cast<int>(i));
+  }
   pid_t process = -1;
   const int failed = posix_spawnp(&process, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);

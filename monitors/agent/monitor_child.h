@@ -18,10 +18,10 @@ class MonitorChild {
   // A monitor that does not read is given up beyond this many bytes.
   static constexpr size_t kMostUnwritten = 16 << 20;
 
-  // Where the child finds the secret: for its command line, which everybody on the host can read.
-  static constexpr char kSecretFile[] = "/proc/self/fd/3";
+  // Where the child finds a secret by its index: for its command line, which everybody on the host can read.
+  static std::string SecretFile(size_t index);
 
-  static Status Start(const std::vector<std::string>& command, const std::string& secret,
+  static Status Start(const std::vector<std::string>& command, const std::vector<std::string>& secrets,
                       std::unique_ptr<MonitorChild>* child);
   // Kills it, if it still runs.
   ~MonitorChild();

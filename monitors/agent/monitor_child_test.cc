@@ -14,6 +14,7 @@ namespace tapline {
 namespace {
 
 constexpr char kKey[] = "00112233445566778899aabbccddeeff";
+constexpr char kLogin[] = "web-1:a-password";
 
 // In the monitor's place: tells its command line as others see it, then twice what the file of its key holds.
 constexpr char kTeller[] = R"(#!/bin/sh
@@ -22,7 +23,9 @@ echo >&2
 while [ "$1" != --hash-key-file ]; do shift; done
 read -r first <"$2"
 read -r second <"$2"
-echo "$first $second" >&2
+while [ "$1" != --broker-login-file ]; do shift; done
+read -r login <"$2"
+echo "$first $second $login" >&2
 )";
 
 class MonitorChildTest : public ::testing::Test {
@@ -40,7 +43,8 @@ class MonitorChildTest : public ::testing::Test {
   std::vector<std::string> Lines() {
     std::unique_ptr<MonitorChild> child;
     std::vector<std::string> lines;
-    const Status started = MonitorChild::Start(MonitorCommand(config_, "k:1"), std::string(kKey) + "\n", &child);
+    const Status started = MonitorChild::Start(MonitorCommand(config_, "k:1", true),
+                                               {std::string(kKey) + "\n", std::string(kLogin) + "\n"}, &child);
     EXPECT_TRUE(started.ok()) << started.message();
     if (!started.ok()) return lines;
     pollfd status = {child->status_fd(), POLLIN, 0};
@@ -49,23 +53,27 @@ class MonitorChildTest : public ::testing::Test {
     return lines;
   }
 
+  static std::string Secrets() { return std::string(kKey) + " " + kKey + " " + kLogin; }
+
   const std::string folder_ = std::filesystem::temp_directory_path() / ("tapline-test-" + std::to_string(getpid()));
   AgentConfig config_;
 };
 
-TEST_F(MonitorChildTest, TheKeyIsInAFileAndNotOnTheCommandLine) {
+TEST_F(MonitorChildTest, SecretsAreInFilesAndNotOnTheCommandLine) {
   const std::vector<std::string> lines = Lines();
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_NE(lines[0].find("--hash-key-file /proc/self/fd/3"), std::string::npos) << lines[0];
   EXPECT_EQ(lines[0].find(kKey), std::string::npos) << lines[0];
-  EXPECT_EQ(lines[1], std::string(kKey) + " " + kKey);
+  EXPECT_NE(lines[0].find("--broker-login-file /proc/self/fd/4"), std::string::npos) << lines[0];
+  EXPECT_EQ(lines[0].find(kLogin), std::string::npos) << lines[0];
+  EXPECT_EQ(lines[1], Secrets());
 }
 
 // The descriptors of an agent that has just lost a lease, or has plenty of them.
 TEST_F(MonitorChildTest, WhicheverDescriptorsAreFree) {
   std::vector<int> held;
   for (int i = 0; i < 4; ++i) {
-    EXPECT_EQ(Lines().back(), std::string(kKey) + " " + kKey) << held.size() << " more descriptors";
+    EXPECT_EQ(Lines().back(), Secrets()) << held.size() << " more descriptors";
     held.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
   for (const int descriptor : held) close(descriptor);

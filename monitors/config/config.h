@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "monitors/base/status.h"
+#include "monitors/config/broker_login_file.h"
 #include "monitors/config/config_table.h"
 #include "monitors/config/hash_key_file.h"
 #include "monitors/config/metrics_config.h"
@@ -51,6 +52,9 @@ struct MonitorConfig : InputConfig {
   std::string broker_ca;
   std::string broker_certificate;
   std::string broker_key;
+  std::string broker_login_file;
+  // What that file holds, once it was read.
+  BrokerLogin broker_login;
   std::vector<std::string> clear;
   std::string compression = "lz4";
   uint32_t queue_mib = 64;

@@ -38,6 +38,7 @@ const std::map<std::string, KeyCase> kCases = {
     {"broker_ca", {"\"\"", "ca.pem", ""}},
     {"broker_certificate", {"\"\"", "own.pem", ""}},
     {"broker_key", {"\"\"", "own.key", ""}},
+    {"broker_login_file", {"\"\"", "broker.login", ""}},
     {"clear", {"[]", "kafka", ""}},
     {"compression", {"\"lz4\"", "zstd", "gzip"}},
     {"queue_mib", {"64", "128", "0"}},

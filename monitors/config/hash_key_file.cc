@@ -1,25 +1,11 @@
 #include "monitors/config/hash_key_file.h"
 
-#include <array>
-#include <fstream>
-#include <sstream>
 #include <vector>
+
+#include "monitors/config/secret_file.h"
 
 namespace tapline {
 namespace {
-
-// More than any keys and the white space around them; a device has no end.
-constexpr size_t kMostBytes = 4096;
-
-Status ReadWords(const std::string& path, std::vector<std::string>* words) {
-  std::ifstream file(path, std::ios::binary);
-  std::array<char, kMostBytes> buffer;
-  file.read(buffer.data(), buffer.size());
-  if (!file.is_open() || file.bad()) return Status::User("--hash-key-file " + path + ": can't be read; is it there?");
-  std::istringstream text(std::string(buffer.data(), static_cast<size_t>(file.gcount())));
-  for (std::string word; text >> word;) words->push_back(word);
-  return {};
-}
 
 Status Wrong(const std::string& path, const std::string& why) {
   return Status::User("--hash-key-file " + path + ": a key is 32 hexadecimal digits; " + why);
@@ -30,7 +16,7 @@ Status Wrong(const std::string& path, const std::string& why) {
 Status ReadHashKeys(const std::string& path, HashKeys* keys) {
   if (path.empty()) return {};
   std::vector<std::string> words;
-  if (Status status = ReadWords(path, &words); !status.ok()) return status;
+  if (Status status = ReadSecretWords("--hash-key-file", path, &words); !status.ok()) return status;
   if (words.empty() || words.size() > 2)
     return Wrong(path, "the file has " + std::to_string(words.size()) + " words, one or two are right");
   HashKey read[2];

@@ -16,6 +16,8 @@ constexpr int kMetadataTryMs = 1000;
 constexpr int kBrokerAnswersMs = 12'000;
 constexpr int kPauseUs = 100'000;
 constexpr int kWaitMs = 100;
+// Brokers hear of a new user or right within milliseconds.
+constexpr uint32_t kMostGrantMs = 5'000;
 
 struct FreeTopic {
   void operator()(rd_kafka_topic_t* topic) const { rd_kafka_topic_destroy(topic); }
@@ -110,9 +112,18 @@ class KafkaSink::Impl {
         // instead.
         {"socket.timeout.ms", std::to_string(kBrokerAnswersMs)},
     };
-    if (!options_.ca.empty()) {
-      settings.insert(settings.end(), {{"security.protocol", "ssl"},
-                                       {"ssl.endpoint.identification.algorithm", "https"},
+    const bool tls = !options_.ca.empty();
+    const bool login = !options_.user.empty();
+    if (tls || login) {
+      settings.emplace_back("security.protocol", !login ? "ssl" : tls ? "sasl_ssl" : "sasl_plaintext");
+    }
+    if (login) {
+      settings.insert(settings.end(), {{"sasl.mechanism", "SCRAM-SHA-256"},
+                                       {"sasl.username", options_.user},
+                                       {"sasl.password", options_.password}});
+    }
+    if (tls) {
+      settings.insert(settings.end(), {{"ssl.endpoint.identification.algorithm", "https"},
                                        {"ssl.ca.location", options_.ca},
                                        {"ssl.certificate.location", options_.certificate},
                                        {"ssl.key.location", options_.key}});
@@ -121,7 +132,7 @@ class KafkaSink::Impl {
     for (const auto& [name, value] : settings) {
       if (rd_kafka_conf_set(conf, name, value.c_str(), error, sizeof error) == RD_KAFKA_CONF_OK) continue;
       rd_kafka_conf_destroy(conf);
-      return Status::User(std::string("Kafka's producer does not accept ") + name + "=" + value + ": " + error);
+      return Status::User(std::string("Kafka's producer does not accept ") + name + ": " + error);
     }
     rd_kafka_conf_set_opaque(conf, this);
     rd_kafka_conf_set_dr_msg_cb(conf, &Impl::OnDelivery);
@@ -135,12 +146,17 @@ class KafkaSink::Impl {
 
   int64_t Deadline() const { return MonotonicNs() + options_.timeout_ms * kNsPerMs; }
 
+  // Until when a refusal may be one of a broker that has not heard of a new user or right yet.
+  int64_t GrantDeadline() const { return MonotonicNs() + std::min(options_.timeout_ms, kMostGrantMs) * kNsPerMs; }
+
   Status AwaitBroker() {
+    const int64_t grant_deadline_ns = GrantDeadline();
     for (int64_t deadline_ns = Deadline();;) {
       uint32_t partitions = 0;
       rd_kafka_resp_err_t error = Partitions("", &partitions);
       rd_kafka_poll(producer_, 0);
       if (error == RD_KAFKA_RESP_ERR_NO_ERROR || error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) return {};
+      if (login_refused_ && MonotonicNs() >= grant_deadline_ns) return LoginRefused();
       if (!MayPass(error) || MonotonicNs() >= deadline_ns) return Unreachable(error, Because());
       usleep(kPauseUs);
     }
@@ -148,10 +164,13 @@ class KafkaSink::Impl {
 
   // Without rd_kafka_poll(): what that has to tell is for the lane's thread.
   Status AwaitTopic(const QuerySpec& query) {
+    const int64_t grant_deadline_ns = GrantDeadline();
     for (int64_t deadline_ns = Deadline();;) {
       uint32_t partitions = 0;
       rd_kafka_resp_err_t error = Partitions(query.topic, &partitions);
       if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return CheckPartition(query, partitions);
+      if (error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART && MonotonicNs() >= grant_deadline_ns && MayNotWrite(query))
+        return TopicRefused(query);
       if (!MayPass(error) || MonotonicNs() >= deadline_ns) return NoTopic(query, error);
       usleep(kPauseUs);
     }
@@ -168,6 +187,36 @@ class KafkaSink::Impl {
     *partitions = at == end ? 0 : static_cast<uint32_t>(at->partition_cnt);
     rd_kafka_metadata_destroy(metadata);
     return error;
+  }
+
+  // Whether the broker has no right of ours on the topic: it does not list such ones, there or not.
+  bool MayNotWrite(const QuerySpec& query) {
+    Topic topic(rd_kafka_topic_new(producer_, query.topic.c_str(), nullptr));
+    const rd_kafka_metadata_t* metadata = nullptr;
+    if (rd_kafka_metadata(producer_, 0, topic.get(), &metadata, kMetadataTryMs) != RD_KAFKA_RESP_ERR_NO_ERROR)
+      return false;
+    const bool refused =
+        metadata->topic_cnt == 1 && metadata->topics[0].err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+    rd_kafka_metadata_destroy(metadata);
+    return refused;
+  }
+
+  // Who this is for brokers.
+  std::string Principal() const {
+    if (!options_.user.empty()) return "User:" + options_.user;
+    return options_.certificate.empty() ? "an anonymous client" : "the owner of " + options_.certificate;
+  }
+
+  Status TopicRefused(const QuerySpec& query) const {
+    return Status::Resources("Kafka at " + options_.brokers + " does not let " + Principal() + " write topic " +
+                             query.topic +
+                             "; the control plane grants that to the agents of the query's hosts: is this host's name "
+                             "in the inventory the one of its certificate?");
+  }
+
+  Status LoginRefused() const {
+    return Status::Resources("Kafka at " + options_.brokers + " refuses the login of " + Principal() + Because() +
+                             "; check the user and password of --broker-login-file");
   }
 
   static Status CheckPartition(const QuerySpec& query, uint32_t partitions) {
@@ -209,6 +258,7 @@ class KafkaSink::Impl {
   static void OnError(rd_kafka_t* producer, int error, const char* reason, void* opaque) {
     auto* sink = static_cast<Impl*>(opaque);
     sink->last_error_ = reason;
+    sink->login_refused_ |= error == RD_KAFKA_RESP_ERR__AUTHENTICATION;
     if (error != RD_KAFKA_RESP_ERR__FATAL) return;
     char text[512];
     rd_kafka_fatal_error(producer, text, sizeof text);
@@ -221,6 +271,7 @@ class KafkaSink::Impl {
   rd_kafka_t* producer_ = nullptr;
   std::vector<Topic> topics_;
   std::string last_error_;
+  bool login_refused_ = false;
   // Of batches taken and neither delivered nor given up.
   uint64_t queued_bytes_ = 0;
   Status status_;

@@ -21,6 +21,9 @@ struct KafkaOptions {
   std::string ca;
   std::string certificate;
   std::string key;
+  // For SCRAM-SHA-256; without a user there is no login.
+  std::string user;
+  std::string password;
   std::string compression = "lz4";  // "lz4", "zstd" or "none"
   uint32_t queue_mib = 64;
   // How long Start() tries, and Flush() goes on without anything being delivered.

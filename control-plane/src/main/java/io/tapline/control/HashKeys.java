@@ -4,9 +4,7 @@ import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermission;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.regex.Pattern;
 
@@ -77,9 +75,6 @@ public record HashKeys(HashKey flows, HashKey texts) {
    * @return the file
    */
   public Path write(Path file) throws IOException {
-    Files.createFile(
-        file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-    return Files.writeString(
-        file, flows.digits() + "\n" + texts.digits() + "\n", StandardOpenOption.WRITE);
+    return OwnerFiles.write(file, flows.digits() + "\n" + texts.digits() + "\n");
   }
 }

@@ -14,9 +14,11 @@ class JobKeyTest {
 
   @Test
   void passwordsFollowFromTheSecretTheServiceAndTheQuery() throws Exception {
-    // printf 'kafka job q1' | openssl dgst -sha256 -hmac 0123456789abcdef -binary | basenc --base64url
+    // printf 'kafka job q1' | openssl dgst -sha256 -hmac 0123456789abcdef -binary | basenc
+    // --base64url
     JobKey key = JobKey.read(file("0123456789abcdef\n"));
-    assertThat(key.password("kafka", "q1")).isEqualTo("IkF5t_SrQ_AaUgnbMOc_TP6YSswYdm_cBoQxlQ9EZlA");
+    assertThat(key.password("kafka", "q1"))
+        .isEqualTo("IkF5t_SrQ_AaUgnbMOc_TP6YSswYdm_cBoQxlQ9EZlA");
     assertThat(key.password("redis", "q1")).isNotEqualTo(key.password("kafka", "q1"));
     assertThat(key.password("kafka", "q2")).isNotEqualTo(key.password("kafka", "q1"));
     assertThat(JobKey.random().password("kafka", "q1"))

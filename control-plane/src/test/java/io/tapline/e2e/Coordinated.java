@@ -57,7 +57,7 @@ final class Coordinated implements AutoCloseable {
                 throw new IllegalStateException(e);
               }
             });
-    services = EmbeddedServices.start(address);
+    services = EmbeddedServices.startOpen(address);
     brokers = address.isEmpty() ? services.endpoints().kafka().brokers() : services.hostBrokers();
     flink = cluster.join();
   }

@@ -42,7 +42,7 @@ class PlacedStreamSoak {
               kafka = opened(new KafkaCluster(made("kafka"), address, List.of(BETWEEN, NEAR, FAR)));
               near = opened(new FlinkCluster(made("near"), NEAR));
               far = opened(new FlinkCluster(made("far"), FAR));
-              EmbeddedServices redis = opened(EmbeddedServices.start(""));
+              EmbeddedServices redis = opened(EmbeddedServices.startOpen(""));
               String at = redis.endpoints().redis().address();
               List<String> services = List.of("--brokers", kafka.brokers(), "--redis", at);
               List<String> options = new ArrayList<>(services);

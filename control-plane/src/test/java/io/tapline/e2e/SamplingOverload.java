@@ -82,7 +82,7 @@ class SamplingOverload {
   /** The server's broker, which it and monitors come to over the link. */
   private List<String> services(String address) throws Exception {
     link = new ThinLink(address);
-    services = EmbeddedServices.startBehind(address, link.port());
+    services = EmbeddedServices.startOpenBehind(address, link.port());
     link.lead(services.hostBrokers());
     String redis = services.endpoints().redis().address();
     return List.of("--brokers", address + ":" + link.port(), "--redis", redis);

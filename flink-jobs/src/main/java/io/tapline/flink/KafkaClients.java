@@ -2,6 +2,7 @@ package io.tapline.flink;
 
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Properties;
 import java.util.TreeMap;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.common.config.AbstractConfig;
@@ -43,6 +44,17 @@ public final class KafkaClients {
     }
     settings.put(CommonClientConfigs.SECURITY_PROTOCOL_CONFIG, protocol(kafka).name);
     return settings;
+  }
+
+  /** The same as texts alone, for a source that is sent to where it runs. */
+  public static Properties properties(KafkaEndpoint kafka) {
+    Properties properties = new Properties();
+    settings(kafka)
+        .forEach(
+            (name, value) ->
+                properties.setProperty(
+                    name, value instanceof Password secret ? secret.value() : value.toString()));
+    return properties;
   }
 
   private static SecurityProtocol protocol(KafkaEndpoint kafka) {

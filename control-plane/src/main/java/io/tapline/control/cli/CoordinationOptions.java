@@ -67,6 +67,7 @@ final class CoordinationOptions {
       throw new UsageException(
           "--zookeeper goes with --agents, --brokers, --redis and --flink: what queries run on has to outlive this server");
     }
+    services.checkShared();
   }
 
   /** Usage errors, where it would be spoken to in the clear; after {@link #speakTls}. */

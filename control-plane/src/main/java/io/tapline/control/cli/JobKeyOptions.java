@@ -17,6 +17,10 @@ final class JobKeyOptions {
               + " follow: the same for all control planes. Default: one that is drawn at each start.")
   private Path file;
 
+  boolean isGiven() {
+    return file != null;
+  }
+
   /**
    * Reads the file; empty if none was given. Warns of one that everybody can read.
    *

@@ -87,6 +87,7 @@ final class PipelineSession implements AutoCloseable {
             inventory,
             network,
             services.brokers(),
+            services.jobBrokers(),
             services.kafkaTls(),
             services.address(),
             services.redis(),
@@ -96,6 +97,7 @@ final class PipelineSession implements AutoCloseable {
             services.checkpoints(),
             services.topics(),
             hashKeys,
+            services.jobKey(console),
             mostQueries);
     return new PipelineSession(console, EmbeddedPipeline.start(options, console.progress()));
   }

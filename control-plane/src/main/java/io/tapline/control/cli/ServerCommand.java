@@ -317,6 +317,7 @@ final class ServerCommand implements Callable<Integer> {
         : AgentRegistry.of(
             RegistryOptions.usual(agents, session.queries().hostBrokers())
                 .withGrace(agentOptions.grace())
+                .withLogins(session.queries()::hostLogin)
                 .withHashKeys(keys),
             agentOptions.access(),
             listener);

@@ -1,10 +1,12 @@
 package io.tapline.control.cli;
 
+import io.tapline.control.JobKey;
 import io.tapline.control.query.TopicPolicy;
 import io.tapline.flink.TlsFiles;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** Services that run already, in place of the embedded ones. */
@@ -15,6 +17,15 @@ final class ServiceOptions {
       defaultValue = "",
       description = "Use this Kafka broker instead of an embedded one.")
   private String brokers = "";
+
+  @Option(
+      names = "--job-brokers",
+      paramLabel = "HOST:PORT",
+      defaultValue = "",
+      description =
+          "Where stream jobs reach the brokers of --brokers: a listener at which clients log in by SCRAM-SHA-256, each job"
+              + " as a user of its own. Default: --brokers, without a login.")
+  private String jobBrokers = "";
 
   @Option(
       names = "--redis",
@@ -74,6 +85,8 @@ final class ServiceOptions {
     return checkpoints;
   }
 
+  @Mixin private JobKeyOptions jobKey;
+
   private String address = "";
   private TlsFiles kafkaTls = TlsFiles.NONE;
   private TlsFiles redisTls = TlsFiles.NONE;
@@ -98,6 +111,27 @@ final class ServiceOptions {
 
   String brokers() {
     return brokers;
+  }
+
+  /** Where jobs log in; empty if they don't. */
+  String jobBrokers() {
+    if (!jobBrokers.isEmpty() && brokers.isEmpty()) {
+      throw new UsageException("--job-brokers goes with --brokers");
+    }
+    return jobBrokers;
+  }
+
+  /** The one of the file, or one that nobody knows. */
+  JobKey jobKey(Console console) {
+    return jobKey.read(console).orElseGet(JobKey::random);
+  }
+
+  /** Usage errors, where another control plane could not go on with jobs that log in. */
+  void checkShared() {
+    if (!jobBrokers.isEmpty() && !jobKey.isGiven()) {
+      throw new UsageException(
+          "--zookeeper and --job-brokers need --job-key-file: control planes that take over have to know the passwords of jobs");
+    }
   }
 
   /** With a broker, a Redis or a Flink of somebody else's. */
@@ -131,6 +165,11 @@ final class ServiceOptions {
           ClearOptions.Service.KAFKA,
           Loopback.hosts(brokers),
           "--brokers " + brokers,
+          "--tls kafka and its three files");
+      clear.check(
+          ClearOptions.Service.KAFKA,
+          Loopback.hosts(jobBrokers()),
+          "--job-brokers " + jobBrokers,
           "--tls kafka and its three files");
       clear.check(
           ClearOptions.Service.KAFKA,

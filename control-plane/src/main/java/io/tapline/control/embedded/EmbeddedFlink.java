@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.JobStatus;
+import org.apache.flink.configuration.BlobServerOptions;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.CoreOptions;
@@ -21,12 +22,11 @@ import org.apache.flink.configuration.JobManagerOptions;
 import org.apache.flink.configuration.MemorySize;
 import org.apache.flink.configuration.RestOptions;
 import org.apache.flink.configuration.TaskManagerOptions;
-import org.apache.flink.configuration.WebOptions;
 import org.apache.flink.runtime.jobmaster.JobResult;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 
-/** A Flink session cluster within this process. */
+/** A Flink session cluster within this process, which nobody else reaches. */
 public final class EmbeddedFlink implements JobCluster {
   /** Each query's job takes one slot; one that has ended may hold it for a moment yet. */
   private static final int SPARE_SLOTS = 4;
@@ -47,7 +47,7 @@ public final class EmbeddedFlink implements JobCluster {
   static EmbeddedFlink start(Path folder, int mostQueries) throws IOException {
     int slots = mostQueries + SPARE_SLOTS;
     MiniCluster cluster =
-        new MiniCluster(
+        new ClosedMiniCluster(
             new MiniClusterConfiguration.Builder()
                 .setConfiguration(settings(folder, slots))
                 .setNumTaskManagers(1)
@@ -70,12 +70,11 @@ public final class EmbeddedFlink implements JobCluster {
     settings.set(TaskManagerOptions.NETWORK_MEMORY_MIN, network);
     settings.set(TaskManagerOptions.NETWORK_MEMORY_MAX, network);
     settings.set(TaskManagerOptions.MANAGED_MEMORY_SIZE, MemorySize.ofMebiBytes(16));
-    // Nothing of it is for other hosts: the builder's bind address is that of RPC only.
+    // For the moment until both are closed.
     settings.set(RestOptions.ADDRESS, "127.0.0.1");
     settings.set(RestOptions.BIND_ADDRESS, "127.0.0.1");
     settings.set(JobManagerOptions.BIND_HOST, "127.0.0.1");
-    settings.set(TaskManagerOptions.BIND_HOST, "127.0.0.1");
-    settings.set(WebOptions.SUBMIT_ENABLE, false);
+    settings.set(BlobServerOptions.OFFLOAD_MINSIZE, Integer.MAX_VALUE);
     // A finished job's graph is kept for its result only; a server would otherwise hold every query
     // it ever ran.
     settings.set(JobManagerOptions.JOB_STORE_MAX_CAPACITY, 4);

@@ -1,5 +1,8 @@
 package io.tapline.control.embedded;
 
+import io.tapline.flink.KafkaEndpoint;
+import io.tapline.flink.Login;
+import io.tapline.flink.TlsFiles;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -7,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 import kafka.server.KafkaConfig;
 import kafka.server.KafkaRaftServer;
@@ -17,13 +21,16 @@ import org.apache.kafka.server.common.MetadataVersion;
 
 /**
  * A Kafka broker that is its own KRaft controller, within this process, on free loopback ports; and
- * on a port of another of this host's addresses, if other hosts shall reach it.
+ * on a port of another of this host's addresses, if other hosts shall reach it. No listener answers
+ * anybody who does not log in, and an authorizer grants clients what they were granted, unless it
+ * was started open.
  */
 public final class EmbeddedKafka implements AutoCloseable {
   private static final int NODE = 1;
   private static final int ATTEMPTS = 3;
 
   private final KafkaRaftServer server;
+  private final Optional<BrokerUsers> users;
   private final int port;
   private final String hostBrokers;
   private final Consumer<String> onFailure;
@@ -50,8 +57,13 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   private EmbeddedKafka(
-      KafkaRaftServer server, int port, String hostBrokers, Consumer<String> onFailure) {
+      KafkaRaftServer server,
+      Optional<BrokerUsers> users,
+      int port,
+      String hostBrokers,
+      Consumer<String> onFailure) {
     this.server = server;
+    this.users = users;
     this.port = port;
     this.hostBrokers = hostBrokers;
     this.onFailure = onFailure;
@@ -66,16 +78,26 @@ public final class EmbeddedKafka implements AutoCloseable {
    */
   public static EmbeddedKafka start(Path folder, String address, Consumer<String> onFailure)
       throws IOException {
-    return start(folder, address, Behind.NOTHING, onFailure);
+    return start(folder, address, Behind.NOTHING, Optional.of(BrokerUsers.random()), onFailure);
   }
 
-  /** The same, behind something. */
-  static EmbeddedKafka start(Path folder, String address, Behind behind, Consumer<String> onFailure)
+  /** The same, open to everybody who reaches it, behind something: for tests. */
+  static EmbeddedKafka startOpen(Path folder, String address, Behind behind) throws IOException {
+    return start(folder, address, behind, Optional.empty(), reason -> {});
+  }
+
+  private static EmbeddedKafka start(
+      Path folder,
+      String address,
+      Behind behind,
+      Optional<BrokerUsers> users,
+      Consumer<String> onFailure)
       throws IOException {
     BrokerExit.listen(onFailure);
     for (int attempt = 1; ; attempt++) {
       try {
-        return startOnce(folder.resolve("kafka-" + attempt), address, behind, onFailure);
+        Path logs = folder.resolve("kafka-" + attempt);
+        return startOnce(logs, address, behind, users, onFailure);
       } catch (Exception e) {
         if (attempt == ATTEMPTS) {
           BrokerExit.forget(onFailure);
@@ -86,10 +108,16 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   private static EmbeddedKafka startOnce(
-      Path logs, String address, Behind behind, Consumer<String> onFailure) throws Exception {
+      Path logs,
+      String address,
+      Behind behind,
+      Optional<BrokerUsers> users,
+      Consumer<String> onFailure)
+      throws Exception {
     int[] ports = Ports.free(3);
-    format(logs);
+    format(logs, users);
     Map<String, String> settings = settings(logs, ports, address);
+    users.ifPresent(closed -> closed.addTo(settings));
     behind.addTo(settings, address, ports[2]);
     KafkaRaftServer server = new KafkaRaftServer(new KafkaConfig(settings, false), Time.SYSTEM);
     try {
@@ -99,20 +127,22 @@ public final class EmbeddedKafka implements AutoCloseable {
       throw e;
     }
     String hostBrokers = address.isEmpty() ? "" : address + ":" + ports[2];
-    return new EmbeddedKafka(server, ports[0], hostBrokers, onFailure);
+    return new EmbeddedKafka(server, users, ports[0], hostBrokers, onFailure);
   }
 
-  private static void format(Path logs) throws Exception {
-    new Formatter()
-        .setClusterId(Uuid.randomUuid().toString())
-        .setNodeId(NODE)
-        .setControllerListenerName("CONTROLLER")
-        .setMetadataLogDirectory(logs.toString())
-        .addDirectory(logs.toString())
-        .setReleaseVersion(MetadataVersion.LATEST_PRODUCTION)
-        .setPrintStream(
-            new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8))
-        .run();
+  private static void format(Path logs, Optional<BrokerUsers> users) throws Exception {
+    Formatter formatter =
+        new Formatter()
+            .setClusterId(Uuid.randomUuid().toString())
+            .setNodeId(NODE)
+            .setControllerListenerName("CONTROLLER")
+            .setMetadataLogDirectory(logs.toString())
+            .addDirectory(logs.toString())
+            .setReleaseVersion(MetadataVersion.LATEST_PRODUCTION)
+            .setPrintStream(
+                new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8));
+    users.ifPresent(closed -> formatter.setScramArguments(closed.credentials()));
+    formatter.run();
   }
 
   private static Map<String, String> settings(Path logs, int[] ports, String address) {
@@ -122,15 +152,14 @@ public final class EmbeddedKafka implements AutoCloseable {
     settings.put("controller.quorum.voters", NODE + "@127.0.0.1:" + ports[1]);
     settings.put("controller.listener.names", "CONTROLLER");
     settings.put(
-        "listener.security.protocol.map",
-        "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,HOSTS:PLAINTEXT");
-    String clients = "PLAINTEXT://127.0.0.1:" + ports[0];
+        "listener.security.protocol.map", "CONTROLLER:PLAINTEXT,CLIENTS:PLAINTEXT,HOSTS:PLAINTEXT");
+    String clients = "CLIENTS://127.0.0.1:" + ports[0];
     if (!address.isEmpty()) {
       clients += ",HOSTS://" + address + ":" + ports[2];
     }
     settings.put("listeners", clients + ",CONTROLLER://127.0.0.1:" + ports[1]);
     settings.put("advertised.listeners", clients);
-    settings.put("inter.broker.listener.name", "PLAINTEXT");
+    settings.put("inter.broker.listener.name", "CLIENTS");
     settings.put("log.dirs", logs.toString());
     settings.put("auto.create.topics.enable", "false");
     settings.put("offsets.topic.num.partitions", "1");
@@ -157,8 +186,15 @@ public final class EmbeddedKafka implements AutoCloseable {
     return hostBrokers;
   }
 
-  public String brokers() {
-    return "127.0.0.1:" + port;
+  /** As this process reaches it, with a login that may do anything. */
+  public KafkaEndpoint endpoint() {
+    Login control = users.map(BrokerUsers::control).orElse(Login.NONE);
+    return new KafkaEndpoint("127.0.0.1:" + port, TlsFiles.NONE, control);
+  }
+
+  /** That of monitors on this host, which may only do what they are granted. */
+  public Login monitorLogin() {
+    return users.map(BrokerUsers::monitor).orElse(Login.NONE);
   }
 
   @Override

@@ -4,6 +4,7 @@ import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
 import io.tapline.control.HashKeys;
+import io.tapline.control.JobKey;
 import io.tapline.control.query.TopicPolicy;
 import io.tapline.flink.TlsFiles;
 import java.nio.file.Path;
@@ -20,7 +21,8 @@ import java.util.Optional;
  * @param network of the inventory, in which queries are placed
  * @param brokers Kafka to use instead of an embedded broker, {@code host:port}; empty for the
  *     embedded one
- * @param kafkaTls how that is spoken to
+ * @param jobBrokers where its jobs log in to that with a user and a password; empty if they don't
+ * @param kafkaTls how both are spoken to
  * @param address of this host at which the embedded broker listens for other hosts' monitors;
  *     empty: for none
  * @param redis Redis to use instead of a redis-server of our own, {@code host:port}; empty for our
@@ -32,6 +34,7 @@ import java.util.Optional;
  * @param checkpoints where those keep checkpoints, a URI; empty for its job manager's memory
  * @param topics how long they are there
  * @param hashKeys of the monitors that are started here
+ * @param jobKey from which the passwords of jobs follow
  * @param mostQueries that run at once
  */
 public record EmbeddedOptions(
@@ -41,6 +44,7 @@ public record EmbeddedOptions(
     Inventory inventory,
     Optional<Network> network,
     String brokers,
+    String jobBrokers,
     TlsFiles kafkaTls,
     String address,
     String redis,
@@ -50,6 +54,7 @@ public record EmbeddedOptions(
     String checkpoints,
     TopicPolicy topics,
     HashKeys hashKeys,
+    JobKey jobKey,
     int mostQueries) {
   /** A command's own queries, and tests. */
   public static final int FEW_QUERIES = 12;
@@ -62,6 +67,7 @@ public record EmbeddedOptions(
         inventory,
         Optional.empty(),
         "",
+        "",
         TlsFiles.NONE,
         "",
         "",
@@ -71,6 +77,7 @@ public record EmbeddedOptions(
         "",
         TopicPolicy.defaults(),
         HashKeys.KNOWN,
+        JobKey.random(),
         FEW_QUERIES);
   }
 }

@@ -1,11 +1,14 @@
 package io.tapline.control.embedded;
 
+import io.tapline.control.JobKey;
+import io.tapline.control.OwnerFiles;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.flink.FlinkSession;
 import io.tapline.control.query.Backend;
 import io.tapline.control.query.JobClusters;
+import io.tapline.control.query.KafkaAccess;
 import io.tapline.control.query.QueryService;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.KafkaEndpoint;
@@ -16,6 +19,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.slf4j.Logger;
@@ -42,7 +46,6 @@ public final class EmbeddedPipeline implements AutoCloseable {
   private final Thread hook = new Thread(this::closeAll, "pipeline-shutdown");
   private boolean closed;
   private volatile QueryService queries;
-  private volatile String hostBrokers = "";
 
   private EmbeddedPipeline() {}
 
@@ -82,23 +85,20 @@ public final class EmbeddedPipeline implements AutoCloseable {
     System.setProperty("java.io.tmpdir", folder.toString());
     CompletableFuture<String> redis =
         starting(() -> options.redis().isEmpty() ? ownRedis(folder) : options.redis());
-    CompletableFuture<String> brokers =
+    CompletableFuture<Kafka> kafka =
         starting(
-            () ->
-                options.brokers().isEmpty()
-                    ? ownBroker(folder, options.address())
-                    : options.brokers());
+            () -> options.brokers().isEmpty() ? ownBroker(folder, options) : Kafka.of(options));
     CompletableFuture<JobClusters> flink = starting(() -> opened(clusters(options, folder)));
     // All three are awaited before anything is thrown, so that close() finds whatever came up.
-    CompletableFuture.allOf(redis, brokers, flink).join();
+    CompletableFuture.allOf(redis, kafka, flink).join();
     Endpoints endpoints =
         new Endpoints(
-            new KafkaEndpoint(brokers.join(), options.kafkaTls(), Login.NONE),
-            redisEndpoint(redis.join()).withTls(options.redisTls()));
+            kafka.join().endpoint(), redisEndpoint(redis.join()).withTls(options.redisTls()));
     Backend backend =
         new Backend(
             endpoints,
-            hostBrokers.isEmpty() ? endpoints.kafka().brokers() : hostBrokers,
+            kafka.join().hostBrokers(),
+            kafka.join().access(),
             flink.join(),
             options.monitor(),
             options.plugins(),
@@ -143,10 +143,41 @@ public final class EmbeddedPipeline implements AutoCloseable {
     return "127.0.0.1:" + opened(EmbeddedRedis.start(folder, this::failQueries)).port();
   }
 
-  private String ownBroker(Path folder, String address) throws IOException {
-    EmbeddedKafka kafka = opened(EmbeddedKafka.start(folder, address, this::brokerFailed));
-    hostBrokers = kafka.hostBrokers();
-    return kafka.brokers();
+  /**
+   * How Kafka is reached.
+   *
+   * @param hostBrokers by other hosts
+   */
+  private record Kafka(KafkaEndpoint endpoint, String hostBrokers, KafkaAccess access) {
+    static Kafka of(EmbeddedOptions options) {
+      KafkaEndpoint endpoint = new KafkaEndpoint(options.brokers(), options.kafkaTls(), Login.NONE);
+      return new Kafka(endpoint, options.brokers(), access(options));
+    }
+
+    private static KafkaAccess access(EmbeddedOptions options) {
+      String jobs = options.jobBrokers();
+      return jobs.isEmpty()
+          ? KafkaAccess.withoutLogins(
+              new KafkaEndpoint(options.brokers(), options.kafkaTls(), Login.NONE))
+          : KafkaAccess.ofJobs(
+              new KafkaEndpoint(jobs, options.kafkaTls(), Login.NONE), options.jobKey());
+    }
+  }
+
+  private Kafka ownBroker(Path folder, EmbeddedOptions options) throws IOException {
+    EmbeddedKafka kafka =
+        opened(EmbeddedKafka.start(folder, options.address(), this::brokerFailed));
+    KafkaEndpoint own = kafka.endpoint();
+    Login monitors = kafka.monitorLogin();
+    Path file = OwnerFiles.write(folder.resolve("monitor.login"), monitors.format() + "\n");
+    KafkaAccess access =
+        new KafkaAccess(
+            KafkaEndpoint.open(own.brokers()),
+            Optional.of(options.jobKey()),
+            Optional.of(new KafkaAccess.LoginFile(monitors, file)),
+            Optional.of(JobKey.random()));
+    String hosts = kafka.hostBrokers();
+    return new Kafka(own, hosts.isEmpty() ? own.brokers() : hosts, access);
   }
 
   private void failQueries(String reason) {

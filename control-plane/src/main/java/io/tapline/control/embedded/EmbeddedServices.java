@@ -1,6 +1,7 @@
 package io.tapline.control.embedded;
 
 import io.tapline.flink.Endpoints;
+import io.tapline.flink.RedisEndpoint;
 import java.io.IOException;
 import java.nio.file.Path;
 
@@ -19,33 +20,42 @@ public final class EmbeddedServices implements AutoCloseable {
 
   /** Starts both; what fails later only the experiment's own clients see. */
   public static EmbeddedServices start() throws IOException {
-    return start("");
+    return start(folder -> EmbeddedKafka.start(folder, "", reason -> {}));
   }
 
   /**
-   * The same, with a broker that other hosts reach.
+   * The same, with a broker that everybody may use who reaches it: for tests that have other
+   * processes use it.
    *
-   * @param address of this host; empty: none does
+   * @param address of this host at which other hosts do; empty: none does
    */
-  public static EmbeddedServices start(String address) throws IOException {
-    return start(address, EmbeddedKafka.Behind.NOTHING);
+  public static EmbeddedServices startOpen(String address) throws IOException {
+    return startOpen(address, EmbeddedKafka.Behind.NOTHING);
   }
 
   /**
    * The same, with a broker that tells clients on other hosts of another port, where somebody
    * passes on to it, and answers consumers a batch or two at a time.
    */
-  public static EmbeddedServices startBehind(String address, int port) throws IOException {
-    return start(address, new EmbeddedKafka.Behind(port, 4096));
+  public static EmbeddedServices startOpenBehind(String address, int port) throws IOException {
+    return startOpen(address, new EmbeddedKafka.Behind(port, 4096));
   }
 
-  private static EmbeddedServices start(String address, EmbeddedKafka.Behind behind)
+  private static EmbeddedServices startOpen(String address, EmbeddedKafka.Behind behind)
       throws IOException {
+    return start(folder -> EmbeddedKafka.startOpen(folder, address, behind));
+  }
+
+  private interface BrokerStart {
+    EmbeddedKafka below(Path folder) throws IOException;
+  }
+
+  private static EmbeddedServices start(BrokerStart broker) throws IOException {
     TemporaryFolder folder = TemporaryFolder.create();
     System.setProperty("java.io.tmpdir", folder.path().toString());
     EmbeddedRedis redis = EmbeddedRedis.start(folder.path(), reason -> {});
     try {
-      EmbeddedKafka kafka = EmbeddedKafka.start(folder.path(), address, behind, reason -> {});
+      EmbeddedKafka kafka = broker.below(folder.path());
       EmbeddedServices services = new EmbeddedServices(folder, kafka, redis);
       Runtime.getRuntime().addShutdownHook(services.hook);
       return services;
@@ -57,7 +67,7 @@ public final class EmbeddedServices implements AutoCloseable {
   }
 
   public Endpoints endpoints() {
-    return Endpoints.open(kafka.brokers(), "127.0.0.1:" + redis.port());
+    return new Endpoints(kafka.endpoint(), RedisEndpoint.parse("127.0.0.1:" + redis.port()));
   }
 
   /** Of Kafka, as other hosts reach it. */

@@ -1,6 +1,7 @@
 package io.tapline.control.query;
 
 import io.tapline.flink.Endpoints;
+import io.tapline.flink.KafkaEndpoint;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -9,6 +10,7 @@ import java.util.List;
  *
  * @param endpoints Kafka and Redis
  * @param hostBrokers Kafka, as other hosts reach it
+ * @param access the logins of jobs and monitors at Kafka
  * @param flink where jobs run
  * @param monitor the monitor program
  * @param plugins shared objects with parsers that it loads
@@ -20,10 +22,18 @@ import java.util.List;
 public record Backend(
     Endpoints endpoints,
     String hostBrokers,
+    KafkaAccess access,
     JobClusters flink,
     Path monitor,
     List<Path> plugins,
     Path hashKeyFile,
     Path folder,
     TopicPolicy topics,
-    int mostQueries) {}
+    int mostQueries) {
+  /** The same services as a query's job reaches them: with a login of its own. */
+  Endpoints jobEndpoints(String query) {
+    KafkaEndpoint jobs = access.jobs();
+    KafkaEndpoint kafka = new KafkaEndpoint(jobs.brokers(), jobs.tls(), access.jobLogin(query));
+    return new Endpoints(kafka, endpoints.redis(), endpoints.resultsTopic());
+  }
+}

@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,6 +43,7 @@ final class MonitorProcess {
    * @param program the monitor
    * @param plugins that it loads
    * @param hashKeyFile the keys of hashes, which must not stand on the command line
+   * @param login at Kafka, in a file for the same reason; empty if it does not log in
    * @param task the flags that say where its queries come from
    * @param id of the monitor in plans
    */
@@ -49,6 +51,7 @@ final class MonitorProcess {
       Path program,
       List<Path> plugins,
       Path hashKeyFile,
+      Optional<KafkaAccess.LoginFile> login,
       List<String> task,
       String id,
       KafkaEndpoint kafka,
@@ -59,6 +62,7 @@ final class MonitorProcess {
       line.addAll(List.of("--monitor-id", id, "--status", "json"));
       line.addAll(List.of("--hash-key-file", hashKeyFile.toString()));
       line.addAll(List.of("--output", "kafka", "--brokers", kafka.brokers()));
+      login.ifPresent(each -> line.addAll(List.of("--broker-login-file", each.file().toString())));
       TlsFiles tls = kafka.tls();
       if (!tls.isNone()) {
         line.addAll(List.of("--broker-ca", tls.authorities()));

@@ -74,6 +74,7 @@ final class Monitors implements AutoCloseable {
                 backend.monitor(),
                 backend.plugins(),
                 backend.hashKeyFile(),
+                backend.access().monitors(),
                 List.of("--control"),
                 id,
                 backend.endpoints().kafka(),

@@ -33,6 +33,7 @@ final class OwnMonitor implements QueryMonitor {
             backend.monitor(),
             backend.plugins(),
             backend.hashKeyFile(),
+            backend.access().monitors(),
             List.of("--plan", planFile.toString()),
             plan.getMonitors(0).getId(),
             backend.endpoints().kafka(),

@@ -59,6 +59,7 @@ final class QueryRun {
   private final JobID job;
   private final boolean resumed;
   private final Duration checkpointInterval;
+  private final TopicRights.Users users;
 
   /** Completes exceptionally when something outside the run makes it pointless. */
   private final CompletableFuture<Void> aborted = new CompletableFuture<>();
@@ -94,8 +95,10 @@ final class QueryRun {
    * @param job of the stream job
    * @param resumed whether an earlier control plane has begun it
    * @param checkpointInterval of the job
+   * @param users of its topic at Kafka
    */
-  record Identity(JobID job, boolean resumed, Duration checkpointInterval) {}
+  record Identity(
+      JobID job, boolean resumed, Duration checkpointInterval, TopicRights.Users users) {}
 
   /** Sets somebody to watch packets for the query; {@code onReady} is called once, when he does. */
   interface Launcher {
@@ -114,6 +117,7 @@ final class QueryRun {
     this.job = identity.job();
     this.resumed = identity.resumed();
     this.checkpointInterval = identity.checkpointInterval();
+    this.users = identity.users();
     this.plan = plan;
     this.backend = backend;
     this.cluster = backend.flink().of(plan);
@@ -165,7 +169,7 @@ final class QueryRun {
 
   private void startJob() throws IOException {
     if (!resumed || !cluster.resume(job)) {
-      cluster.submit(plan, backend.endpoints(), options(), job);
+      cluster.submit(plan, backend.jobEndpoints(plan.getQuery()), options(), job);
     }
     jobEnd = cluster.end(job);
   }
@@ -200,7 +204,7 @@ final class QueryRun {
   }
 
   private Topics.Wanted topic() {
-    return new Topics.Wanted(plan.getTopic(), partitions(), live, leaders());
+    return new Topics.Wanted(plan.getTopic(), partitions(), live, leaders(), users);
   }
 
   private List<Integer> leaders() {

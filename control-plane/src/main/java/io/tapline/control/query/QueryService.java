@@ -11,6 +11,7 @@ import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.accounting.MirrorAccounting;
 import io.tapline.control.registry.AgentRegistry;
+import io.tapline.flink.Login;
 import io.tapline.schema.proto.Stream;
 import io.tapline.sdn.mirror.NetworkAdapter;
 import io.tapline.sdn.mirror.NetworkStatus;
@@ -63,7 +64,7 @@ public final class QueryService implements AutoCloseable {
     this.backend = backend;
     this.placements = new QueryPlacements(network);
     this.store = new QueryStore(backend.endpoints().redis());
-    this.topics = new Topics(backend.endpoints().kafka());
+    this.topics = new Topics(backend.endpoints().kafka(), backend.access());
     this.sites = new StreamSites(network, topics, backend.flink());
     this.planner = new QueryPlanner(catalogue, inventory, placements, sites);
     this.topicKeeper = new TopicKeeper(topics, backend.topics());
@@ -357,6 +358,11 @@ public final class QueryService implements AutoCloseable {
   /** Of Kafka: where monitors on hosts send tuples. */
   public String hostBrokers() {
     return backend.hostBrokers();
+  }
+
+  /** How the monitor of a host logs in there; none if brokers want none. Does not block. */
+  public Login hostLogin(String host) {
+    return topics.rights().hostLogin(host);
   }
 
   /** Queries under way. */

@@ -1,10 +1,12 @@
 package io.tapline.control.query;
 
+import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.accounting.MirrorAccounting;
 import io.tapline.control.registry.AgentRegistry;
 import io.tapline.flink.JobOptions;
 import io.tapline.schema.Plans;
+import io.tapline.schema.proto.Action;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
@@ -16,6 +18,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.IntSupplier;
+import java.util.stream.Collectors;
 import org.apache.flink.api.common.JobID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -83,10 +86,31 @@ final class Runs {
         new QueryRun.Identity(
             JobID.fromHexString(record.job()),
             how.resumed(),
-            checkpointInterval(running.getAsInt()));
+            checkpointInterval(running.getAsInt()),
+            users(record, how.source()));
     boolean endless = how.source().live();
     live.runs(new QueryRun(plan, backend, topics, endless, launcher, progress, hooks, identity));
     return live;
+  }
+
+  /** Of a query's topic: its monitors, and the topics that its triggers name. */
+  private TopicRights.Users users(QueryRecord record, Source source) {
+    Set<String> alertTopics =
+        record.plan().getProcessorsList().stream()
+            .flatMap(processor -> processor.getTrigger().getActionsList().stream())
+            .map(Action::getTopic)
+            .filter(TopicRights::mayTakeAlerts)
+            .collect(Collectors.toSet());
+    return new TopicRights.Users(monitors(record.hosts(), source), alertTopics);
+  }
+
+  /** As Kafka knows them: by the names of their hosts, or as those of this one log in. */
+  private Set<String> monitors(Set<String> hosts, Source source) {
+    return source.hosts().isPresent()
+        ? hosts
+        : backend.access().monitors().stream()
+            .map(each -> each.login().user())
+            .collect(Collectors.toSet());
   }
 
   /**
@@ -196,6 +220,11 @@ final class Runs {
     @Override
     public void moved(List<Plan> parts) throws IOException {
       journal.parts(parts);
+      try {
+        topics.move(journal.record().plan().getTopic(), journal.record().hosts());
+      } catch (PipelineException e) {
+        throw new IOException(e.getMessage(), e);
+      }
     }
   }
 }

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -23,7 +24,10 @@ final class TopicKeeper implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TopicKeeper.class);
   private static final long LONGEST_PERIOD_MS = 60_000;
 
-  /** What was written to a foreign topic, and since when no more. */
+  /** As many records as a topic has of which there are only rights. */
+  private static final long GONE = -1;
+
+  /** Records that were written to a foreign topic, and since when there are no more. */
   private record Rest(long written, long sinceNs) {}
 
   private final Topics topics;
@@ -55,9 +59,16 @@ final class TopicKeeper implements AutoCloseable {
   /** The same where an earlier control plane may have made it. */
   void resume(Topics.Wanted wanted) throws PipelineException {
     ours.add(wanted.topic());
-    if (!topics.ofQueries().contains(wanted.topic())) {
+    if (topics.ofQueries().contains(wanted.topic())) {
+      topics.rights().regrant(wanted.topic(), wanted.users());
+    } else {
       topics.create(wanted, policy);
     }
+  }
+
+  /** Lets these monitors write a topic of ours, and no others. */
+  void move(String topic, Set<String> monitors) throws PipelineException {
+    topics.rights().move(topic, monitors);
   }
 
   /** Records that were written to a topic since it was made. */
@@ -65,7 +76,10 @@ final class TopicKeeper implements AutoCloseable {
     return topics.written(topic);
   }
 
-  /** Deletes a topic when it was kept long enough; at once if it isn't to be kept. */
+  /**
+   * Takes everybody's rights on a topic, and deletes it when it was kept long enough; at once if it
+   * isn't to be kept.
+   */
   void retire(String topic) throws PipelineException {
     Duration kept = policy.keptAfterEnd();
     if (kept.isZero()) {
@@ -74,6 +88,7 @@ final class TopicKeeper implements AutoCloseable {
       return;
     }
     leaving.add(topic);
+    topics.rights().revoke(topic).await();
     clock.schedule(() -> deleteKept(topic), kept.toMillis(), TimeUnit.MILLISECONDS);
   }
 
@@ -90,10 +105,12 @@ final class TopicKeeper implements AutoCloseable {
   private void lookForOrphans() {
     try {
       Set<String> there = topics.ofQueries();
-      foreign.keySet().retainAll(there);
-      for (String topic : there) {
+      Set<String> known = new TreeSet<>(there);
+      known.addAll(topics.rights().topics());
+      foreign.keySet().retainAll(known);
+      for (String topic : known) {
         if (!ours.contains(topic)) {
-          look(topic);
+          look(topic, there.contains(topic) ? topics.written(topic) : GONE);
         }
       }
     } catch (PipelineException | RuntimeException e) {
@@ -101,8 +118,10 @@ final class TopicKeeper implements AutoCloseable {
     }
   }
 
-  private void look(String topic) throws PipelineException {
-    long written = topics.written(topic);
+  /**
+   * Rights without a topic are nobody's either: those of a query that begins get theirs at once.
+   */
+  private void look(String topic, long written) throws PipelineException {
     Rest known = foreign.get(topic);
     long now = System.nanoTime();
     if (known == null || known.written() != written) {

@@ -1,9 +1,7 @@
 package io.tapline.control.query;
 
 import io.tapline.control.PipelineException;
-import io.tapline.flink.KafkaClients;
 import io.tapline.flink.KafkaEndpoint;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -15,12 +13,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
-import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
@@ -34,33 +29,30 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 final class Topics implements AutoCloseable {
   static final String PREFIX = "tapline.tuples.";
 
-  private static final int TIMEOUT_SECONDS = 10;
-  private static final int REQUEST_MS = 3_000;
   private static final long PAUSE_MS = 20;
   private static final String MOST_MESSAGE_BYTES = Integer.toString(4 << 20);
 
-  private final String brokers;
-  private final Admin admin;
+  private final KafkaAdmin admin;
+  private final TopicRights rights;
 
-  Topics(KafkaEndpoint kafka) throws PipelineException {
-    this.brokers = kafka.brokers();
-    Map<String, Object> settings = KafkaClients.settings(kafka);
-    settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_MS);
-    settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, TIMEOUT_SECONDS * 1_000);
-    try {
-      this.admin = Admin.create(settings);
-    } catch (KafkaException e) {
-      Throwable cause = e.getCause() == null ? e : e.getCause();
-      throw new PipelineException(
-          PipelineException.Kind.USER,
-          "Kafka broker '" + brokers + "' is not a host:port that is known: " + cause.getMessage(),
-          e);
-    }
+  Topics(KafkaEndpoint kafka, KafkaAccess access) throws PipelineException {
+    this.admin = new KafkaAdmin(kafka);
+    this.rights = new TopicRights(admin, access);
+  }
+
+  /** The query whose topic this is. */
+  static String queryOf(String topic) {
+    return topic.substring(PREFIX.length());
+  }
+
+  /** Who may do what with them. */
+  TopicRights rights() {
+    return rights;
   }
 
   /** Asks the broker for its cluster. */
   void requireReachable() throws PipelineException {
-    await(admin.describeCluster().nodes(), "ask for the cluster");
+    await(admin.client().describeCluster().nodes(), "ask for the cluster");
   }
 
   boolean reachable() {
@@ -74,7 +66,7 @@ final class Topics implements AutoCloseable {
 
   /** Of the disk that has least room, the share that is free; NaN where no broker tells. */
   double diskFree() throws PipelineException {
-    return await(admin.describeLogDirs(brokerIds()).allDescriptions(), "ask for disks")
+    return await(admin.client().describeLogDirs(brokerIds()).allDescriptions(), "ask for disks")
         .values()
         .stream()
         .flatMap(folders -> folders.values().stream())
@@ -87,7 +79,7 @@ final class Topics implements AutoCloseable {
 
   /** The brokers that are there now. */
   Collection<Node> brokers() throws PipelineException {
-    return await(admin.describeCluster().nodes(), "ask for the brokers");
+    return await(admin.client().describeCluster().nodes(), "ask for the brokers");
   }
 
   /**
@@ -95,10 +87,12 @@ final class Topics implements AutoCloseable {
    *
    * @param live whether it is written to without an end
    * @param leaders by partition, the broker that leads it; none: as Kafka likes
+   * @param users who may write it, and what its reader may
    */
-  record Wanted(String topic, int partitions, boolean live, List<Integer> leaders) {}
+  record Wanted(
+      String topic, int partitions, boolean live, List<Integer> leaders, TopicRights.Users users) {}
 
-  /** Makes a topic; returns when it can be written to and read. */
+  /** Makes a topic and grants rights on it; returns when it can be written to and read. */
   void create(Wanted wanted, TopicPolicy policy) throws PipelineException {
     String topic = wanted.topic();
     boolean live = wanted.live();
@@ -108,11 +102,13 @@ final class Topics implements AutoCloseable {
     settings.put("retention.ms", "-1");
     settings.put("retention.bytes", live ? Long.toString(policy.liveBytes()) : "-1");
     NewTopic made = newTopic(wanted).configs(settings);
-    await(admin.createTopics(List.of(made)).all(), "create topic " + topic);
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_SECONDS);
+    TopicRights.Pending granted = rights.grant(topic, wanted.users());
+    await(admin.client().createTopics(List.of(made)).all(), "create topic " + topic);
+    granted.await();
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(KafkaAdmin.TIMEOUT_SECONDS);
     while (!isThere(topic, wanted.partitions())) {
       if (System.nanoTime() > deadline) {
-        throw unreachable("see topic " + topic, new TimeoutException("it does not appear"));
+        throw admin.failure("see topic " + topic, new TimeoutException("it does not appear"));
       }
       pause();
     }
@@ -147,7 +143,9 @@ final class Topics implements AutoCloseable {
   private int defaultReplicas(int broker) throws PipelineException {
     ConfigResource asked = new ConfigResource(ConfigResource.Type.BROKER, Integer.toString(broker));
     Config settings =
-        await(admin.describeConfigs(List.of(asked)).values().get(asked), "ask a broker's settings");
+        await(
+            admin.client().describeConfigs(List.of(asked)).values().get(asked),
+            "ask a broker's settings");
     return Integer.parseInt(settings.get("default.replication.factor").value());
   }
 
@@ -156,7 +154,9 @@ final class Topics implements AutoCloseable {
     for (int partition = 0; partition < partitions; partition++) {
       wanted.put(new TopicPartition(topic, partition), OffsetSpec.latest());
     }
-    return await(admin.listOffsets(wanted).all(), "see how long " + topic + " is").values().stream()
+    return await(admin.client().listOffsets(wanted).all(), "see how long " + topic + " is")
+        .values()
+        .stream()
         .mapToLong(end -> end.offset())
         .sum();
   }
@@ -164,13 +164,15 @@ final class Topics implements AutoCloseable {
   /** Records that were written to all partitions of a topic since it was made. */
   long written(String topic) throws PipelineException {
     var described =
-        await(admin.describeTopics(List.of(topic)).allTopicNames(), "describe topic " + topic);
+        await(
+            admin.client().describeTopics(List.of(topic)).allTopicNames(),
+            "describe topic " + topic);
     return written(topic, described.get(topic).partitions().size());
   }
 
   /** The topics of queries that are there, whoever made them. */
   Set<String> ofQueries() throws PipelineException {
-    return await(admin.listTopics().names(), "list topics").stream()
+    return await(admin.client().listTopics().names(), "list topics").stream()
         .filter(name -> name.startsWith(PREFIX))
         .collect(Collectors.toSet());
   }
@@ -179,16 +181,17 @@ final class Topics implements AutoCloseable {
     try {
       var described =
           admin
+              .client()
               .describeTopics(List.of(topic))
               .allTopicNames()
-              .get(REQUEST_MS, TimeUnit.MILLISECONDS);
+              .get(KafkaAdmin.REQUEST_MS, TimeUnit.MILLISECONDS);
       return described.get(topic).partitions().stream().filter(p -> p.leader() != null).count()
           == partitions;
     } catch (ExecutionException | TimeoutException notYet) {
       return false;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw unreachable("see topic " + topic, e);
+      throw admin.failure("see topic " + topic, e);
     }
   }
 
@@ -197,45 +200,29 @@ final class Topics implements AutoCloseable {
       Thread.sleep(PAUSE_MS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw unreachable("wait for a topic", e);
+      throw admin.failure("wait for a topic", e);
     }
   }
 
-  /** Deletes the topic; one that is not there is as good. */
+  /** Deletes the topic and all rights on it; one that is not there is as good. */
   void delete(String topic) throws PipelineException {
+    TopicRights.Pending revoked = rights.revoke(topic);
     try {
-      await(admin.deleteTopics(List.of(topic)).all(), "delete topic " + topic);
+      await(admin.client().deleteTopics(List.of(topic)).all(), "delete topic " + topic);
     } catch (PipelineException e) {
       if (!(e.getCause() instanceof UnknownTopicOrPartitionException)) {
         throw e;
       }
     }
+    revoked.await();
   }
 
   private <T> T await(KafkaFuture<T> future, String what) throws PipelineException {
-    try {
-      return future.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
-    } catch (ExecutionException e) {
-      throw unreachable(what, e.getCause());
-    } catch (TimeoutException e) {
-      throw unreachable(what, e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw unreachable(what, e);
-    }
-  }
-
-  private PipelineException unreachable(String what, Throwable cause) {
-    String reason = cause.getMessage() == null ? "no answer" : cause.getMessage();
-    return new PipelineException(
-        PipelineException.Kind.RESOURCES,
-        "can't %s on the Kafka broker at %s: %s; check that it runs and that the address is right"
-            .formatted(what, brokers, reason),
-        cause);
+    return admin.await(future, what);
   }
 
   @Override
   public void close() {
-    admin.close(Duration.ofSeconds(1));
+    admin.close();
   }
 }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.grpc.Status;
+import io.tapline.flink.Login;
 import io.tapline.schema.rpc.AgentCommand;
 import io.tapline.schema.rpc.AgentHeartbeat;
 import io.tapline.schema.rpc.AgentHello;
@@ -114,6 +115,7 @@ final class Agent {
     heardNs = System.nanoTime();
     sinceNs = wallNs();
     toldAway = false;
+    Login login = options.logins().apply(name);
     stream.send(
         command()
             .setWelcome(
@@ -122,7 +124,9 @@ final class Agent {
                     .setGraceMs((int) options.grace().toMillis())
                     .setBrokers(options.brokers())
                     .setHashKey(options.hashKeys().flows().digits())
-                    .setTextKey(options.hashKeys().texts().digits()))
+                    .setTextKey(options.hashKeys().texts().digits())
+                    .setBrokerUser(login.user())
+                    .setBrokerPassword(login.password()))
             .build());
     LOG.info("agent {} is up", name);
     listener.up(name, said.getMultilog());

@@ -33,6 +33,9 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(AgentRegistry.class);
   private static final Pattern NAME = Pattern.compile("[a-z0-9.-]{1,64}");
 
+  /** Users of a broker to which monitors log in by the names of their hosts. */
+  private static final Pattern OTHER_USERS = Pattern.compile("control|monitor|broker|job-.*");
+
   /** Names that are remembered: more hosts than a fat tree of 48 ports has. */
   private static final int MOST_AGENTS = 65_536;
 
@@ -327,9 +330,17 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
       }
     }
 
-    private static String refusal(AgentHello hello) {
-      if (!NAME.matcher(hello.getAgent()).matches()) {
+    private String refusal(AgentHello hello) {
+      String name = hello.getAgent();
+      if (!NAME.matcher(name).matches()) {
         return "an agent's name is 1 to 64 of lower case letters, digits, '-' and '.'";
+      }
+      boolean logsIn = !options.logins().apply(name).isNone();
+      if (logsIn && OTHER_USERS.matcher(name).matches()) {
+        return "'" + name + "' is another user of the broker: give the agent another --name";
+      } else if (logsIn && !hello.getLogsIn()) {
+        return "the broker wants a login, which an agent of version '%s' can't give: update tapline-agent on %s"
+            .formatted(hello.getVersion(), name);
       }
       return hello.getIncarnation() == 0 ? "an agent without an incarnation" : "";
     }

@@ -7,17 +7,22 @@ import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Inventory;
 import io.tapline.control.HashKeys;
+import io.tapline.control.OwnerFiles;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedKafka;
 import io.tapline.control.testing.Await;
 import io.tapline.control.testing.FreePort;
 import io.tapline.control.testing.NoFlink;
 import io.tapline.flink.Endpoints;
+import io.tapline.flink.Login;
+import io.tapline.flink.RedisEndpoint;
 import io.tapline.schema.proto.Plan;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -32,13 +37,24 @@ class MonitorsTest {
   @TempDir private static Path folder;
   private static EmbeddedKafka broker;
   private static Endpoints endpoints;
+  private static KafkaAccess access;
   private static Topics topics;
 
   @BeforeAll
   static void open() throws Exception {
     broker = EmbeddedKafka.start(folder, "", reason -> {});
-    endpoints = Endpoints.open(broker.brokers(), "127.0.0.1:" + FreePort.any());
-    topics = new Topics(endpoints.kafka());
+    endpoints =
+        new Endpoints(broker.endpoint(), RedisEndpoint.parse("127.0.0.1:" + FreePort.any()));
+    Login login = broker.monitorLogin();
+    access =
+        new KafkaAccess(
+            broker.endpoint(),
+            Optional.empty(),
+            Optional.of(
+                new KafkaAccess.LoginFile(
+                    login, OwnerFiles.write(folder.resolve("monitor.login"), login.format()))),
+            Optional.empty());
+    topics = new Topics(broker.endpoint(), access);
   }
 
   @AfterAll
@@ -58,7 +74,9 @@ class MonitorsTest {
 
   private QueryMonitor start(Monitors monitors, String id) throws Exception {
     Plan plan = plan(id);
-    topics.create(new Topics.Wanted(plan.getTopic(), 1, true, List.of()), TopicPolicy.defaults());
+    TopicRights.Users users = new TopicRights.Users(Set.of(broker.monitorLogin().user()), Set.of());
+    topics.create(
+        new Topics.Wanted(plan.getTopic(), 1, true, List.of(), users), TopicPolicy.defaults());
     return monitors.start(plan, LOOPBACK, ProgressListener.SILENT, () -> {});
   }
 
@@ -70,6 +88,7 @@ class MonitorsTest {
         new Backend(
             endpoints,
             "",
+            access,
             NoFlink.alone(),
             ROOT.resolve("build/bin/tapline-monitor"),
             List.of(),

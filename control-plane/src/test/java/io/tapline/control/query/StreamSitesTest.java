@@ -8,7 +8,6 @@ import io.tapline.control.embedded.EmbeddedKafka;
 import io.tapline.control.query.JobCluster.TaskManager;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
-import io.tapline.flink.KafkaEndpoint;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Stream;
@@ -86,7 +85,7 @@ class StreamSitesTest {
   private Stream choose(Optional<Network> network, Cluster... clusters) throws Exception {
     JobClusters all = new JobClusters(List.of(clusters));
     try (EmbeddedKafka kafka = EmbeddedKafka.start(folder, "", reason -> {});
-        Topics topics = new Topics(KafkaEndpoint.open(kafka.brokers()));
+        Topics topics = new Topics(kafka.endpoint(), KafkaAccess.withoutLogins(kafka.endpoint()));
         StreamSites sites = new StreamSites(network, topics, all)) {
       return sites.choose(PLAN);
     }

@@ -3,7 +3,7 @@ package io.tapline.control.query;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.control.embedded.EmbeddedKafka;
-import io.tapline.flink.KafkaEndpoint;
+import io.tapline.flink.KafkaClients;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -32,7 +32,7 @@ class TopicKeeperTest {
   @BeforeAll
   static void start() throws Exception {
     kafka = EmbeddedKafka.start(directory, "", reason -> {});
-    topics = new Topics(KafkaEndpoint.open(kafka.brokers()));
+    topics = new Topics(kafka.endpoint(), KafkaAccess.withoutLogins(kafka.endpoint()));
   }
 
   @AfterAll
@@ -46,7 +46,7 @@ class TopicKeeperTest {
   }
 
   private static Topics.Wanted wanted(String topic, int partitions, boolean live) {
-    return new Topics.Wanted(topic, partitions, live, List.of());
+    return new Topics.Wanted(topic, partitions, live, List.of(), TopicRights.Users.NONE);
   }
 
   private static void await(Callable<Boolean> condition) throws Exception {
@@ -88,8 +88,12 @@ class TopicKeeperTest {
   void partitionsAreLedByWhoWasChosenAsLongAsTheyAreThere() throws Exception {
     int broker = topics.brokers().iterator().next().id();
     try (TopicKeeper keeper = keeper(Duration.ZERO, LONG)) {
-      keeper.create(new Topics.Wanted("tapline.tuples.led", 2, true, List.of(broker, broker)));
-      keeper.create(new Topics.Wanted("tapline.tuples.gone", 1, true, List.of(broker + 7)));
+      keeper.create(
+          new Topics.Wanted(
+              "tapline.tuples.led", 2, true, List.of(broker, broker), TopicRights.Users.NONE));
+      keeper.create(
+          new Topics.Wanted(
+              "tapline.tuples.gone", 1, true, List.of(broker + 7), TopicRights.Users.NONE));
       assertThat(topics.ofQueries()).contains("tapline.tuples.led", "tapline.tuples.gone");
       assertThat(topics.written("tapline.tuples.led")).isZero();
     }
@@ -116,7 +120,8 @@ class TopicKeeperTest {
 
   private static void write(String topic, AtomicBoolean writing) {
     var serializer = new StringSerializer();
-    Map<String, Object> settings = Map.of("bootstrap.servers", kafka.brokers(), "linger.ms", 0);
+    Map<String, Object> settings = KafkaClients.settings(kafka.endpoint());
+    settings.put("linger.ms", 0);
     try (var producer = new KafkaProducer<>(settings, serializer, serializer)) {
       while (writing.get()) {
         producer.send(new ProducerRecord<>(topic, "heartbeat"));
@@ -143,7 +148,7 @@ class TopicKeeperTest {
 
   private static String setting(String topic, String name) throws Exception {
     ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
-    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.brokers()))) {
+    try (Admin admin = Admin.create(KafkaClients.settings(kafka.endpoint()))) {
       return admin.describeConfigs(List.of(resource)).all().get().get(resource).get(name).value();
     }
   }

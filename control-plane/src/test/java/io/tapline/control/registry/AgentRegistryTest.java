@@ -11,6 +11,7 @@ import io.grpc.Status.Code;
 import io.grpc.stub.StreamObserver;
 import io.tapline.control.HashKey;
 import io.tapline.control.HashKeys;
+import io.tapline.flink.Login;
 import io.tapline.schema.rpc.AgentCommand;
 import io.tapline.schema.rpc.AgentHeartbeat;
 import io.tapline.schema.rpc.AgentHello;
@@ -24,7 +25,9 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -42,6 +45,7 @@ class AgentRegistryTest {
 
   private final BlockingQueue<String> leases = new LinkedBlockingQueue<>();
   private AgentRegistry registry;
+  private final Map<String, Login> logins = new ConcurrentHashMap<>();
   private ManagedChannel channel;
 
   @BeforeEach
@@ -59,6 +63,7 @@ class AgentRegistryTest {
             TERM,
             "broker:9092",
             KEYS,
+            host -> logins.getOrDefault(host, Login.NONE),
             Duration.ofMillis(20),
             lease,
             away,
@@ -118,6 +123,12 @@ class AgentRegistryTest {
                       .setIncarnation(incarnation)
                       .setInterface("eth0")
                       .addAllAssignments(List.of(running))));
+    }
+
+    void helloWithLogin(String name) {
+      say(
+          AgentMessage.newBuilder()
+              .setHello(AgentHello.newBuilder().setAgent(name).setIncarnation(1).setLogsIn(true)));
     }
 
     void status(String json, int epoch) {
@@ -240,6 +251,27 @@ class AgentRegistryTest {
     assertThat(welcome.getHashKey()).isEqualTo(KEYS.flows().digits());
     assertThat(welcome.getTextKey()).isEqualTo(KEYS.texts().digits());
     return peer;
+  }
+
+  @Test
+  void aBrokersLoginGoesToWhoCanUseItAndUnderNoOtherUsersName() throws Exception {
+    for (String name : List.of("h1", "control", "job-q1")) {
+      logins.put(name, new Login(name, "a-password"));
+    }
+    Peer old = Peer.of(channel);
+    old.hello("h1", 1);
+    assertThat(old.endOfStream().getDescription())
+        .contains("broker wants a login", "update tapline-agent on h1");
+    for (String other : List.of("control", "job-q1")) {
+      Peer peer = Peer.of(channel);
+      peer.helloWithLogin(other);
+      assertThat(peer.endOfStream().getDescription()).contains("another user of the broker");
+    }
+    Peer one = Peer.of(channel);
+    one.helloWithLogin("h1");
+    Welcome welcome = one.next().getWelcome();
+    assertThat(welcome.getBrokerUser()).isEqualTo("h1");
+    assertThat(welcome.getBrokerPassword()).isEqualTo("a-password");
   }
 
   @Test

@@ -6,6 +6,7 @@ import io.tapline.compiler.network.Network;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.query.Backend;
+import io.tapline.control.query.KafkaAccess;
 import io.tapline.control.query.QueryService;
 import io.tapline.control.query.Source;
 import io.tapline.control.query.TopicPolicy;
@@ -65,6 +66,7 @@ public final class StoredQueries implements AutoCloseable {
         new Backend(
             endpoints,
             "",
+            KafkaAccess.withoutLogins(endpoints.kafka()),
             NoFlink.alone(),
             Path.of("no-monitor"),
             List.of(),

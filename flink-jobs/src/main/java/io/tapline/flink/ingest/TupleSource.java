@@ -68,8 +68,7 @@ public final class TupleSource
   }
 
   private static Properties properties(Endpoints endpoints) {
-    Properties properties = new Properties();
-    properties.putAll(KafkaClients.settings(endpoints.kafka()));
+    Properties properties = KafkaClients.properties(endpoints.kafka());
     properties.setProperty("request.timeout.ms", BROKER_ANSWERS_MS);
     return properties;
   }

@@ -94,7 +94,7 @@ public final class AlertLatency {
   /** Runs it. */
   public Outcome run(Endpoints endpoints, Path folder) throws Exception {
     Plan plan = plan();
-    try (Topics topics = new Topics(endpoints.kafka().brokers());
+    try (Topics topics = new Topics(endpoints.kafka());
         MiniCluster cluster = StreamBenchmark.cluster(folder, MONITORS);
         Jedis redis = RedisClients.connect(endpoints.redis())) {
       topics.create(plan.getTopic(), MONITORS, Map.of());

@@ -1,5 +1,7 @@
 package io.tapline.sim.streams;
 
+import io.tapline.flink.KafkaClients;
+import io.tapline.flink.KafkaEndpoint;
 import org.apache.flink.api.common.serialization.DeserializationSchema;
 import org.apache.flink.connector.kafka.source.KafkaSource;
 import org.apache.flink.connector.kafka.source.KafkaSourceBuilder;
@@ -36,9 +38,9 @@ enum Baseline {
   }
 
   /** A source of all that the topic has; the caller may bound it. */
-  KafkaSourceBuilder<Event> source(String brokers, String topic) {
+  KafkaSourceBuilder<Event> source(KafkaEndpoint kafka, String topic) {
     return KafkaSource.<Event>builder()
-        .setBootstrapServers(brokers)
+        .setProperties(KafkaClients.properties(kafka))
         .setTopics(topic)
         .setStartingOffsets(OffsetsInitializer.earliest())
         .setValueOnlyDeserializer(parse);

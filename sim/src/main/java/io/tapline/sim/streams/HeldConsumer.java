@@ -103,7 +103,7 @@ public final class HeldConsumer {
   /** Runs it. */
   public Outcome run(Endpoints endpoints, Path folder, Controller controller) throws Exception {
     Plan plan = plan();
-    try (Topics topics = new Topics(endpoints.kafka().brokers());
+    try (Topics topics = new Topics(endpoints.kafka());
         Jedis redis = RedisClients.connect(endpoints.redis());
         MiniCluster cluster = StreamBenchmark.cluster(folder, 1)) {
       topics.create(plan.getTopic(), 1, Map.of());

@@ -100,7 +100,7 @@ public final class PacedComparison {
     topics.create(run, input.partitions, LOG);
     StreamGraph graph =
         StreamBenchmark.graph(
-            job, job.source(endpoints.kafka().brokers(), run).build(), input, checkpoints, run);
+            job, job.source(endpoints.kafka(), run).build(), input, checkpoints, run);
     JsonFeed feed = new JsonFeed(run, input);
     return measure(job.label(), graph, feed, rate, seconds, () -> newestMs(Rankings.of(run)));
   }

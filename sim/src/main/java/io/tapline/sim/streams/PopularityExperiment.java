@@ -69,7 +69,7 @@ public final class PopularityExperiment {
     Plan plan = plan();
     // Windows are aligned to the epoch, and so are the minutes.
     Traffic traffic = Traffic.ofRequests(minutes * MINUTE_NS, keys);
-    try (Topics topics = new Topics(endpoints.kafka().brokers());
+    try (Topics topics = new Topics(endpoints.kafka());
         MiniCluster cluster = StreamBenchmark.cluster(folder, 1)) {
       topics.create(plan.getTopic(), 1, Map.of());
       Batches batches = new Batches(traffic, QUERY, "m0");

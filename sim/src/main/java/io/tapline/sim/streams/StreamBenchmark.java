@@ -111,7 +111,7 @@ public final class StreamBenchmark implements AutoCloseable {
     this.folder = folder;
     this.cluster = cluster;
     this.progress = progress;
-    this.topics = new Topics(endpoints.kafka().brokers());
+    this.topics = new Topics(endpoints.kafka());
   }
 
   /** The baselines and the stream job over one kind of query, each as fast as it can. */
@@ -387,9 +387,7 @@ public final class StreamBenchmark implements AutoCloseable {
     }
     topics.flush();
     var source =
-        job.source(endpoints.kafka().brokers(), topic)
-            .setBounded(OffsetsInitializer.latest())
-            .build();
+        job.source(endpoints.kafka(), topic).setBounded(OffsetsInitializer.latest()).build();
     Cost cost = run(graph(job, source, input, checkpoints(), topic), tuples);
     topics.delete(topic);
     tell(job.label(), cost);

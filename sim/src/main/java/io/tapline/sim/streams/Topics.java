@@ -1,5 +1,7 @@
 package io.tapline.sim.streams;
 
+import io.tapline.flink.KafkaClients;
+import io.tapline.flink.KafkaEndpoint;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -19,27 +21,17 @@ final class Topics implements AutoCloseable {
   private final KafkaProducer<byte[], byte[]> producer;
   private final AtomicReference<Exception> failure = new AtomicReference<>();
 
-  Topics(String brokers) {
-    admin = Admin.create(Map.of("bootstrap.servers", brokers));
+  Topics(KafkaEndpoint kafka) {
+    admin = Admin.create(KafkaClients.settings(kafka));
     // An idempotent producer stuck at new topics: what it had sent ahead of a refused batch was out
     // of order for good (OUT_OF_ORDER_SEQUENCE_NUMBER until the timeout).
-    producer =
-        new KafkaProducer<>(
-            Map.of(
-                "enable.idempotence",
-                false,
-                "max.in.flight.requests.per.connection",
-                1,
-                "bootstrap.servers",
-                brokers,
-                "batch.size",
-                1 << 18,
-                "linger.ms",
-                5,
-                "max.request.size",
-                4 << 20),
-            new ByteArraySerializer(),
-            new ByteArraySerializer());
+    Map<String, Object> settings = KafkaClients.settings(kafka);
+    settings.put("enable.idempotence", false);
+    settings.put("max.in.flight.requests.per.connection", 1);
+    settings.put("batch.size", 1 << 18);
+    settings.put("linger.ms", 5);
+    settings.put("max.request.size", 4 << 20);
+    producer = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
   }
 
   void create(String topic, int partitions, Map<String, String> settings)

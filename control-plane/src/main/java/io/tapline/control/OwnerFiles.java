@@ -1,0 +1,23 @@
+package io.tapline.control;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+
+/** Files that hand a secret to a process of the same user. */
+public final class OwnerFiles {
+  private OwnerFiles() {}
+
+  /**
+   * Writes a file that was not there, for its owner alone.
+   *
+   * @return the file
+   */
+  public static Path write(Path file, String text) throws IOException {
+    Files.createFile(
+        file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+    return Files.writeString(file, text, StandardOpenOption.WRITE);
+  }
+}

@@ -1,0 +1,96 @@
+package io.tapline.control.embedded;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledExecutorService;
+import org.apache.flink.api.java.tuple.Tuple2;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.runtime.blob.BlobServer;
+import org.apache.flink.runtime.blob.TransientBlobService;
+import org.apache.flink.runtime.dispatcher.DispatcherGateway;
+import org.apache.flink.runtime.dispatcher.SessionDispatcherFactory;
+import org.apache.flink.runtime.dispatcher.runner.DefaultDispatcherRunnerFactory;
+import org.apache.flink.runtime.entrypoint.component.DefaultDispatcherResourceManagerComponentFactory;
+import org.apache.flink.runtime.entrypoint.component.DispatcherResourceManagerComponentFactory;
+import org.apache.flink.runtime.leaderelection.LeaderElection;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.apache.flink.runtime.resourcemanager.ResourceManagerGateway;
+import org.apache.flink.runtime.resourcemanager.StandaloneResourceManagerFactory;
+import org.apache.flink.runtime.rest.RestEndpointFactory;
+import org.apache.flink.runtime.rest.handler.RestHandlerConfiguration;
+import org.apache.flink.runtime.rest.handler.RestHandlerSpecification;
+import org.apache.flink.runtime.rest.handler.legacy.metrics.MetricFetcher;
+import org.apache.flink.runtime.rpc.FatalErrorHandler;
+import org.apache.flink.runtime.webmonitor.WebMonitorEndpoint;
+import org.apache.flink.runtime.webmonitor.retriever.GatewayRetriever;
+import org.apache.flink.shaded.netty4.io.netty.channel.ChannelInboundHandler;
+import org.apache.flink.util.ConfigurationException;
+
+/**
+ * A Flink cluster within this process that no other process reaches: nothing listens once it has
+ * started. Its parts call each other in memory, one task manager exchanges data with itself, and
+ * the two servers that Flink always starts are closed: REST, which would let anyone on this host
+ * cancel jobs, and that of large objects, which would store what anyone sends.
+ */
+final class ClosedMiniCluster extends MiniCluster {
+  /** REQUIRES: one task manager, shared RPC, no offloading to the blob server. */
+  ClosedMiniCluster(MiniClusterConfiguration configuration) {
+    super(configuration);
+  }
+
+  @Override
+  protected DispatcherResourceManagerComponentFactory
+      createDispatcherResourceManagerComponentFactory() {
+    RestEndpointFactory<DispatcherGateway> rest =
+        (settings, dispatcher, manager, blobs, executor, metrics, election, onError) -> {
+          // The cluster hands over the server itself.
+          ((BlobServer) blobs).close();
+          return new ClosedRest(
+              settings, dispatcher, manager, blobs, executor, metrics, election, onError);
+        };
+    return new DefaultDispatcherResourceManagerComponentFactory(
+        DefaultDispatcherRunnerFactory.createSessionRunner(SessionDispatcherFactory.INSTANCE),
+        StandaloneResourceManagerFactory.getInstance(),
+        rest);
+  }
+
+  /** REST without a single path, which closes its port as soon as it is bound. */
+  private static final class ClosedRest extends WebMonitorEndpoint<DispatcherGateway> {
+    ClosedRest(
+        Configuration settings,
+        GatewayRetriever<DispatcherGateway> dispatcher,
+        GatewayRetriever<ResourceManagerGateway> manager,
+        TransientBlobService blobs,
+        ScheduledExecutorService executor,
+        MetricFetcher metrics,
+        LeaderElection election,
+        FatalErrorHandler onError)
+        throws IOException, ConfigurationException {
+      super(
+          dispatcher,
+          settings,
+          RestHandlerConfiguration.fromConfiguration(settings),
+          manager,
+          blobs,
+          executor,
+          metrics,
+          election,
+          RestEndpointFactory.createExecutionGraphCache(
+              RestHandlerConfiguration.fromConfiguration(settings)),
+          onError);
+    }
+
+    @Override
+    protected List<Tuple2<RestHandlerSpecification, ChannelInboundHandler>> initializeHandlers(
+        CompletableFuture<String> address) {
+      return List.of();
+    }
+
+    @Override
+    public void startInternal() {
+      closeAsync();
+    }
+  }
+}

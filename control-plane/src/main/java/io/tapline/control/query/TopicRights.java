@@ -1,0 +1,267 @@
+package io.tapline.control.query;
+
+import io.tapline.control.PipelineException;
+import io.tapline.flink.Login;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.kafka.clients.admin.ScramCredentialInfo;
+import org.apache.kafka.clients.admin.ScramMechanism;
+import org.apache.kafka.clients.admin.UserScramCredentialAlteration;
+import org.apache.kafka.clients.admin.UserScramCredentialDeletion;
+import org.apache.kafka.clients.admin.UserScramCredentialUpsertion;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.acl.AccessControlEntry;
+import org.apache.kafka.common.acl.AccessControlEntryFilter;
+import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclBindingFilter;
+import org.apache.kafka.common.acl.AclOperation;
+import org.apache.kafka.common.acl.AclPermissionType;
+import org.apache.kafka.common.errors.ResourceNotFoundException;
+import org.apache.kafka.common.errors.SecurityDisabledException;
+import org.apache.kafka.common.resource.PatternType;
+import org.apache.kafka.common.resource.ResourcePattern;
+import org.apache.kafka.common.resource.ResourcePatternFilter;
+import org.apache.kafka.common.resource.ResourceType;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who may do what with the topics of queries: a query's monitors write its topic, its job reads it
+ * and writes the topics of its alerts. Nobody else but super users may do anything, and a right
+ * lives as long as its query runs. READ and WRITE imply DESCRIBE; a job needs no consumer group.
+ * Thread-safe.
+ *
+ * <p>Brokers without an authorizer have no rights to grant, and all goes on without. A query's job
+ * and monitors may reach a broker that has not heard of their rights yet: they try again for a
+ * moment.
+ */
+final class TopicRights {
+  private static final Logger LOG = LoggerFactory.getLogger(TopicRights.class);
+  private static final String USER = "User:";
+  private static final ScramMechanism SCRAM = ScramMechanism.SCRAM_SHA_256;
+
+  /** As few as Kafka takes: passwords are random, and each connection costs as much. */
+  private static final int ITERATIONS = 4096;
+
+  private final KafkaAdmin admin;
+  private final KafkaAccess access;
+
+  /** By topic, the users that may write it, as this control plane granted it. */
+  private final Map<String, Set<String>> writers = new ConcurrentHashMap<>();
+
+  private final Set<String> hosts = ConcurrentHashMap.newKeySet();
+
+  TopicRights(KafkaAdmin admin, KafkaAccess access) {
+    this.admin = admin;
+    this.access = access;
+  }
+
+  /**
+   * The users of a query's topic.
+   *
+   * @param monitors that write it
+   * @param alertTopics that its job may write
+   */
+  record Users(Set<String> monitors, Set<String> alertTopics) {
+    static final Users NONE = new Users(Set.of(), Set.of());
+  }
+
+  /** Tuples and the brokers' own topics are nobody's to write alerts to, whatever a plan says. */
+  static boolean mayTakeAlerts(String topic) {
+    return !topic.isEmpty() && !topic.startsWith("tapline.") && !topic.startsWith("__");
+  }
+
+  /** An answer that is on its way. */
+  interface Pending {
+    void await() throws PipelineException;
+  }
+
+  /** Grants what a new query's users need. The requests are sent when this returns. */
+  Pending grant(String topic, Users users) {
+    String query = Topics.queryOf(topic);
+    List<AclBinding> rights = new ArrayList<>();
+    users.monitors().forEach(user -> rights.add(right(topic, user, AclOperation.WRITE)));
+    String job = KafkaAccess.jobUser(query);
+    rights.add(right(topic, job, AclOperation.READ));
+    users.alertTopics().forEach(alerts -> rights.add(right(alerts, job, AclOperation.WRITE)));
+    KafkaFuture<Void> granted = admin.client().createAcls(rights).all();
+    Login login = access.jobLogin(query);
+    KafkaFuture<Void> known =
+        login.isNone() ? KafkaFuture.completedFuture(null) : alter(upsertion(login));
+    writers.put(topic, Set.copyOf(users.monitors()));
+    return () -> {
+      ifAuthorized(granted, "grant rights on topic " + topic);
+      admin.await(known, "make user " + login.user());
+    };
+  }
+
+  /**
+   * The same where an earlier control plane may have done so: what it granted to monitors that are
+   * not the query's any more is revoked.
+   */
+  void regrant(String topic, Users users) throws PipelineException {
+    grant(topic, users).await();
+    Set<String> stale = new HashSet<>(writersOf(topic));
+    stale.removeAll(users.monitors());
+    revokeFrom(topic, stale);
+  }
+
+  /** Lets these monitors write a topic, and no others. */
+  void move(String topic, Set<String> monitors) throws PipelineException {
+    Set<String> before = writers.getOrDefault(topic, Set.of());
+    if (before.equals(monitors)) {
+      return;
+    }
+    List<AclBinding> rights =
+        monitors.stream()
+            .filter(user -> !before.contains(user))
+            .map(user -> right(topic, user, AclOperation.WRITE))
+            .toList();
+    ifAuthorized(admin.client().createAcls(rights).all(), "grant rights on topic " + topic);
+    writers.put(topic, Set.copyOf(monitors));
+    Set<String> stale = new HashSet<>(before);
+    stale.removeAll(monitors);
+    revokeFrom(topic, stale);
+  }
+
+  private void revokeFrom(String topic, Set<String> users) throws PipelineException {
+    List<AclBindingFilter> stale =
+        users.stream().map(user -> right(topic, user, AclOperation.WRITE).toFilter()).toList();
+    ifAuthorized(admin.client().deleteAcls(stale).all(), "revoke rights on topic " + topic);
+  }
+
+  /** Removes all rights of a query's users. The requests are sent when this returns. */
+  Pending revoke(String topic) {
+    writers.remove(topic);
+    String job = KafkaAccess.jobUser(Topics.queryOf(topic));
+    AclBindingFilter onTopic =
+        new AclBindingFilter(literal(topic).toFilter(), AccessControlEntryFilter.ANY);
+    AclBindingFilter ofJob =
+        new AclBindingFilter(
+            ResourcePatternFilter.ANY,
+            new AccessControlEntryFilter(
+                USER + job, null, AclOperation.ANY, AclPermissionType.ANY));
+    KafkaFuture<?> revoked = admin.client().deleteAcls(List.of(onTopic, ofJob)).all();
+    KafkaFuture<Void> forgotten =
+        access.jobKey().isEmpty()
+            ? KafkaFuture.completedFuture(null)
+            : alter(new UserScramCredentialDeletion(job, SCRAM));
+    return () -> {
+      ifAuthorized(revoked, "revoke rights on topic " + topic);
+      awaitForgotten(forgotten, job);
+    };
+  }
+
+  private void awaitForgotten(KafkaFuture<Void> forgotten, String user) throws PipelineException {
+    try {
+      admin.await(forgotten, "remove user " + user);
+    } catch (PipelineException e) {
+      if (!(e.getCause() instanceof ResourceNotFoundException)) {
+        throw e;
+      }
+    }
+  }
+
+  /** The topics of queries that somebody has a right on, or whose job is a user, there or not. */
+  Set<String> topics() throws PipelineException {
+    Set<String> topics = new TreeSet<>();
+    for (AclBinding right : rights(ResourcePatternFilter.ANY)) {
+      String user = right.entry().principal().replaceFirst("^" + USER, "");
+      String resource = right.pattern().name();
+      if (right.pattern().resourceType() == ResourceType.TOPIC
+          && right.pattern().patternType() == PatternType.LITERAL
+          && resource.startsWith(Topics.PREFIX)) {
+        topics.add(resource);
+      } else {
+        ofJobs(Stream.of(user)).forEach(topics::add);
+      }
+    }
+    if (access.jobKey().isPresent()) {
+      ofJobs(scramUsers().stream()).forEach(topics::add);
+    }
+    return topics;
+  }
+
+  private static Stream<String> ofJobs(Stream<String> users) {
+    return users
+        .filter(user -> user.startsWith(KafkaAccess.JOB_PREFIX))
+        .map(user -> Topics.PREFIX + user.substring(KafkaAccess.JOB_PREFIX.length()));
+  }
+
+  private Set<String> scramUsers() throws PipelineException {
+    return admin.await(admin.client().describeUserScramCredentials().users(), "list users").stream()
+        .collect(Collectors.toSet());
+  }
+
+  private Set<String> writersOf(String topic) throws PipelineException {
+    return rights(literal(topic).toFilter()).stream()
+        .filter(right -> right.entry().operation() == AclOperation.WRITE)
+        .map(right -> right.entry().principal().replaceFirst("^" + USER, ""))
+        .collect(Collectors.toSet());
+  }
+
+  private Collection<AclBinding> rights(ResourcePatternFilter where) throws PipelineException {
+    AclBindingFilter all = new AclBindingFilter(where, AccessControlEntryFilter.ANY);
+    Collection<AclBinding> found =
+        ifAuthorized(admin.client().describeAcls(all).values(), "list rights");
+    return found == null ? List.of() : found;
+  }
+
+  /**
+   * The login of a host's monitor; none if brokers want none. The broker is told of it without
+   * being waited for, since a monitor tries again.
+   */
+  Login hostLogin(String host) {
+    Login login = access.hostLogin(host);
+    if (!login.isNone() && hosts.add(host)) {
+      alter(upsertion(login))
+          .whenComplete(
+              (done, fault) -> {
+                if (fault != null) {
+                  hosts.remove(host);
+                  LOG.warn("user {} can't be made at the broker: {}", host, fault.getMessage());
+                }
+              });
+    }
+    return login;
+  }
+
+  private static AclBinding right(String topic, String user, AclOperation operation) {
+    return new AclBinding(
+        literal(topic),
+        new AccessControlEntry(USER + user, "*", operation, AclPermissionType.ALLOW));
+  }
+
+  private static ResourcePattern literal(String topic) {
+    return new ResourcePattern(ResourceType.TOPIC, topic, PatternType.LITERAL);
+  }
+
+  private static UserScramCredentialUpsertion upsertion(Login login) {
+    return new UserScramCredentialUpsertion(
+        login.user(), new ScramCredentialInfo(SCRAM, ITERATIONS), login.password());
+  }
+
+  private KafkaFuture<Void> alter(UserScramCredentialAlteration alteration) {
+    return admin.client().alterUserScramCredentials(List.of(alteration)).all();
+  }
+
+  /** Null where brokers have no authorizer: everybody may do everything there. */
+  private <T> T ifAuthorized(KafkaFuture<T> future, String what) throws PipelineException {
+    try {
+      return admin.await(future, what);
+    } catch (PipelineException e) {
+      if (e.getCause() instanceof SecurityDisabledException) {
+        return null;
+      }
+      throw e;
+    }
+  }
+}

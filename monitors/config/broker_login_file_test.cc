@@ -1,0 +1,42 @@
+#include "monitors/config/broker_login_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace tapline {
+namespace {
+
+class BrokerLoginFileTest : public ::testing::Test {
+ protected:
+  std::string File(const std::string& text) {
+    const std::string path = ::testing::TempDir() + "/broker.login";
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  BrokerLogin login_;
+};
+
+TEST_F(BrokerLoginFileTest, AUserAndAPassword) {
+  ASSERT_TRUE(ReadBrokerLogin(File("web-1:a:b=\n"), &login_).ok());
+  EXPECT_EQ(login_, (BrokerLogin{"web-1", "a:b="}));
+}
+
+TEST_F(BrokerLoginFileTest, WithoutAFileThereIsNoLogin) {
+  ASSERT_TRUE(ReadBrokerLogin("", &login_).ok());
+  EXPECT_EQ(login_, BrokerLogin());
+}
+
+TEST_F(BrokerLoginFileTest, WhatIsWrongIsSaidWithoutTheText) {
+  for (const char* wrong : {"", "secret", ":secret", "secret:", "a:secret b"}) {
+    const Status status = ReadBrokerLogin(File(wrong), &login_);
+    EXPECT_NE(status.message().find("USER:PASSWORD"), std::string::npos) << wrong;
+    EXPECT_EQ(status.message().find("secret"), std::string::npos) << wrong;
+  }
+  EXPECT_NE(ReadBrokerLogin("/no/such.login", &login_).message().find("is it there?"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tapline
