@@ -213,7 +213,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_whoever_is_refused_keeps_no_place(self):
         # A body that never ends does not hold what needs no body.
-        request = f"GET {EVENTS} HTTP/1.1\r\nHost: front\r\nAuthorization: Bearer none\r\nContent-Length: 100000\r\n\r\n"
+        request = f"GET {EVENTS} HTTP/1.1\r\nHost: front\r\nAuthorization: Bearer none\r\nContent-Length: 100000\r\n\r\nx"
         for _ in range(STREAMS_PER_ADDRESS + 1):
             _, answer = await self.head(request)
             self.assertEqual(answer.status, 401)
