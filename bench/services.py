@@ -3,6 +3,7 @@ import glob
 import json
 import os
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -155,10 +156,17 @@ class FlinkCluster:
 
 
 class TaplineServer:
-    """`tapline server`, over the bundled capture unless another source is given, with a temporary folder of its own; a context."""
+    """`tapline server`, over the bundled capture unless another source is given, with a temporary folder of its own; a context. It speaks
+    TLS where there is a folder with its certificate, control.pem, which names localhost."""
 
-    def __init__(self, port, *arguments, source=("--pcap", SMALL_CAPTURE)):
+    def __init__(self, port, *arguments, source=("--pcap", SMALL_CAPTURE), tls=None):
         self.url = f"http://127.0.0.1:{port}"
+        self.trusted = None
+        if tls:
+            self.url = f"https://localhost:{port}"
+            self.trusted = ssl.create_default_context(cafile=os.path.join(tls, "ca.pem"))
+            arguments += ("--tls", "rest", "--tls-ca", os.path.join(tls, "ca.pem"), "--tls-certificate", os.path.join(tls, "control.pem"),
+                          "--tls-key", os.path.join(tls, "control.key"))
         self.command = [os.path.join(ROOT, "bin", "tapline"), "server", *source, "--port", str(port), *arguments]
 
     def __enter__(self):
@@ -178,7 +186,7 @@ class TaplineServer:
             if self.process.poll() is not None:
                 raise AssertionError("the server ended before it was ready")
             try:
-                urllib.request.urlopen(self.url + "/readyz", timeout=1)
+                urllib.request.urlopen(self.url + "/readyz", timeout=1, context=self.trusted)
                 return
             except OSError:
                 time.sleep(0.1)
@@ -188,7 +196,7 @@ class TaplineServer:
         """GET, or POST of a JSON body, or another method, and the JSON that comes back."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=30, context=self.trusted) as answer:
             return json.loads(answer.read() or b"null")
 
     def __exit__(self, *_):

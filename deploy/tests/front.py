@@ -29,7 +29,7 @@ def make_certificates(folder):
                        check=True, stderr=subprocess.DEVNULL)
 
     make("ca", "-subj", "/CN=test")
-    for name, names in {"own": "DNS:front,IP:127.0.0.1", "control": "DNS:control-1,DNS:control-2"}.items():
+    for name, names in {"own": "DNS:front,IP:127.0.0.1", "control": "DNS:control-1,DNS:control-2,DNS:localhost"}.items():
         make(name, "-subj", f"/CN={name}", "-addext", f"subjectAltName={names}", "-addext", "basicConstraints=critical,CA:FALSE",
              "-CA", folder / "ca.pem", "-CAkey", folder / "ca.key")
 
