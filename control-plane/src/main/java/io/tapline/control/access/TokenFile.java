@@ -3,6 +3,7 @@ package io.tapline.control.access;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
 import java.util.Optional;
@@ -16,9 +17,17 @@ import org.slf4j.LoggerFactory;
 public final class TokenFile {
   private static final Logger LOG = LoggerFactory.getLogger(TokenFile.class);
 
+  /** What changes with the file: a clock's tick may be too coarse for two changes. */
+  private record Version(FileTime modified, Object file, long bytes) {
+    static Version of(Path path) throws IOException {
+      BasicFileAttributes now = Files.readAttributes(path, BasicFileAttributes.class);
+      return new Version(now.lastModifiedTime(), now.fileKey(), now.size());
+    }
+  }
+
   private final Path path;
   private Tokens tokens;
-  private FileTime read;
+  private Version read;
   private String complaint = "";
 
   /**
@@ -42,15 +51,26 @@ public final class TokenFile {
 
   private void load() throws IOException {
     // Before the text, so that a change between the two is read next time.
-    FileTime modified = Files.getLastModifiedTime(path);
+    Version now = Version.of(path);
     tokens = Tokens.read(Files.readString(path));
-    read = modified;
+    read = now;
   }
 
   /** The token of a secret, as the file is now. */
   public synchronized Optional<Token> find(String secret) {
+    refresh();
+    return tokens.find(secret, Instant.now());
+  }
+
+  /** Whether the file has just this token now, and it has not expired. */
+  public synchronized boolean holds(Token token) {
+    refresh();
+    return tokens.holds(token, Instant.now());
+  }
+
+  private void refresh() {
     try {
-      if (!Files.getLastModifiedTime(path).equals(read)) {
+      if (!Version.of(path).equals(read)) {
         load();
         LOG.info("tokens read again from {}", path);
       }
@@ -58,7 +78,6 @@ public final class TokenFile {
     } catch (IOException | IllegalArgumentException e) {
       complain(why(e));
     }
-    return tokens.find(secret, Instant.now());
   }
 
   /** Once, though every request looks at the file. */

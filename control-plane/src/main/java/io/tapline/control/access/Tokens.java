@@ -180,4 +180,9 @@ public final class Tokens {
     return Optional.ofNullable(byHash.get(Token.hash(secret)))
         .filter(token -> !token.isExpired(now));
   }
+
+  /** Whether just this one is among them, and it has not expired. */
+  boolean holds(Token token, Instant now) {
+    return token.equals(byHash.get(token.sha256())) && !token.isExpired(now);
+  }
 }

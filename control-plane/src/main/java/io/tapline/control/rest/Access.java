@@ -47,6 +47,11 @@ final class Access {
     }
   }
 
+  /** Whether a token still is what it was. */
+  boolean isValid(Token token) {
+    return tokens.isEmpty() || tokens.get().holds(token);
+  }
+
   /** Refuses who asks too often, whatever it is. */
   private void requireAllowance(Token token) {
     String tenant = token.rights().tenant();

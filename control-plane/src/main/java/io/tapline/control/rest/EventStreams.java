@@ -2,14 +2,12 @@ package io.tapline.control.rest;
 
 import io.javalin.http.Context;
 import io.tapline.control.query.QueryService;
-import io.tapline.control.query.QueryState;
-import io.tapline.control.query.WindowResult;
-import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -24,7 +22,7 @@ import redis.clients.jedis.exceptions.JedisException;
 /**
  * Follows queries for clients, each on a thread of its own, so that a slow client delays no other;
  * what they are sent is read once for all who follow a query. A stream ends with its query, its
- * client, or this. Thread-safe.
+ * client, its token, or this. Thread-safe.
  */
 final class EventStreams implements AutoCloseable {
   /** ID of the event that ends a stream: a client that comes back with it has seen everything. */
@@ -40,27 +38,27 @@ final class EventStreams implements AutoCloseable {
 
   private static final int READERS = 4;
 
-  /** Keeps proxies from closing, and shows whether the client is still there. */
-  private static final long KEEP_ALIVE_MS = 15_000;
-
   /** A stream writes what others made: it needs little. */
   private static final long STACK_BYTES = 256 << 10;
 
   private final QueryService queries;
+  private final Revocation revocation;
   private final StreamSlots slots;
+  private final Set<EventStream> streams = ConcurrentHashMap.newKeySet();
   private final Map<String, Followed> followed = new HashMap<>();
   private final ScheduledExecutorService readers =
       Executors.newScheduledThreadPool(READERS, task -> thread(task, "events-reader"));
   private final ThreadPoolExecutor threads;
-  private volatile boolean closed;
 
   /**
    * Streams of these queries.
    *
+   * @param revocation ends those whose tokens are revoked
    * @param most that are open at a time
    */
-  EventStreams(QueryService queries, int most) {
+  EventStreams(QueryService queries, Revocation revocation, int most) {
     this.queries = queries;
+    this.revocation = revocation;
     slots = new StreamSlots(most);
     threads =
         new ThreadPoolExecutor(
@@ -107,111 +105,60 @@ final class EventStreams implements AutoCloseable {
       throw Problems.tooMany("event-streams", refusal).asException();
     }
     ctx.status(200).contentType(Events.MEDIA_TYPE).header("X-Accel-Buffering", "no");
-    ctx.future(() -> started(ctx, tenant, query, after));
+    ctx.future(() -> started(new EventStream(queries, ctx, query, after)));
   }
 
-  private CompletableFuture<Void> started(Context ctx, String tenant, String query, String after) {
+  private CompletableFuture<Void> started(EventStream stream) {
     CompletableFuture<Void> end = new CompletableFuture<>();
-    Runnable stream =
-        () -> {
-          try {
-            run(ctx.res(), query, after);
-          } catch (IOException e) {
-            LOG.debug("client of events of {} is gone: {}", query, e.getMessage());
-          } catch (JedisException e) {
-            LOG.warn("events of {} end: Redis: {}", query, e.getMessage());
-          } catch (RuntimeException e) {
-            LOG.error("events of {} end", query, e);
-          } finally {
-            slots.free(tenant);
-            end.complete(null);
-          }
-        };
+    streams.add(stream);
     try {
-      threads.execute(stream);
+      threads.execute(
+          () -> {
+            try (Revocation.Answer watched = revocation.watch(stream.token(), () -> end(stream))) {
+              run(stream);
+            } finally {
+              forget(stream, end);
+            }
+          });
     } catch (RejectedExecutionException closing) {
-      slots.free(tenant);
-      end.complete(null);
+      forget(stream, end);
     }
     return end;
   }
 
-  private void run(HttpServletResponse out, String id, String after) throws IOException {
-    // The head of the answer, so that the client knows that it is connected.
-    write(out, Events.comment("connected"));
-    QueryFeed feed = join(id);
+  private void forget(EventStream stream, CompletableFuture<Void> end) {
+    streams.remove(stream);
+    slots.free(stream.token().rights().tenant());
+    end.complete(null);
+  }
+
+  private void run(EventStream stream) {
+    String query = stream.query();
     try {
-      tell(out, feed, id, after);
-    } finally {
-      leave(id);
+      stream.begin();
+      QueryFeed feed = join(query);
+      try {
+        stream.run(feed);
+      } finally {
+        leave(query);
+      }
+    } catch (IOException e) {
+      LOG.debug("client of events of {} is gone: {}", query, e.getMessage());
+    } catch (JedisException e) {
+      LOG.warn("events of {} end: Redis: {}", query, e.getMessage());
+    } catch (RuntimeException e) {
+      LOG.error("events of {} end", query, e);
     }
   }
 
-  private void tell(HttpServletResponse out, QueryFeed feed, String id, String after)
-      throws IOException {
-    String last = after;
-    QueryState told = null;
-    QueryFeed.Moment now = feed.moment();
-    while (now.query().isPresent() && !closed) {
-      QueryState state = now.query().get().state();
-      if (state != told && !state.ended()) {
-        write(out, Events.state(now.query().get(), ""));
-        told = state;
-      }
-      last = windows(out, now, id, last);
-      if (now.lost()) {
-        return;
-      }
-      if (state.ended() && !closed) {
-        write(out, Events.state(now.query().get(), END));
-        return;
-      }
-      QueryFeed.Moment seen = now;
-      now = feed.next(seen, KEEP_ALIVE_MS);
-      if (now == seen) {
-        write(out, Events.comment("still here"));
+  private void end(EventStream stream) {
+    stream.end();
+    synchronized (followed) {
+      Followed one = followed.get(stream.query());
+      if (one != null) {
+        one.feed.wake();
       }
     }
-  }
-
-  /**
-   * Sends the windows after one: what the feed no longer has from Redis, the rest from the feed.
-   */
-  private String windows(HttpServletResponse out, QueryFeed.Moment now, String id, String after)
-      throws IOException {
-    String last = after;
-    while (Entry.isBefore(last, now.after()) && !closed) {
-      List<WindowResult> page = queries.results().windowsAfter(id, last);
-      if (page.isEmpty()) {
-        break;
-      }
-      for (WindowResult window : page) {
-        write(out, Events.window(window));
-        last = window.entry();
-      }
-    }
-    for (QueryFeed.Event window : after(now.windows(), last)) {
-      if (!closed) {
-        write(out, window.bytes());
-        last = window.entry();
-      }
-    }
-    return last;
-  }
-
-  /** Looks from the end: a client has all but the latest. */
-  private static List<QueryFeed.Event> after(List<QueryFeed.Event> windows, String entry) {
-    int first = windows.size();
-    while (first > 0 && Entry.isBefore(entry, windows.get(first - 1).entry())) {
-      first--;
-    }
-    return windows.subList(first, windows.size());
-  }
-
-  /** Waits for a slow client as long as the server's idle timeout, then fails. */
-  private static void write(HttpServletResponse out, byte[] event) throws IOException {
-    out.getOutputStream().write(event);
-    out.flushBuffer();
   }
 
   private QueryFeed join(String id) {
@@ -248,9 +195,9 @@ final class EventStreams implements AutoCloseable {
   /** Ends all streams, each between two events. */
   @Override
   public void close() {
-    closed = true;
     readers.shutdown();
     threads.shutdown();
+    streams.forEach(EventStream::end);
     synchronized (followed) {
       followed.values().forEach(one -> one.feed.wake());
     }

@@ -29,6 +29,7 @@ import javax.net.ssl.SSLContext;
  * finish, and frees the port.
  */
 public final class RestServer implements AutoCloseable {
+  private final Revocation revocation;
   private final EventStreams streams;
   private final Metrics metrics;
   private final Guard guard;
@@ -45,7 +46,8 @@ public final class RestServer implements AutoCloseable {
     this.follower = new Follower(options.leader());
     this.access = new Access(options.tokens());
     this.audit = options.tokens().map(tokens -> new Audit(options.proxies()));
-    streams = new EventStreams(queries, options.mostStreams());
+    revocation = new Revocation(access::isValid);
+    streams = new EventStreams(queries, revocation, options.mostStreams());
     metrics = new Metrics(queries, streams, () -> agents(source));
     routes.addAll(new QueryRoutes(queries, source, streams, metrics).routes());
     routes.addAll(new CatalogueRoutes(queries, Optional.ofNullable(source)).routes());
@@ -158,7 +160,9 @@ public final class RestServer implements AutoCloseable {
           access.require(ctx, route);
           follower.check(ctx);
           route.checkParameters(ctx);
-          route.handler().handle(ctx);
+          try (Revocation.Answer watched = revocation.watch(ctx)) {
+            route.handler().handle(ctx);
+          }
         };
     config.routes.addHttpHandler(route.method(), route.path(), handler);
     if (route.method() == HandlerType.GET) {
@@ -175,6 +179,7 @@ public final class RestServer implements AutoCloseable {
   public void close() {
     streams.close();
     javalin.stop();
+    revocation.close();
     audit.ifPresent(Audit::close);
     metrics.close();
   }

@@ -1,0 +1,134 @@
+package io.tapline.control.rest;
+
+import io.javalin.http.Context;
+import io.tapline.control.access.Token;
+import io.tapline.control.query.QueryService;
+import io.tapline.control.query.QueryState;
+import io.tapline.control.query.WindowResult;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.util.List;
+
+/**
+ * One client's events of one query. {@link #run} is for one thread; others may end it at any time.
+ */
+final class EventStream {
+  /** Keeps proxies from closing, and shows whether the client is still there. */
+  private static final long KEEP_ALIVE_MS = 15_000;
+
+  private final QueryService queries;
+  private final String query;
+  private final String after;
+  private final Token token;
+  private final HttpServletResponse out;
+  private final Runnable disconnect;
+  private volatile boolean ended;
+
+  /**
+   * A stream that answers a request.
+   *
+   * @param after entry of the last window that the client has; empty for none
+   */
+  EventStream(QueryService queries, Context ctx, String query, String after) {
+    this.queries = queries;
+    this.query = query;
+    this.after = after;
+    this.token = Access.known(ctx);
+    this.out = ctx.res();
+    this.disconnect = () -> Revocation.disconnect(ctx);
+  }
+
+  /** The query that it follows. */
+  String query() {
+    return query;
+  }
+
+  /** The token that its client showed. */
+  Token token() {
+    return token;
+  }
+
+  /**
+   * Ends it before its next event; a second time, cuts the connection, which ends the wait for a
+   * client that does not read.
+   */
+  void end() {
+    if (ended) {
+      disconnect.run();
+    }
+    ended = true;
+  }
+
+  /** Sends the head of the answer, so that the client knows that it is connected. */
+  void begin() throws IOException {
+    write(Events.comment("connected"));
+  }
+
+  /** Sends events until the query or this ends. */
+  void run(QueryFeed feed) throws IOException {
+    String last = after;
+    QueryState sent = null;
+    QueryFeed.Moment now = feed.moment();
+    while (now.query().isPresent() && !ended) {
+      QueryState state = now.query().get().state();
+      if (state != sent && !state.ended()) {
+        write(Events.state(now.query().get(), ""));
+        sent = state;
+      }
+      last = windows(now, last);
+      if (now.lost()) {
+        return;
+      }
+      if (state.ended() && !ended) {
+        write(Events.state(now.query().get(), EventStreams.END));
+        return;
+      }
+      QueryFeed.Moment seen = now;
+      now = feed.next(seen, KEEP_ALIVE_MS);
+      if (now == seen && !ended) {
+        write(Events.comment("still here"));
+      }
+    }
+  }
+
+  /**
+   * Sends the windows after one: what the feed no longer has from Redis, the rest from the feed.
+   */
+  private String windows(QueryFeed.Moment now, String from) throws IOException {
+    String last = from;
+    while (Entry.isBefore(last, now.after()) && !ended) {
+      List<WindowResult> page = queries.results().windowsAfter(query, last);
+      if (page.isEmpty()) {
+        break;
+      }
+      for (WindowResult window : page) {
+        if (!ended) {
+          write(Events.window(window));
+          last = window.entry();
+        }
+      }
+    }
+    for (QueryFeed.Event window : after(now.windows(), last)) {
+      if (!ended) {
+        write(window.bytes());
+        last = window.entry();
+      }
+    }
+    return last;
+  }
+
+  /** Looks from the end: a client has all but the latest. */
+  private static List<QueryFeed.Event> after(List<QueryFeed.Event> windows, String entry) {
+    int first = windows.size();
+    while (first > 0 && Entry.isBefore(entry, windows.get(first - 1).entry())) {
+      first--;
+    }
+    return windows.subList(first, windows.size());
+  }
+
+  /** Waits for a slow client as long as the server's idle timeout, then fails. */
+  private void write(byte[] event) throws IOException {
+    out.getOutputStream().write(event);
+    out.flushBuffer();
+  }
+}
