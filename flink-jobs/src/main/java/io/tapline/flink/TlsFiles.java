@@ -12,10 +12,13 @@ import java.security.KeyStore;
 import java.security.PrivateKey;
 import java.security.cert.Certificate;
 import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
 import java.security.spec.InvalidKeySpecException;
 import java.security.spec.PKCS8EncodedKeySpec;
+import java.time.Instant;
 import java.util.Base64;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -89,6 +92,22 @@ public record TlsFiles(String authorities, String certificate, String key) imple
       return context;
     } catch (GeneralSecurityException e) {
       throw new IOException(certificate + ", " + key + ": " + e.getMessage(), e);
+    }
+  }
+
+  /**
+   * When the first of the certificates ends that this process shows.
+   *
+   * @throws IOException with a sentence for people
+   */
+  public Instant notAfter() throws IOException {
+    try {
+      return certificates(certificate).stream()
+          .map(each -> ((X509Certificate) each).getNotAfter().toInstant())
+          .min(Comparator.naturalOrder())
+          .orElseThrow();
+    } catch (GeneralSecurityException e) {
+      throw new IOException(certificate + ": " + e.getMessage(), e);
     }
   }
 

@@ -37,6 +37,9 @@ final class JettySettings {
     SslContextFactory.Server files = new SslContextFactory.Server();
     files.setSslContext(tls);
     files.setIncludeProtocols("TLSv1.2", "TLSv1.3");
+    // Forward secrecy and authenticated encryption only.
+    files.setIncludeCipherSuites(
+        "TLS_AES_.*", "TLS_CHACHA20_.*", "TLS_ECDHE_.*_GCM_.*", "TLS_ECDHE_.*_CHACHA20_.*");
     config.addConnector(
         (server, http) -> {
           ServerConnector connector =

@@ -16,6 +16,7 @@ import io.tapline.control.query.Services;
 import io.tapline.control.registry.AgentState;
 import io.tapline.control.registry.ClockOffset;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
@@ -85,6 +86,16 @@ final class Metrics implements AutoCloseable {
     new JvmMemoryMetrics().bindTo(registry);
     new JvmThreadMetrics().bindTo(registry);
     garbageCollection.bindTo(registry);
+  }
+
+  /** Shows when the certificate ends with which this server listens. */
+  void certificateEnds(Instant notAfter) {
+    Gauge.builder("tapline.certificate.not.after.timestamp", notAfter::getEpochSecond)
+        .description("When the certificate ends that this process shows, by what for")
+        .tag("purpose", "rest")
+        .baseUnit("seconds")
+        .strongReference(true)
+        .register(registry);
   }
 
   private static double clocksApart(List<AgentState> agents) {

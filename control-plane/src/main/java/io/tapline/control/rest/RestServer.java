@@ -19,6 +19,7 @@ import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.AgentState;
 import java.io.IOException;
 import java.net.UnknownHostException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -49,6 +50,7 @@ public final class RestServer implements AutoCloseable {
     revocation = new Revocation(access::isValid);
     streams = new EventStreams(queries, revocation, options.mostStreams());
     metrics = new Metrics(queries, streams, () -> agents(source));
+    tlsEnd(options).ifPresent(metrics::certificateEnds);
     routes.addAll(new QueryRoutes(queries, source, streams, metrics).routes());
     routes.addAll(new CatalogueRoutes(queries, Optional.ofNullable(source)).routes());
     routes.addAll(new DrillRoutes(drill).routes());
@@ -115,6 +117,16 @@ public final class RestServer implements AutoCloseable {
   private static SSLContext tls(RestOptions options) throws PipelineException {
     try {
       return options.tls().isPresent() ? options.tls().get().context() : null;
+    } catch (IOException e) {
+      throw new PipelineException(Kind.USER, e.getMessage(), e);
+    }
+  }
+
+  private static Optional<Instant> tlsEnd(RestOptions options) throws PipelineException {
+    try {
+      return options.tls().isPresent()
+          ? Optional.of(options.tls().get().notAfter())
+          : Optional.empty();
     } catch (IOException e) {
       throw new PipelineException(Kind.USER, e.getMessage(), e);
     }

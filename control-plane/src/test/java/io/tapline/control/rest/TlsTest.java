@@ -2,6 +2,7 @@ package io.tapline.control.rest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import io.tapline.control.PipelineException;
 import io.tapline.control.testing.Certificates;
@@ -17,8 +18,14 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLHandshakeException;
+import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -53,9 +60,14 @@ class TlsTest {
   }
 
   private static HttpResponse<String> get(Certificates trusted, String host) throws Exception {
+    return get(trusted, host, "/healthz");
+  }
+
+  private static HttpResponse<String> get(Certificates trusted, String host, String path)
+      throws Exception {
     HttpClient client =
         HttpClient.newBuilder().sslContext(TlsFiles.trusting(trusted.file()).context()).build();
-    URI uri = URI.create("https://%s:%d/healthz".formatted(host, stored.server.port()));
+    URI uri = URI.create("https://%s:%d%s".formatted(host, stored.server.port(), path));
     return client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
   }
 
@@ -64,6 +76,40 @@ class TlsTest {
     HttpResponse<String> answer = get(authority, "localhost");
     assertThat(answer.statusCode()).isEqualTo(200);
     assertThat(answer.headers().firstValue("Strict-Transport-Security")).isPresent();
+  }
+
+  @Test
+  void itsMetricsSayWhenItsCertificateEnds() throws Exception {
+    Matcher end =
+        Pattern.compile(
+                "\ntapline_certificate_not_after_timestamp_seconds\\{purpose=\"rest\"} (\\S+)\n")
+            .matcher(get(authority, "localhost", "/metrics").body());
+    assertThat(end.find()).isTrue();
+    assertThat(Instant.ofEpochSecond((long) Double.parseDouble(end.group(1))))
+        .isEqualTo(files("server").notAfter())
+        .isCloseTo(Instant.now().plus(2, ChronoUnit.DAYS), within(1, ChronoUnit.HOURS));
+  }
+
+  @Test
+  void oldCiphersAreRefused() throws Exception {
+    assertThat(handshake("TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")).isTrue();
+    assertThat(handshake("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256")).isTrue();
+    assertThat(handshake("TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256")).isFalse();
+    assertThat(handshake("TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA")).isFalse();
+  }
+
+  private static boolean handshake(String suite) throws Exception {
+    SSLContext trusting = TlsFiles.trusting(authority.file()).context();
+    try (SSLSocket socket =
+        (SSLSocket) trusting.getSocketFactory().createSocket("localhost", stored.server.port())) {
+      socket.setSoTimeout(PATIENCE_MS);
+      socket.setEnabledProtocols(new String[] {"TLSv1.2"});
+      socket.setEnabledCipherSuites(new String[] {suite});
+      socket.startHandshake();
+      return true;
+    } catch (SSLHandshakeException refused) {
+      return false;
+    }
   }
 
   @Test
