@@ -245,6 +245,33 @@ describe.skipIf(why !== "")("dashboard", () => {
     expect(await page.getByText("broke off").isVisible()).toBe(false);
   });
 
+  test("what would turn the order of characters round is shown as an escape, and edited as it is", async () => {
+    const hostile = query("http_get").replace("LIMIT", 'WHERE url = "/\u202egpj.exe"\nLIMIT');
+    const { id: turned } = await tapline.json("/api/v1/queries", { query: hostile });
+    const look = await openTab(context);
+    try {
+      await look.page.goto(`${tapline.url}/#/queries`);
+      const row = look.page.locator(`a[href='#/queries/${turned}']`);
+      await row.waitFor();
+      expect(await row.textContent()).toContain('url = "/\\u{202e}gpj.exe"');
+      await row.click();
+      const text = look.page.locator("pre.query").first();
+      await until("the query shows", async () => ((await text.textContent()) ?? "").includes("/\\u{202e}gpj.exe"));
+      expect(await look.page.evaluate(() => document.body.textContent!.includes("\u202e"))).toBe(false);
+      await look.page.getByRole("button", { name: "Edit as new" }).click();
+      await look.page.locator(".cm-specialChar", { hasText: "\\u{202e}" }).waitFor();
+      await look.page.getByRole("button", { name: "Run" }).click();
+      await look.page.waitForURL(/#\/queries\/q-/);
+      const again = look.page.url().split("/").at(-1)!;
+      expect((await tapline.json(`/api/v1/queries/${again}`)).text).toBe(hostile);
+      await fetch(`${tapline.url}/api/v1/queries/${again}`, { method: "DELETE" });
+      expect(look.errors).toEqual([]);
+    } finally {
+      await look.page.close();
+      await fetch(`${tapline.url}/api/v1/queries/${turned}`, { method: "DELETE" });
+    }
+  });
+
   test("a server that dies is told of, directly or behind a gateway, and found again when it is back, with the token that it then wants", async () => {
     const gate = await gateway(tapline.url);
     const behind = await openTab(context);

@@ -2,6 +2,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { number, quantity } from "./format";
+import { readableText } from "./readable";
 import type { Distribution } from "./types";
 import type { Series } from "./windows";
 
@@ -30,7 +31,7 @@ abstract class Chart<T> {
   constructor(label: string, private readonly height: number) {
     this.element.className = "chart";
     this.element.setAttribute("role", "img");
-    this.element.setAttribute("aria-label", label);
+    this.element.setAttribute("aria-label", readableText(label));
     this.observer.observe(this.element);
   }
 
@@ -39,7 +40,7 @@ abstract class Chart<T> {
 
   show(data: T, label: string): void {
     this.data = data;
-    this.element.setAttribute("aria-label", label);
+    this.element.setAttribute("aria-label", readableText(label));
     this.draw();
   }
 

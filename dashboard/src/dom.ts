@@ -1,9 +1,13 @@
-/** Makes elements. Text becomes text nodes only: what comes from packets is never read as markup. */
+/** Makes elements. Text becomes readable text nodes only: what comes from packets is never read as markup, and hides nothing. */
+import { readableText } from "./readable";
 
 export type Child = Node | string | number | null | undefined | false;
 
 type Handlers = { [K in keyof HTMLElementEventMap as `on${K}`]?: (event: HTMLElementEventMap[K]) => void };
 export type Properties = Handlers & { [attribute: string]: unknown };
+
+/** Attributes that people read or hear. */
+const SHOWN = new Set(["title", "aria-label", "placeholder"]);
 
 /** An element. Properties that begin with "on" are listeners, true is an empty attribute, false and undefined are none. */
 export function h<K extends keyof HTMLElementTagNameMap>(
@@ -18,7 +22,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
     } else if (value === true) {
       element.setAttribute(name, "");
     } else if (value !== false && value !== undefined && value !== null) {
-      element.setAttribute(name, String(value));
+      element.setAttribute(name, SHOWN.has(name) ? readableText(String(value)) : String(value));
     }
   }
   append(element, ...children);
@@ -28,8 +32,13 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 export function append(parent: Node, ...children: Child[]): void {
   for (const child of children) {
     if (child === null || child === undefined || child === false) continue;
-    parent.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
+    parent.appendChild(child instanceof Node ? child : document.createTextNode(shown(parent, String(child))));
   }
+}
+
+/** Only what is preformatted has lines. */
+function shown(parent: Node, text: string): string {
+  return readableText(text, parent instanceof HTMLPreElement);
 }
 
 /** Puts other children in the place of an element's own. */
@@ -40,5 +49,6 @@ export function fill(element: Element, ...children: Child[]): void {
 
 /** Changes text only where it differs, so that screen readers hear changes alone. */
 export function setText(element: Element, text: string): void {
-  if (element.textContent !== text) element.textContent = text;
+  const readable = shown(element, text);
+  if (element.textContent !== readable) element.textContent = readable;
 }

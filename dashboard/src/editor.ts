@@ -7,6 +7,8 @@ import { EditorState, type Text } from "@codemirror/state";
 import { drawSelection, EditorView, highlightSpecialChars, keymap, placeholder } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { completionSource, type Names, taplineLanguage } from "./language";
+import { h } from "./dom";
+import { ESCAPED } from "./readable";
 import type { QueryError } from "./types";
 
 const COLOURS = HighlightStyle.define([
@@ -90,7 +92,7 @@ export class QueryEditor {
 function extensions(options: EditorOptions) {
   return [
     history(),
-    highlightSpecialChars(),
+    highlightSpecialChars({ addSpecialChars: ESCAPED, render: (code) => h("span", { class: "cm-specialChar" }, String.fromCodePoint(code)) }),
     drawSelection(),
     bracketMatching(),
     closeBrackets(),

@@ -159,7 +159,7 @@ export class QueriesPage implements Page {
 }
 
 function listRow(query: QueryBrief): HTMLElement {
-  const text = query.text.replace(/\s+/g, " ");
+  const text = query.text.replace(/[ \t\r\n]+/g, " ");
   return h(
     "tr",
     {},

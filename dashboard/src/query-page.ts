@@ -19,6 +19,7 @@ export class QueryPage implements Page {
   readonly element: HTMLElement;
   private readonly state = h("span", { role: "status", "aria-label": "State" });
   private readonly stop = h("button", { type: "button", class: "danger", hidden: true, onclick: () => void this.stopQuery() }, "Stop");
+  private source = "";
   private readonly text = h("pre", { class: "query", tabindex: "0", "aria-label": "Query" });
   private readonly said = h("div", { role: "status" });
   private readonly link = h("p", { class: "message fair", role: "status", hidden: true });
@@ -68,6 +69,7 @@ export class QueryPage implements Page {
 
   private begin(query: Query): void {
     fill(this.said, ...query.notes.map((note) => h("p", { class: "message info" }, note)));
+    this.source = query.text;
     setText(this.text, query.text);
     if (this.cards.length === 0) {
       this.cards = query.plan.processors.map((plan, at) => new ProcessorCard(at, plan, {
@@ -144,7 +146,7 @@ export class QueryPage implements Page {
   }
 
   private edit(): void {
-    sessionStorage.setItem("tapline.draft", this.text.textContent ?? "");
+    sessionStorage.setItem("tapline.draft", this.source);
     location.hash = "#/queries";
   }
 

@@ -31,13 +31,15 @@ public final class ErrorRenderer {
   /** One error; several lines, the last with its line feed. */
   public static String render(String text, QueryError error) {
     StringBuilder out = new StringBuilder();
-    out.append("query:%d:%d: %s\n".formatted(error.line(), error.column(), error.message()));
+    out.append(
+        "query:%d:%d: %s\n"
+            .formatted(error.line(), error.column(), ReadableText.ofLines(error.message())));
     appendPlace(out, lineOf(text, error.line()), error);
     if (!error.expected().isEmpty()) {
-      out.append("  expected: ").append(error.expected()).append('\n');
+      out.append("  expected: ").append(ReadableText.of(error.expected())).append('\n');
     }
     if (!error.suggestion().isEmpty()) {
-      out.append("  did you mean ").append(error.suggestion()).append("?\n");
+      out.append("  did you mean ").append(ReadableText.of(error.suggestion())).append("?\n");
     }
     return out.toString();
   }
@@ -52,14 +54,24 @@ public final class ErrorRenderer {
     }
     String before = begin > 0 ? "…" : "";
     out.append("  ").append(before);
-    out.append(new String(line, begin, end - begin)).append(end < line.length ? "…\n" : "\n");
-    int underlined = Math.max(1, Math.min(error.length(), end - at));
-    out.append(" ".repeat(2 + before.length() + at - begin)).append('^');
+    out.append(readable(line, begin, end)).append(end < line.length ? "…\n" : "\n");
+    int underlined = Math.max(1, width(line, at, Math.min(at + error.length(), end)));
+    out.append(" ".repeat(2 + before.length() + width(line, begin, at))).append('^');
     out.append("~".repeat(underlined - 1)).append('\n');
   }
 
+  private static String readable(int[] line, int begin, int end) {
+    return ReadableText.of(new String(line, begin, end - begin));
+  }
+
+  /** Places on a terminal. */
+  private static int width(int[] line, int begin, int end) {
+    String shown = readable(line, begin, end);
+    return shown.codePointCount(0, shown.length());
+  }
+
   /**
-   * Code points of a line, those that do not take one place on a terminal replaced by ones that do.
+   * Code points of a line; those that take no place on a terminal are replaced by one that does.
    */
   private static int[] lineOf(String text, int number) {
     int begin = 0;
@@ -68,20 +80,12 @@ public final class ErrorRenderer {
     }
     int end = text.indexOf('\n', begin);
     String line = text.substring(begin, end < 0 ? text.length() : end).stripTrailing();
-    return line.codePoints().map(c -> c == '\t' ? ' ' : isPrintable(c) ? c : '\uFFFD').toArray();
+    return line.codePoints().map(c -> c == '\t' ? ' ' : isMark(c) ? '\uFFFD' : c).toArray();
   }
 
-  private static boolean isPrintable(int codePoint) {
-    return switch (Character.getType(codePoint)) {
-      case Character.CONTROL,
-          Character.FORMAT,
-          Character.SURROGATE,
-          Character.LINE_SEPARATOR,
-          Character.PARAGRAPH_SEPARATOR,
-          Character.NON_SPACING_MARK,
-          Character.ENCLOSING_MARK ->
-          false;
-      default -> true;
-    };
+  private static boolean isMark(int codePoint) {
+    int type = Character.getType(codePoint);
+    return (type == Character.NON_SPACING_MARK || type == Character.ENCLOSING_MARK)
+        && !ReadableText.isEscaped(codePoint);
   }
 }

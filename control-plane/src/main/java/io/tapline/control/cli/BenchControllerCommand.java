@@ -60,7 +60,7 @@ final class BenchControllerCommand implements Callable<Integer> {
       node.put("perSecond", row.perSecond()).put("perCpuSecond", row.perCpuSecond());
       rows.add(node);
       if (json) {
-        console.line(node.toString());
+        console.json(node);
       }
       table.add(
           List.of(

@@ -314,7 +314,7 @@ final class BenchFlinkCommand implements Callable<Integer> {
             .put("cpu_us_per_tuple", cost.cpuMicroseconds());
     rows.add(row);
     if (json) {
-      console.line(row.toString());
+      console.json(row);
     }
     return row;
   }

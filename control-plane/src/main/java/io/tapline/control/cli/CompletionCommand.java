@@ -22,7 +22,7 @@ final class CompletionCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    console.line(AutoComplete.bash("tapline", spec.root().commandLine()));
+    console.data(AutoComplete.bash("tapline", spec.root().commandLine()) + "\n");
     return 0;
   }
 }

@@ -1,5 +1,7 @@
 package io.tapline.control.cli;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.compiler.ReadableText;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -11,9 +13,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 
 /**
- * Where a command prints: results to standard output, everything else to standard error. A result
- * that can't be written is an error, unlike with {@link System#out}, which would lose it in
- * silence. Not thread-safe, but for {@link #error}, {@link #hint} and {@link Progress}.
+ * Where a command prints: results to standard output, everything else to standard error. What
+ * people read is {@link ReadableText}; what programs read is as it is. A result that can't be
+ * written is an error, unlike with {@link System#out}, which would lose it in silence. Not
+ * thread-safe, but for {@link #error}, {@link #hint} and {@link Progress}.
  */
 final class Console {
   private final OutputStream bytes;
@@ -68,8 +71,18 @@ final class Console {
     return columns;
   }
 
-  /** Prints text as it is. */
+  /** Prints lines for people. */
   void print(String text) {
+    data(ReadableText.ofLines(text));
+  }
+
+  /** Prints a line for programs. */
+  void json(JsonNode value) {
+    data(value + "\n");
+  }
+
+  /** Prints text as it is. */
+  void data(String text) {
     try {
       progress.clear();
       out.write(text);
@@ -130,19 +143,19 @@ final class Console {
 
   void error(String message) {
     progress.clear();
-    err.println("tapline: " + message);
+    err.println("tapline: " + ReadableText.ofLines(message));
   }
 
   /** An error that says of itself where it comes from. */
   void errorText(String text) {
     progress.clear();
-    err.print(text);
+    err.print(ReadableText.ofLines(text));
     err.flush();
   }
 
   void hint(String message) {
     progress.clear();
-    err.println(message);
+    err.println(ReadableText.ofLines(message));
   }
 
   void trace(Throwable e) {
@@ -159,7 +172,7 @@ final class Console {
         new Writer() {
           @Override
           public void write(char[] text, int offset, int length) {
-            print(new String(text, offset, length));
+            data(new String(text, offset, length));
           }
 
           /** The end of the command flushes, where a failure is told as it should be. */

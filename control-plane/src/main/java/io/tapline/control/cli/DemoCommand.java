@@ -160,7 +160,7 @@ final class DemoCommand implements Callable<Integer> {
     }
     TierFinding finding = new TierFinding(tiers.get(tiers.size() - 1).rows(), names);
     if (json) {
-      console.line(finding.json().toString());
+      console.json(finding.json());
     } else {
       console.paragraph("Finding: " + finding.sentence());
     }

@@ -37,7 +37,7 @@ final class DiagnoseLossCommand implements Callable<Integer> {
     span.addTo(request);
     JsonNode report = server.client().post(DiagnoseCommand.PATH, request);
     if (json) {
-      console.line(report.toString());
+      console.json(report);
     } else {
       print(report);
     }

@@ -74,7 +74,7 @@ final class DiagnoseOutcastCommand implements Callable<Integer> {
     request.put("every_ns", Moment.duration("--every", every));
     JsonNode report = server.client().post(DiagnoseCommand.PATH, request);
     if (json) {
-      console.line(report.toString());
+      console.json(report);
     } else {
       print(report);
     }

@@ -70,7 +70,7 @@ final class DiagnosePathCommand implements Callable<Integer> {
     span.addTo(request);
     JsonNode report = server.client().post(DiagnoseCommand.PATH, request);
     if (json) {
-      console.line(report.toString());
+      console.json(report);
     } else {
       if (!report.path("violations").isEmpty()) {
         console.line(table(report.path("violations")));

@@ -48,7 +48,11 @@ final class DiagnoseTrackCommand implements Callable<Integer> {
       request.put("reorder_ns", Moment.duration("--reorder", reorder));
     }
     JsonNode answer = server.client().post(DiagnoseCommand.PATH, request);
-    console.line(json ? answer.toString() : answer.path("watch").asText());
+    if (json) {
+      console.json(answer);
+    } else {
+      console.line(answer.path("watch").asText());
+    }
     return 0;
   }
 }

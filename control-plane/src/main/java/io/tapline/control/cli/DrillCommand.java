@@ -113,7 +113,7 @@ final class DrillCommand implements Callable<Integer> {
     JsonNode answer = server.client().post(PATH, request);
     JsonNode rows = answer.path(aggregate == null ? "rows" : "groups");
     if (json) {
-      rows.forEach(row -> console.line(row.toString()));
+      rows.forEach(row -> console.json(row));
     } else if (rows.isEmpty()) {
       console.line("no header matches");
     } else {

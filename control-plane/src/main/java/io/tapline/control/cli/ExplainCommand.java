@@ -80,8 +80,8 @@ final class ExplainCommand implements Callable<Integer> {
             text, catalogue, inventory, new Compiler.Options(QUERY, 1, Rights.ALL, placement));
     Plan plan = result.plan().orElseThrow(() -> new QueryRejected(text, result.errors()));
     if (json) {
-      console.line(new ObjectMapper().readTree(Explain.json(plan)).toString());
-      network.ifPresent(known -> console.line(placementJson(known, plan)));
+      console.json(new ObjectMapper().readTree(Explain.json(plan)));
+      network.ifPresent(known -> console.data(placementJson(known, plan) + "\n"));
       result.notes().stream().map(Note::message).forEach(note -> console.hint("note: " + note));
     } else {
       console.print(Explain.render(plan, result.notes()));

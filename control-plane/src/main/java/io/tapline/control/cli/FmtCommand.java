@@ -26,7 +26,7 @@ final class FmtCommand implements Callable<Integer> {
     if (!result.errors().isEmpty()) {
       throw new QueryRejected(text, result.errors());
     }
-    console.line(result.text());
+    console.data(result.text() + "\n");
     return 0;
   }
 }

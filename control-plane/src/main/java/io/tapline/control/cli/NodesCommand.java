@@ -34,8 +34,8 @@ final class NodesCommand implements Callable<Integer> {
     JsonNode nodes = known.path("nodes");
     JsonNode agents = known.path("agents");
     if (json) {
-      agents.forEach(agent -> console.line(agent.toString()));
-      nodes.forEach(node -> console.line(node.toString()));
+      agents.forEach(agent -> console.json(agent));
+      nodes.forEach(node -> console.json(node));
     } else if (nodes.isEmpty() && agents.isEmpty()) {
       console.line(
           "no hosts; the server takes agents with --agents HOST:PORT,"

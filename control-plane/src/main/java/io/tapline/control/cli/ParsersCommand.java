@@ -41,11 +41,19 @@ final class ParsersCommand implements Callable<Integer> {
     String catalogueJson = plugins.installation().catalogueJson();
     Catalogue catalogue = Catalogue.fromJson(catalogueJson);
     if (name == null) {
-      console.print(json ? MAPPER.readTree(catalogueJson) + "\n" : list(catalogue));
+      if (json) {
+        console.json(MAPPER.readTree(catalogueJson));
+      } else {
+        console.print(list(catalogue));
+      }
     } else {
       ParserInfo parser = Names.find(name, "parser", catalogue.parser(name), catalogue.names());
       JsonNode node = parserJson(catalogueJson, parser);
-      console.print(json ? node + "\n" : describe(parser, node));
+      if (json) {
+        console.json(node);
+      } else {
+        console.print(describe(parser, node));
+      }
     }
     return 0;
   }

@@ -1,5 +1,6 @@
 package io.tapline.control.cli;
 
+import io.tapline.compiler.ReadableText;
 import io.tapline.control.ProgressListener;
 import java.io.PrintWriter;
 import java.util.Locale;
@@ -53,7 +54,7 @@ final class Progress implements ProgressListener {
   /** One line; a rate that is not a positive number is left out. */
   static String text(
       String stage, double fraction, long packets, long bytes, double packetsPerSecond) {
-    StringBuilder text = new StringBuilder(stage).append('…');
+    StringBuilder text = new StringBuilder(ReadableText.of(stage)).append('…');
     if (!Double.isNaN(fraction)) {
       text.append(String.format(Locale.ROOT, " %3.0f %%", 100 * fraction));
     }
@@ -69,7 +70,7 @@ final class Progress implements ProgressListener {
   @Override
   public synchronized void warning(String message) {
     clear();
-    err.println("warning: " + message);
+    err.println("warning: " + ReadableText.ofLines(message));
   }
 
   /** Takes the line off the terminal. */

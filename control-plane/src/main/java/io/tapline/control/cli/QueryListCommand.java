@@ -27,7 +27,7 @@ final class QueryListCommand implements Callable<Integer> {
   public Integer call() {
     JsonNode queries = server.client().get("/api/v1/queries").path("queries");
     if (json) {
-      queries.forEach(query -> console.line(query.toString()));
+      queries.forEach(query -> console.json(query));
     } else if (queries.isEmpty()) {
       console.line("no queries yet; start one with tapline query submit");
     } else {

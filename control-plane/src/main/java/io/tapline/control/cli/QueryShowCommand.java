@@ -30,7 +30,7 @@ final class QueryShowCommand implements Callable<Integer> {
   public Integer call() {
     JsonNode query = server.client().get(ApiClient.query(id, ""));
     if (json) {
-      console.line(query.toString());
+      console.json(query);
       return 0;
     }
     console.line("%s  %s".formatted(query.path("id").asText(), query.path("state").asText()));

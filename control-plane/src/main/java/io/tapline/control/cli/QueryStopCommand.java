@@ -37,7 +37,11 @@ final class QueryStopCommand implements Callable<Integer> {
       // How it ended is told below; that it has ended is all that was asked for.
     }
     JsonNode query = client.get(ApiClient.query(id, ""));
-    console.line(json ? query.toString() : id + "  " + query.path("state").asText());
+    if (json) {
+      console.json(query);
+    } else {
+      console.line(id + "  " + query.path("state").asText());
+    }
     return 0;
   }
 }

@@ -44,7 +44,7 @@ final class QuerySubmitCommand implements Callable<Integer> {
       shown = client.get(ApiClient.query(id, ""));
     }
     if (json) {
-      console.line(shown.toString());
+      console.json(shown);
     }
     return 0;
   }

@@ -207,7 +207,7 @@ final class SimPlacementCommand implements Callable<Integer> {
               node.put(measure.label, value.mean());
               node.put(measure.label + "_ci95", value.halfWidth());
             });
-    console.line(node.toString());
+    console.json(node);
   }
 
   private void compare(List<OptimumExperiment.Instance> instances) {
@@ -235,7 +235,7 @@ final class SimPlacementCommand implements Callable<Integer> {
                 node.putObject(strategy)
                     .put("processes", given.processes())
                     .put("weighted_bps", given.weighted()));
-    console.line(node.toString());
+    console.json(node);
   }
 
   private void write(String name, String text) {

@@ -89,7 +89,7 @@ final class SimPopularityCommand implements Callable<Integer> {
         TextTable.ofText("minute", found.second(), found.third(), "first", "second", "third");
     for (Minute each : found.minutes()) {
       if (json) {
-        console.line(MAPPER.valueToTree(each).toString());
+        console.json(MAPPER.valueToTree(each));
       } else {
         table.add(
             List.of(

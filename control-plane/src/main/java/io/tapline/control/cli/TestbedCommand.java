@@ -171,7 +171,7 @@ final class TestbedCommand implements Runnable {
         node.set("controller", controller);
       }
       if (json) {
-        console.line(node.toString());
+        console.json(node);
       } else if (up) {
         print(state.get(), testbed, controller);
       } else {

@@ -1,5 +1,6 @@
 package io.tapline.control.cli;
 
+import io.tapline.compiler.ReadableText;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -52,12 +53,7 @@ final class TextTable {
 
   /** One line of a terminal, whatever the traffic's bytes were. */
   private static String printable(String text) {
-    StringBuilder cell = new StringBuilder();
-    text.codePoints()
-        .limit(WIDEST + 1)
-        .map(c -> Character.isISOControl(c) ? '\uFFFD' : c)
-        .forEach(cell::appendCodePoint);
-    return cut(cell.toString(), WIDEST);
+    return cut(ReadableText.of(cut(text, WIDEST)), WIDEST);
   }
 
   /**

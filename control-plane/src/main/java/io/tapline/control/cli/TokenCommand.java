@@ -209,7 +209,7 @@ final class TokenCommand implements Callable<Integer> {
   private void list(Instant now) throws IOException {
     List<Token> all = tokens(text());
     if (json) {
-      all.forEach(token -> console.line(json(token, now).toString()));
+      all.forEach(token -> console.json(json(token, now)));
       return;
     }
     TextTable table = TextTable.ofText("id", "name", "tenant", "role", "subnets", "expires");

@@ -99,7 +99,11 @@ final class WatchAddCommand implements Callable<Integer> {
     hosts.forEach(request.putArray("nodes")::add);
     request.put("together", together);
     JsonNode watch = server.client().post(WatchCommand.PATH, request);
-    console.line(json ? watch.toString() : watch.path("id").asText());
+    if (json) {
+      console.json(watch);
+    } else {
+      console.line(watch.path("id").asText());
+    }
     return 0;
   }
 }

@@ -35,7 +35,11 @@ final class WatchAlertsCommand implements Callable<Integer> {
     do {
       for (JsonNode alert : client.get("/api/v1/alerts?after=" + last).path("alerts")) {
         last = alert.path("number").asLong();
-        console.line(json ? alert.toString() : line(alert));
+        if (json) {
+          console.json(alert);
+        } else {
+          console.line(line(alert));
+        }
       }
       console.flush();
       if (follow) {

@@ -28,7 +28,7 @@ final class WatchListCommand implements Callable<Integer> {
   public Integer call() {
     JsonNode watches = server.client().get(WatchCommand.PATH).path("watches");
     if (json) {
-      watches.forEach(watch -> console.line(watch.toString()));
+      watches.forEach(watch -> console.json(watch));
     } else if (watches.isEmpty()) {
       console.line("no watches; add one with tapline watch add");
     } else {

@@ -31,7 +31,7 @@ final class WindowPrinter {
   /** Prints a window that may be followed by a later snapshot of the same. */
   void printNow(WindowResult window) {
     if (json) {
-      window.rows().forEach(row -> console.line(row.toString()));
+      window.rows().forEach(row -> console.json(row));
     } else {
       console.print((printed ? "\n" : "") + tables.render(window));
     }

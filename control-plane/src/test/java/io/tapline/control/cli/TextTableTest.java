@@ -47,7 +47,7 @@ class TextTableTest {
 
   @Test
   void trafficCanNotControlTheTerminal() {
-    assertThat(table(0, "/\u001b[2Jx\n").render("")).contains("/\uFFFD[2Jx\uFFFD ");
+    assertThat(table(0, "/\u001b[2Jx\n").render("")).contains("/\\u{1b}[2Jx\\u{a} ");
   }
 
   @Test

@@ -41,6 +41,9 @@ public final class StoredQueries implements AutoCloseable {
   static final String QUERY =
       "PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE * PROCESS (top-k: k=10, w=10s)";
 
+  private static final String COMPLETENESS =
+      "{\"sampling_rate\":1.0,\"packets_in\":7,\"dropped\":{},\"late\":0}";
+
   final TestRedis redis = TestRedis.start();
   final RestServer server;
   final Rest rest;
@@ -145,27 +148,38 @@ public final class StoredQueries implements AutoCloseable {
    * number-processor}).
    */
   public void window(String id, int number, int processor, int rows) {
-    String name = processor == 0 ? "top-k" : "diff-group";
-    long endNs = number * 1_000_000_000L;
-    String completeness = "{\"sampling_rate\":1.0,\"packets_in\":7,\"dropped\":{},\"late\":0}";
     StringBuilder array = new StringBuilder("[");
     for (int rank = 1; rank <= rows; rank++) {
-      array.append(rank == 1 ? "" : ",").append(row(id, name, endNs, rank, completeness));
+      array.append(rank == 1 ? "" : ",").append(row(id, number, processor, rank, "/" + rank));
     }
+    write(id, number, processor, array + "]");
+  }
+
+  /** Writes the first processor's window whose one row is of this URL. */
+  public void window(String id, int number, String url) {
+    write(id, number, 0, "[" + row(id, number, 0, 1, url) + "]");
+  }
+
+  private static String name(int processor) {
+    return processor == 0 ? "top-k" : "diff-group";
+  }
+
+  private void write(String id, int number, int processor, String rows) {
+    long endNs = number * 1_000_000_000L;
     Map<String, String> fields =
         Map.of(
             "processor",
             Integer.toString(processor),
             "name",
-            name,
+            name(processor),
             "window_start_ns",
             Long.toString(endNs - 1_000_000_000L),
             "window_end_ns",
             Long.toString(endNs),
             "rows",
-            array + "]",
+            rows,
             "completeness",
-            completeness);
+            COMPLETENESS);
     try (Jedis client = redis.client()) {
       client.xadd("tapline:query:" + id + ":windows", new StreamEntryID(number, processor), fields);
     }
@@ -178,12 +192,21 @@ public final class StoredQueries implements AutoCloseable {
     }
   }
 
-  private static String row(String id, String name, long endNs, int rank, String completeness) {
+  private static String row(String id, int number, int processor, int rank, String url) {
+    long endNs = number * 1_000_000_000L;
     return """
-    {"query":"%s","processor":"%s","window_start_ns":%d,"window_end_ns":%d,"rank":%d,"key":{"url":"/%d"},"value":%d.0,\
+    {"query":"%s","processor":"%s","window_start_ns":%d,"window_end_ns":%d,"rank":%d,"key":{"url":"%s"},"value":%d.0,\
     "completeness":%s}\
     """
-        .formatted(id, name, endNs - 1_000_000_000L, endNs, rank, rank, 100 - rank, completeness);
+        .formatted(
+            id,
+            name(processor),
+            endNs - 1_000_000_000L,
+            endNs,
+            rank,
+            url,
+            100 - rank,
+            COMPLETENESS);
   }
 
   void totals(String id, Map<String, String> totals) {
