@@ -187,7 +187,7 @@ final class QueryRoutes {
   private Route eventsRoute() {
     return one(Route.get(ONE + "/events", "followQuery"))
         .summary(
-            "Server-sent events: each change of state, each window's rows. Ends after the final state.")
+            "Server-sent events: each change of state, each window's rows. Ends after the final state, and within a second after the token was revoked.")
         .parameter(
             "header",
             "Last-Event-ID",
