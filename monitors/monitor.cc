@@ -307,7 +307,8 @@ class Monitor {
     std::unique_ptr<MetricsServer> metrics_server;
     if (!config_.metrics.address.empty()) {
       Status status;
-      metrics_server = MetricsServer::Start(config_.metrics, CollectorOf(*metrics_), &status);
+      metrics_server = MetricsServer::Start(config_.metrics, {{"kafka", config_.broker_certificate}},
+                                            CollectorOf(*metrics_), &status);
       if (!status.ok()) return status;
     }
     if (tap_ != nullptr) tap_->Start();

@@ -51,6 +51,8 @@ Response Refusal(http::status status, const std::string& why) {
 
 Status LoadTls(const MetricsConfig& config, asio::ssl::context* tls) {
   SSL_CTX_set_min_proto_version(tls->native_handle(), TLS1_2_VERSION);
+  // Forward secrecy and authenticated encryption only.
+  SSL_CTX_set_cipher_list(tls->native_handle(), "ECDHE+AESGCM:ECDHE+CHACHA20");
   // Each client comes once; one that asks for new keys again and again would only cost time.
   SSL_CTX_set_session_cache_mode(tls->native_handle(), SSL_SESS_CACHE_OFF);
   tls->set_options(SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
@@ -80,10 +82,14 @@ class MetricsServer::Impl {
     if (thread_.joinable()) thread_.join();
   }
 
-  Status Load(const MetricsConfig& config) {
+  Status Load(const MetricsConfig& config, const std::vector<CertificateFile>& others) {
+    for (const CertificateFile& other : others) {
+      if (Status status = AddCertificateEnd(other, &certificates_); !status.ok()) return status;
+    }
     if (config.certificate.empty()) return {};
     tls_.emplace(asio::ssl::context::tls_server);
     if (Status status = LoadTls(config, &*tls_); !status.ok()) return status;
+    if (Status status = AddCertificateEnd({"metrics", config.certificate}, &certificates_); !status.ok()) return status;
     return config.tokens.empty() ? Status() : ReadTokens("--metrics-token-file", config.tokens, &tokens_);
   }
 
@@ -174,12 +180,15 @@ class MetricsServer::Impl {
       response.set(http::field::allow, "GET");
       return response;
     }
-    Response response(http::status::ok, 11, prometheus::TextSerializer().Serialize(figures_->Collect()));
+    std::vector<prometheus::MetricFamily> families = figures_->Collect();
+    if (!certificates_.metric.empty()) families.insert(families.begin(), certificates_);
+    Response response(http::status::ok, 11, prometheus::TextSerializer().Serialize(families));
     response.set(http::field::content_type, "text/plain; version=0.0.4; charset=utf-8");
     return response;
   }
 
   const std::unique_ptr<const prometheus::Collectable> figures_;
+  prometheus::MetricFamily certificates_ = CertificateEnds();
   std::vector<std::string> tokens_;
   std::optional<asio::ssl::context> tls_;
   asio::io_context network_{1};
@@ -191,10 +200,11 @@ MetricsServer::MetricsServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)
 MetricsServer::~MetricsServer() = default;
 
 std::unique_ptr<MetricsServer> MetricsServer::Start(const MetricsConfig& config,
+                                                    const std::vector<CertificateFile>& others,
                                                     std::unique_ptr<const prometheus::Collectable> figures,
                                                     Status* status) {
   auto impl = std::make_unique<Impl>(std::move(figures));
-  *status = impl->Load(config);
+  *status = impl->Load(config, others);
   if (status->ok()) *status = impl->Listen(config.address);
   if (!status->ok()) return nullptr;
   impl->Run();

@@ -8,17 +8,20 @@
 #include <prometheus/collectable.h>
 
 #include <memory>
+#include <vector>
 
 #include "monitors/base/status.h"
 #include "monitors/config/metrics_config.h"
+#include "monitors/metrics/certificates.h"
 
 namespace tapline {
 
 class MetricsServer {
  public:
-  // Null, and *status says why, if the files can't be used or the address not be listened at.
+  // Null, and *status says why, if the files can't be used or the address not be listened at. `others` are certificates
+  // that the program shows elsewhere: when these and its own end is among the figures.
   // REQUIRES: ValidateMetrics() found nothing, and there is an address.
-  static std::unique_ptr<MetricsServer> Start(const MetricsConfig& config,
+  static std::unique_ptr<MetricsServer> Start(const MetricsConfig& config, const std::vector<CertificateFile>& others,
                                               std::unique_ptr<const prometheus::Collectable> figures, Status* status);
 
   // Connections that last are cut.

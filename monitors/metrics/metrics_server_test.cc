@@ -13,6 +13,7 @@
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <list>
@@ -75,7 +76,7 @@ class MetricsServerTest : public ::testing::Test {
   }
   Status Start() {
     Status status;
-    server_ = MetricsServer::Start(config_, std::make_unique<Figures>(help_bytes_), &status);
+    server_ = MetricsServer::Start(config_, others_, std::make_unique<Figures>(help_bytes_), &status);
     return status;
   }
 
@@ -96,10 +97,11 @@ class MetricsServerTest : public ::testing::Test {
     tcp::socket socket = Connect();
     return Ask(&socket, request);
   }
-  std::string AskOverTls(const std::string& request, int newest = TLS1_3_VERSION) {
+  std::string AskOverTls(const std::string& request, int newest = TLS1_3_VERSION,
+                         const char* ciphers = "DEFAULT@SECLEVEL=0") {
     asio::ssl::context context(asio::ssl::context::tls_client);
     // OpenSSL's own floor is lowered, so that it is the server's that shows.
-    SSL_CTX_set_cipher_list(context.native_handle(), "DEFAULT@SECLEVEL=0");
+    SSL_CTX_set_cipher_list(context.native_handle(), ciphers);
     SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_VERSION);
     SSL_CTX_set_max_proto_version(context.native_handle(), newest);
     asio::ssl::stream<tcp::socket> stream(Connect(), context);
@@ -116,6 +118,7 @@ class MetricsServerTest : public ::testing::Test {
   std::string folder_;
   uint16_t port_ = 0;
   MetricsConfig config_;
+  std::vector<CertificateFile> others_;
   size_t help_bytes_ = 10;
   std::unique_ptr<MetricsServer> server_;
 };
@@ -155,6 +158,36 @@ TEST_F(MetricsServerTest, WithACertificateNothingElseIsSpoken) {
   EXPECT_LT(answer.size(), 8u) << "at most an alert of TLS";
   EXPECT_EQ(answer.find("HTTP"), std::string::npos) << answer;
   EXPECT_EQ(AskOverTls(Get("/metrics", kToken), TLS1_1_VERSION), "");
+  EXPECT_EQ(AskOverTls(Get("/metrics", kToken), TLS1_2_VERSION, "ECDHE-ECDSA-AES128-SHA256@SECLEVEL=0"), "");
+}
+
+TEST_F(MetricsServerTest, ShowsWhenCertificatesEnd) {
+  UseTls();
+  // Of a chain, what ends first.
+  const std::string chain = folder_ + "/chain.pem";
+  const std::string made =
+      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=x -keyout " +
+      folder_ + "/x.key -out " + folder_ + "/x.pem 2>&1 >" + folder_ + "/log && cat " + config_.certificate + " " +
+      folder_ + "/x.pem >" + chain;
+  ASSERT_EQ(std::system(made.c_str()), 0);
+  others_ = {{"kafka", chain}, {"nothing", ""}};
+  ASSERT_TRUE(Start().ok()) << Start().message();
+  const std::string answer = AskOverTls(Get("/metrics", kToken));
+  EXPECT_TRUE(Shows7(answer));
+  const auto days_left = [&](const std::string& purpose) {
+    const std::string name = "tapline_certificate_not_after_timestamp_seconds{purpose=\"" + purpose + "\"} ";
+    const size_t at = answer.find(name);
+    return at == std::string::npos ? -1.0
+                                   : (std::stod(answer.substr(at + name.size())) - double(std::time(nullptr))) / 86400;
+  };
+  EXPECT_NEAR(days_left("metrics"), 2, 0.1);
+  EXPECT_NEAR(days_left("kafka"), 1, 0.1);
+  EXPECT_EQ(days_left("nothing"), -1);
+}
+
+TEST_F(MetricsServerTest, SaysWhichCertificateHasNoEnd) {
+  others_ = {{"kafka", "/nowhere"}};
+  EXPECT_EQ(Start().message(), "/nowhere: has no CERTIFICATE in PEM that can be read");
 }
 
 TEST_F(MetricsServerTest, ClientsThatSayNothingHoldNobodyUp) {
@@ -217,7 +250,7 @@ TEST_F(MetricsServerTest, SaysWhereItCanNotListen) {
     MetricsConfig second;
     second.address = address;
     Status status;
-    EXPECT_EQ(MetricsServer::Start(second, std::make_unique<Figures>(help_bytes_), &status), nullptr) << address;
+    EXPECT_EQ(MetricsServer::Start(second, {}, std::make_unique<Figures>(help_bytes_), &status), nullptr) << address;
     EXPECT_EQ(status.exit_code(), 1);
     EXPECT_TRUE(status.message().starts_with("--metrics " + address + ": can't listen there")) << status.message();
   }

@@ -85,7 +85,9 @@ RunStatus Serve(const NodeConfig& config, HostNode* node, PacketSource* source, 
                                 (config.access.key.empty() ? "" : " Does --tls-key fit --tls-certificate?"));
   RunStatus started;
   std::unique_ptr<MetricsServer> metrics;
-  if (!config.metrics.address.empty()) metrics = MetricsServer::Start(config.metrics, MetricsOf(node), &started);
+  if (!config.metrics.address.empty())
+    metrics =
+        MetricsServer::Start(config.metrics, {{"multilog", config.access.certificate}}, MetricsOf(node), &started);
   if (started.ok() && source != nullptr) started = source->Start();
   if (!started.ok()) return started;
   reporter->Ready();
