@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "parsers/api/text.h"
+
 namespace tapline {
 namespace {
 
@@ -15,7 +17,9 @@ std::string Line(const ordered_json& event) {
 }
 
 // A line for people: an agent is none of its monitors.
-std::string Said(const std::string& what) { return std::string(program_invocation_short_name) + ": " + what + "\n"; }
+std::string Said(const std::string& what) {
+  return std::string(program_invocation_short_name) + ": " + readable_text(what) + "\n";
+}
 
 }  // namespace
 
@@ -97,7 +101,8 @@ void Reporter::Copies(uint64_t incarnation, uint64_t packets, int64_t until_ns) 
 }
 
 void Reporter::End(const std::string& accounting_json, const std::string& summary) {
-  Write(format_ == Format::kJson ? "{\"event\":\"end\",\"accounting\":" + accounting_json + "}\n" : summary);
+  Write(format_ == Format::kJson ? "{\"event\":\"end\",\"accounting\":" + accounting_json + "}\n"
+                                 : readable_lines(summary));
 }
 
 }  // namespace tapline

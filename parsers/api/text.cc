@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <iterator>
 
 namespace tapline {
 namespace {
@@ -23,32 +25,49 @@ constexpr std::array<Range, 10> kUnreadable = {{{0x00, 0x1f},
                                                 {0xfff9, 0xfffb},      // interlinear annotation
                                                 {0xe0000, 0xe007f}}};  // tags
 
+// What readable_text() escapes.
+constexpr std::array<Range, 28> kEscaped = {
+    {{0x0, 0x1f},        {0x7f, 0x9f},       {0xad, 0xad},       {0x34f, 0x34f},     {0x600, 0x605},
+     {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},     {0x8e2, 0x8e2},
+     {0x115f, 0x1160},   {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f},   {0x2028, 0x202e},
+     {0x2060, 0x206f},   {0x3164, 0x3164},   {0xd800, 0xdfff},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},
+     {0xffa0, 0xffa0},   {0xfff0, 0xfffb},   {0x110bd, 0x110bd}, {0x110cd, 0x110cd}, {0x13430, 0x1343f},
+     {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}}};
+
 struct Character {
   size_t bytes;
   bool readable;
+  uint32_t point;  // if it is UTF-8
+  bool utf8 = true;
 };
+
+constexpr Character kNoCharacter = {1, false, 0, false};
+
+bool contains(const auto& ranges, uint32_t point) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const Range& range) { return range.first <= point && point <= range.last; });
+}
 
 bool is_readable(uint32_t point, LineBreaks line_breaks) {
   if (line_breaks == LineBreaks::kKeep && (point == '\t' || point == '\n' || point == '\r')) return true;
-  return std::none_of(kUnreadable.begin(), kUnreadable.end(),
-                      [&](const Range& range) { return range.first <= point && point <= range.last; });
+  return !contains(kUnreadable, point);
 }
 
 // The UTF-8 sequence (RFC 3629 section 4) at the front, or one byte that begins none. REQUIRES: not empty.
 Character next_character(std::string_view text, LineBreaks line_breaks) {
   const auto first = static_cast<uint8_t>(text[0]);
-  if (first < 0x80) return {1, is_readable(first, line_breaks)};
+  if (first < 0x80) return {1, is_readable(first, line_breaks), first};
   const size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < bytes) return {1, false};
+  if (first < 0xc2 || first > 0xf4 || text.size() < bytes) return kNoCharacter;
   uint32_t point = first & (0xffu >> (bytes + 1));
   for (const char c : text.substr(1, bytes - 1)) {
-    if ((static_cast<uint8_t>(c) & 0xc0) != 0x80) return {1, false};
+    if ((static_cast<uint8_t>(c) & 0xc0) != 0x80) return kNoCharacter;
     point = point << 6 | (static_cast<uint8_t>(c) & 0x3fu);
   }
   const bool overlong = (bytes == 3 && point < 0x800) || (bytes == 4 && point < 0x10000);
   const bool surrogate = point >= 0xd800 && point <= 0xdfff;
-  if (overlong || surrogate || point > 0x10ffff) return {1, false};
-  return {bytes, is_readable(point, line_breaks)};
+  if (overlong || surrogate || point > 0x10ffff) return kNoCharacter;
+  return {bytes, is_readable(point, line_breaks), point};
 }
 
 bool is_readable(std::string_view text, LineBreaks line_breaks) {
@@ -95,6 +114,25 @@ bool is_coded(std::string_view text, LineBreaks line_breaks) {
   return again == text;
 }
 
+std::string escaped(std::string_view text, std::string_view kept) {
+  std::string readable;
+  while (!text.empty()) {
+    const Character character = next_character(text, LineBreaks::kEncode);
+    const std::string_view bytes = text.substr(0, character.bytes);
+    if (!character.utf8) {
+      readable += "\xef\xbf\xbd";
+    } else if (contains(kEscaped, character.point) && kept.find(bytes) == std::string_view::npos) {
+      char digits[16];
+      const auto end = std::to_chars(std::begin(digits), std::end(digits), character.point, 16).ptr;
+      readable.append("\\u{").append(digits, end).append("}");
+    } else {
+      readable += bytes;
+    }
+    text.remove_prefix(character.bytes);
+  }
+  return readable;
+}
+
 }  // namespace
 
 bool text_detail::must_encode(std::string_view text, LineBreaks line_breaks) {
@@ -113,5 +151,9 @@ void append_encoded(std::string_view text, LineBreaks line_breaks, std::string* 
     text.remove_prefix(character.bytes);
   }
 }
+
+std::string readable_text(std::string_view text) { return escaped(text, ""); }
+
+std::string readable_lines(std::string_view text) { return escaped(text, "\n\t"); }
 
 }  // namespace tapline

@@ -48,4 +48,14 @@ inline bool must_encode(std::string_view text, LineBreaks line_breaks) {
 // full(text), to be used where must_encode() says so.
 void append_encoded(std::string_view text, LineBreaks line_breaks, std::string* out);
 
+// The text as people are shown it, in logs and on terminals: one line. Characters that are not seen, or that change the
+// order or the lines of others, are written as escapes, /\u{202e}gpj.exe, and bytes that are no UTF-8 as U+FFFD. Those
+// are Unicode's controls, formats, line and paragraph separators, and what renderers leave out by default. Java and
+// TypeScript have the same table; schema/golden/readable_text.json holds all three to it. Unlike shown() it can't be
+// undone.
+std::string readable_text(std::string_view text);
+
+// The same, but line feeds and tabs stay.
+std::string readable_lines(std::string_view text);
+
 }  // namespace tapline

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
 
 namespace tapline {
 namespace {
@@ -107,6 +110,54 @@ TEST(Text, EveryTextCanBeReadBack) {
       check(text);
     }
   }
+}
+
+nlohmann::json golden() {
+  std::ifstream file(TAPLINE_SOURCE_DIR "/schema/golden/readable_text.json");
+  return nlohmann::json::parse(file);
+}
+
+// Java and TypeScript have the same tests.
+TEST(ReadableText, ShowsGoldenCases) {
+  const nlohmann::json cases = golden()["cases"];
+  ASSERT_GT(cases.size(), 10u);
+  for (const auto& each : cases) {
+    const auto text = each["text"].get<std::string>(), shown = each["shown"].get<std::string>();
+    EXPECT_EQ(readable_text(text), shown);
+    EXPECT_EQ(readable_text(shown), shown);
+  }
+}
+
+std::string utf8(uint32_t point) {
+  const auto tail = [&](int shift) { return static_cast<char>(0x80 | (point >> shift & 0x3f)); };
+  if (point < 0x80) return {static_cast<char>(point)};
+  if (point < 0x800) return {static_cast<char>(0xc0 | point >> 6), tail(0)};
+  if (point < 0x10000) return {static_cast<char>(0xe0 | point >> 12), tail(6), tail(0)};
+  return {static_cast<char>(0xf0 | point >> 18), tail(12), tail(6), tail(0)};
+}
+
+TEST(ReadableText, EscapesJustTheGoldenRanges) {
+  std::vector<bool> escaped(0x110000);
+  const nlohmann::json ranges = golden()["ranges"];
+  for (const auto& range : ranges) {
+    const auto end = [&](int i) { return std::stoul(range[i].get<std::string>(), nullptr, 16); };
+    for (size_t point = end(0); point <= end(1); ++point) escaped[point] = true;
+  }
+  for (uint32_t point = 0; point < escaped.size(); ++point) {
+    if (point >= 0xd800 && point < 0xe000) continue;  // no characters of UTF-8
+    std::ostringstream escape;
+    escape << "\\u{" << std::hex << point << "}";
+    ASSERT_EQ(readable_text(utf8(point)), escaped[point] ? escape.str() : utf8(point));
+  }
+}
+
+TEST(ReadableText, KeepsLineFeedsAndTabsOfLines) {
+  EXPECT_EQ(readable_lines("a\u202e\r\n\n\tb\n"), "a\\u{202e}\\u{d}\n\n\tb\n");
+}
+
+TEST(ReadableText, ReplacesEachByteThatIsNoUtf8) {
+  EXPECT_EQ(readable_text("\xff\xe2\x80."), "\ufffd\ufffd\ufffd.");
+  EXPECT_EQ(readable_text("\xed\xa0\x80"), "\ufffd\ufffd\ufffd");
 }
 
 }  // namespace
