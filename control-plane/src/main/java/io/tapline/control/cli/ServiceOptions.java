@@ -65,6 +65,12 @@ final class ServiceOptions {
           "Where those clusters keep checkpoints: a folder that all of their hosts share. Default: the memory of each job manager.")
   private String checkpoints = "";
 
+  @Mixin private JobKeyOptions jobKey = new JobKeyOptions();
+
+  JobKey jobKey(Console console) {
+    return jobKey.read(console).orElseGet(JobKey::random);
+  }
+
   List<String> flink() {
     for (String address : flink) {
       if (!address.matches("https?://[^/?#]+/?")) {

@@ -105,7 +105,8 @@ public final class EmbeddedPipeline implements AutoCloseable {
             options.hashKeys().write(folder.resolve("hash.key")),
             folder,
             options.topics(),
-            options.mostQueries());
+            options.mostQueries(),
+            options.jobKey());
     QueryService service =
         opened(
             new QueryService(backend, options.catalogue(), options.inventory(), options.network()));

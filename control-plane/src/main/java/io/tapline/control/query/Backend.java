@@ -1,5 +1,6 @@
 package io.tapline.control.query;
 
+import io.tapline.control.JobKey;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.KafkaEndpoint;
 import java.nio.file.Path;
@@ -18,6 +19,7 @@ import java.util.List;
  * @param folder for plan files
  * @param topics how long they are there
  * @param mostQueries that run at once
+ * @param jobKey from which the passwords of jobs follow
  */
 public record Backend(
     Endpoints endpoints,
@@ -29,7 +31,8 @@ public record Backend(
     Path hashKeyFile,
     Path folder,
     TopicPolicy topics,
-    int mostQueries) {
+    int mostQueries,
+    JobKey jobKey) {
   /** The same services as a query's job reaches them: with a login of its own. */
   Endpoints jobEndpoints(String query) {
     KafkaEndpoint jobs = access.jobs();

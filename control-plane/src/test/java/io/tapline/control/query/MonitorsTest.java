@@ -8,6 +8,7 @@ import io.tapline.compiler.Compiler;
 import io.tapline.compiler.Inventory;
 import io.tapline.control.HashKeys;
 import io.tapline.control.OwnerFiles;
+import io.tapline.control.JobKey;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedKafka;
 import io.tapline.control.testing.Await;
@@ -95,7 +96,8 @@ class MonitorsTest {
             HashKeys.drawn().write(folder.resolve("hash.key")),
             folder,
             TopicPolicy.defaults(),
-            4);
+            4,
+            JobKey.random());
     try (Monitors monitors = new Monitors(backend, MOST_SHARED)) {
       QueryMonitor first = start(monitors, "q-1");
       start(monitors, "q-2");

@@ -3,6 +3,7 @@ package io.tapline.control.rest;
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.network.Network;
+import io.tapline.control.JobKey;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.query.Backend;
@@ -76,7 +77,8 @@ public final class StoredQueries implements AutoCloseable {
             Path.of("no-key"),
             folder,
             TopicPolicy.defaults(),
-            EmbeddedOptions.FEW_QUERIES);
+            EmbeddedOptions.FEW_QUERIES,
+            JobKey.random());
     Inventory hosts = inventory.isEmpty() ? Inventory.empty() : Inventory.fromYaml(inventory);
     queries =
         new QueryService(
