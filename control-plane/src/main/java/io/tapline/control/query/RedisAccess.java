@@ -1,0 +1,167 @@
+package io.tapline.control.query;
+
+import io.tapline.flink.Login;
+import io.tapline.flink.results.RedisLibrary;
+import io.tapline.schema.RedisAcl;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.util.Base64;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.JedisPool;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * The users of queries' jobs in Redis, and the functions that they call. Both are made again, within
+ * a second or two, in a Redis that was restarted without them. Thread-safe.
+ *
+ * <p>A user's password follows from the control plane's own and the query's ID, so that the control
+ * plane that takes over knows it. Without a login of its own there is nothing to do: jobs come
+ * without one, too, and load the functions.
+ */
+final class RedisAccess implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(RedisAccess.class);
+  private static final long CHECK_MS = 1_000;
+
+  private final Login own;
+  private final JedisPool pool;
+  private final Set<String> granted = new HashSet<>();
+
+  /** Queries whose users could not be removed yet. */
+  private final Set<String> revoked = new HashSet<>();
+
+  private final ScheduledExecutorService checks =
+      Executors.newSingleThreadScheduledExecutor(
+          task -> {
+            Thread thread = new Thread(task, "redis-access");
+            thread.setDaemon(true);
+            return thread;
+          });
+
+  /**
+   * Users of a Redis.
+   *
+   * @param own login of the control plane; none where Redis asks for none
+   * @param pool of connections with that login, which somebody else closes
+   */
+  RedisAccess(Login own, JedisPool pool) {
+    this.own = own;
+    this.pool = pool;
+    if (!own.isNone()) {
+      checks.scheduleWithFixedDelay(this::check, CHECK_MS, CHECK_MS, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /**
+   * Loads the functions where they are missing.
+   *
+   * @throws JedisException if that can't be done
+   */
+  void prepare() {
+    if (!own.isNone()) {
+      try (Jedis redis = pool.getResource()) {
+        loadIfMissing(redis);
+      }
+    }
+  }
+
+  /**
+   * Makes the user of a query's job, or sets its rights and password again, and loads this
+   * version's functions.
+   *
+   * @throws JedisException if that can't be done now; it is tried again until {@link #revoke}
+   */
+  synchronized void grant(String query) {
+    if (own.isNone()) {
+      return;
+    }
+    granted.add(query);
+    try (Jedis redis = pool.getResource()) {
+      RedisLibrary.load(redis);
+      setUser(redis, query);
+    }
+  }
+
+  /** What the job of a query logs in with. */
+  Login login(String query) {
+    return own.isNone() ? Login.NONE : new Login(RedisAcl.jobUser(query), password(query));
+  }
+
+  /** Removes the user of a query's job, now or once Redis answers. */
+  synchronized void revoke(String query) {
+    if (own.isNone()) {
+      return;
+    }
+    granted.remove(query);
+    revoked.add(query);
+    try (Jedis redis = pool.getResource()) {
+      removeUsers(redis);
+    } catch (JedisException e) {
+      LOG.warn("Redis: user {} is to be removed: {}", RedisAcl.jobUser(query), e.getMessage());
+    }
+  }
+
+  private synchronized void check() {
+    if (granted.isEmpty() && revoked.isEmpty()) {
+      return;
+    }
+    try (Jedis redis = pool.getResource()) {
+      removeUsers(redis);
+      loadIfMissing(redis);
+      Set<String> missing = new TreeSet<>(granted);
+      Set<String> users = Set.copyOf(redis.aclUsers());
+      missing.removeIf(query -> users.contains(RedisAcl.jobUser(query)));
+      if (!missing.isEmpty()) {
+        missing.forEach(query -> setUser(redis, query));
+        LOG.warn("Redis had lost the users of the jobs of {}: they are there again", missing);
+      }
+    } catch (JedisException e) {
+      LOG.debug("Redis: users can't be checked", e);
+    } catch (RuntimeException e) {
+      LOG.error("Redis: users can't be checked", e);
+    }
+  }
+
+  private void removeUsers(Jedis redis) {
+    if (!revoked.isEmpty()) {
+      redis.aclDelUser(revoked.stream().map(RedisAcl::jobUser).toArray(String[]::new));
+      revoked.clear();
+    }
+  }
+
+  private static void loadIfMissing(Jedis redis) {
+    if (!RedisLibrary.isLoaded(redis)) {
+      RedisLibrary.load(redis);
+    }
+  }
+
+  private void setUser(Jedis redis, String query) {
+    String[] rules = RedisAcl.jobRules(query, password(query)).toArray(String[]::new);
+    redis.aclSetUser(RedisAcl.jobUser(query), rules);
+  }
+
+  private String password(String query) {
+    try {
+      Mac mac = Mac.getInstance("HmacSHA256");
+      mac.init(new SecretKeySpec(own.password().getBytes(StandardCharsets.UTF_8), "HmacSHA256"));
+      byte[] digest = mac.doFinal(("redis job " + query).getBytes(StandardCharsets.UTF_8));
+      return Base64.getUrlEncoder().withoutPadding().encodeToString(digest);
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    checks.shutdownNow();
+  }
+}
