@@ -21,7 +21,7 @@ import java.util.TreeMap;
 record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
   static final String USAGE =
       """
-      usage: --plan PLAN --brokers HOST:PORT[,HOST:PORT] --redis HOST:PORT [options]
+      usage: --plan PLAN --brokers HOST:PORT[,HOST:PORT] --redis HOST:PORT|unix:/PATH [options]
         --plan PLAN                 the plan's JSON, @FILE with it, or it in base64
         --parallelism N             subtasks of source and panes (1)
         --checkpoint-interval MS    0 for none (1000)
@@ -35,7 +35,7 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
         --kafka-tls CA,CERT,KEY     PEM files of every task manager: Kafka over TLS (in the clear)
         --redis-tls CA,CERT,KEY     the same for Redis
         --kafka-login USER:PASSWORD the job's own user at Kafka, SCRAM-SHA-256 (none)
-        --redis-login USER:PASSWORD its ACL user at Redis (none)
+        --redis-login USER:PASSWORD its ACL user at Redis, where the functions are loaded (none: it loads them)
         --results-topic TOPIC       Kafka topic that gets each window as JSON, too (none)
       """;
 

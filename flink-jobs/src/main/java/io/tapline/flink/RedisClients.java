@@ -2,13 +2,19 @@ package io.tapline.flink;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.net.UnixDomainSocketAddress;
 import javax.net.ssl.SSLParameters;
+import redis.clients.jedis.ClientSetInfoConfig;
 import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.DefaultJedisSocketFactory;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.JedisPool;
 import redis.clients.jedis.JedisPoolConfig;
+import redis.clients.jedis.JedisSocketFactory;
+import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /** How connections to Redis are made. */
 public final class RedisClients {
@@ -38,7 +44,8 @@ public final class RedisClients {
    *     the login
    */
   public static Jedis connect(RedisEndpoint redis, int timeoutMs) throws IOException {
-    return new Jedis(address(redis), config(redis, timeoutMs));
+    JedisClientConfig config = config(redis, timeoutMs);
+    return new Jedis(sockets(redis, config), config);
   }
 
   /**
@@ -49,17 +56,33 @@ public final class RedisClients {
    */
   public static JedisPool pool(RedisEndpoint redis, JedisPoolConfig bounds, int timeoutMs)
       throws IOException {
-    return new JedisPool(bounds, address(redis), config(redis, timeoutMs));
+    JedisClientConfig config = config(redis, timeoutMs);
+    return new JedisPool(bounds, sockets(redis, config), config);
   }
 
-  private static HostAndPort address(RedisEndpoint redis) {
-    return new HostAndPort(redis.host(), redis.port());
+  private static JedisSocketFactory sockets(RedisEndpoint redis, JedisClientConfig config) {
+    if (redis.at() instanceof InetSocketAddress tcp) {
+      return new DefaultJedisSocketFactory(
+          new HostAndPort(tcp.getHostString(), tcp.getPort()), config);
+    }
+    UnixDomainSocketAddress unix = (UnixDomainSocketAddress) redis.at();
+    return () -> {
+      try {
+        return new UnixSocket(unix, config.getSocketTimeoutMillis());
+      } catch (IOException e) {
+        throw new JedisConnectionException("Failed to connect to " + redis.address() + ".", e);
+      }
+    };
   }
 
   private static JedisClientConfig config(RedisEndpoint redis, int timeoutMs) throws IOException {
-    // Asking each server which protocol it speaks makes Jedis warn at every connection.
+    // Asking each server which protocol it speaks makes Jedis warn at every connection; telling it
+    // the library's name would be refused to users with few rights, and each time be in its log.
     DefaultJedisClientConfig.Builder config =
-        DefaultJedisClientConfig.builder().timeoutMillis(timeoutMs).autoNegotiateProtocol(false);
+        DefaultJedisClientConfig.builder()
+            .timeoutMillis(timeoutMs)
+            .autoNegotiateProtocol(false)
+            .clientSetInfoConfig(ClientSetInfoConfig.DISABLED);
     if (!redis.login().isNone()) {
       config.user(redis.login().user()).password(redis.login().password());
     }

@@ -1,38 +1,55 @@
 package io.tapline.flink;
 
 import java.io.Serializable;
-import java.util.Objects;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.UnixDomainSocketAddress;
+import java.nio.file.Path;
 
 /**
  * How clients reach a Redis server.
  *
- * @param host its name or address, IPv6 without brackets
- * @param port its port
+ * @param at a host and port that are not resolved, or a Unix socket
  * @param tls PEM files that every client of a job finds at the same paths; none for plaintext
  * @param login the ACL user; none for a server that asks for no login
  */
-public record RedisEndpoint(String host, int port, TlsFiles tls, Login login)
-    implements Serializable {
+public record RedisEndpoint(SocketAddress at, TlsFiles tls, Login login) implements Serializable {
   private static final int DEFAULT_PORT = 6379;
+  private static final String UNIX = "unix:";
 
   public RedisEndpoint {
-    Objects.requireNonNull(host, "host");
-    if (port < 1 || port > 65_535) {
-      throw new IllegalArgumentException("redis port " + port + " is not in 1..65535");
+    if (at instanceof UnixDomainSocketAddress && !tls.isNone()) {
+      throw new IllegalArgumentException("redis at " + UNIX + at + ": no TLS over a Unix socket");
     }
   }
 
-  /** A server that takes plaintext connections from anyone. */
+  /**
+   * A server that takes plaintext connections from anyone.
+   *
+   * @param host its name or address, IPv6 without brackets
+   */
   public static RedisEndpoint open(String host, int port) {
-    return new RedisEndpoint(host, port, TlsFiles.NONE, Login.NONE);
+    if (port < 1 || port > 65_535) {
+      throw new IllegalArgumentException("redis port " + port + " is not in 1..65535");
+    }
+    return new RedisEndpoint(
+        InetSocketAddress.createUnresolved(host, port), TlsFiles.NONE, Login.NONE);
+  }
+
+  /** A server that listens at a Unix socket of this host. */
+  public static RedisEndpoint unix(Path socket) {
+    return new RedisEndpoint(UnixDomainSocketAddress.of(socket), TlsFiles.NONE, Login.NONE);
   }
 
   /**
-   * Reads {@code host:port}, {@code [v6]:port} or a host alone (port 6379).
+   * Reads {@code host:port}, {@code [v6]:port}, a host alone (port 6379) or {@code unix:/path}.
    *
    * @throws IllegalArgumentException if the text is none of these
    */
   public static RedisEndpoint parse(String text) {
+    if (text.startsWith(UNIX + "/")) {
+      return unix(Path.of(text.substring(UNIX.length())));
+    }
     int colon = text.lastIndexOf(':');
     boolean hasPort = colon > text.lastIndexOf(']') && colon > 0;
     String host = hasPort ? text.substring(0, colon) : text;
@@ -43,7 +60,8 @@ public record RedisEndpoint(String host, int port, TlsFiles tls, Login login)
     try {
       return Integer.parseInt(text.substring(colon + 1));
     } catch (NumberFormatException e) {
-      throw new IllegalArgumentException("redis address '" + text + "' is not host:port");
+      throw new IllegalArgumentException(
+          "redis address '" + text + "' is not host:port or unix:/path");
     }
   }
 
@@ -52,15 +70,23 @@ public record RedisEndpoint(String host, int port, TlsFiles tls, Login login)
   }
 
   public RedisEndpoint withTls(TlsFiles files) {
-    return new RedisEndpoint(host, port, files, login);
+    return new RedisEndpoint(at, files, login);
   }
 
   public RedisEndpoint withLogin(Login other) {
-    return new RedisEndpoint(host, port, tls, other);
+    return new RedisEndpoint(at, tls, other);
   }
 
-  /** {@code host:port}, as {@link #parse} reads it and as messages name the server. */
+  public boolean isUnix() {
+    return at instanceof UnixDomainSocketAddress;
+  }
+
+  /** As {@link #parse} reads it, and as messages name the server. */
   public String address() {
-    return (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
+    if (at instanceof InetSocketAddress tcp) {
+      String host = tcp.getHostString();
+      return (host.contains(":") ? "[" + host + "]" : host) + ":" + tcp.getPort();
+    }
+    return UNIX + at;
   }
 }

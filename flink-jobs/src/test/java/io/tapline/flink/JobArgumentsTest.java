@@ -77,7 +77,7 @@ class JobArgumentsTest {
       value = {
         "--redis r:1 --brokers b:1 | --plan is missing",
         "--plan {} --redis r:1 | --brokers is missing",
-        "--plan {} --brokers b:1 --redis r:x | redis address 'r:x' is not host:port",
+        "--plan {} --brokers b:1 --redis r:x | redis address 'r:x' is not host:port or unix:/path",
         "--plan {} --brokers b:1 --redis r:99999 | redis port 99999 is not in 1..65535",
         "--plan {\"x\":1} --brokers b:1 --redis r:1 | --plan is no plan",
         "--plan @/no/such/file --brokers b:1 --redis r:1 | --plan can't be read",

@@ -3,19 +3,20 @@ package io.tapline.flink.results;
 import io.tapline.flink.RedisClients;
 import io.tapline.flink.RedisEndpoint;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A connection to Redis that loads the library of functions and outlives short outages. Not
- * thread-safe.
+ * A connection to Redis that calls functions and outlives short outages. Not thread-safe.
+ *
+ * <p>With a login, the control plane loads the functions and makes the user; a Redis that was
+ * restarted may lack both for a moment, which is an outage, too. Without one, this loads them.
  */
 final class RedisFunctions {
   private static final int TIMEOUT_MS = 5_000;
@@ -71,35 +72,46 @@ final class RedisFunctions {
   private void open() throws IOException {
     if (jedis == null) {
       jedis = RedisClients.connect(redis, TIMEOUT_MS);
-      jedis.functionLoadReplace(library());
+      if (redis.login().isNone()) {
+        RedisLibrary.load(jedis);
+      }
     }
   }
 
-  /**
-   * Outages, start-up, and a server that came back without its functions; opening anew loads them.
-   */
+  /** Outages, start-up, and a server that came back without its functions or users. */
   private static boolean passes(JedisException e) {
     String message = String.valueOf(e.getMessage());
     return e instanceof JedisConnectionException
+        || e instanceof JedisAccessControlException
         || message.startsWith("LOADING")
         || message.startsWith("BUSY")
         || message.startsWith("MASTERDOWN")
-        || message.startsWith("ERR Function not found");
+        || isMissing(message);
+  }
+
+  private static boolean isMissing(String message) {
+    return message.startsWith("ERR Function not found");
   }
 
   private IOException failure(JedisException e) {
     String where = "Redis at " + redis.address();
-    if (e instanceof JedisDataException) {
+    if (e instanceof JedisAccessControlException || isMissing(String.valueOf(e.getMessage()))) {
+      return new IOException(
+          "%s refused the job with %s: %s; %s"
+              .formatted(where, redis.login(), e.getMessage(), advice()),
+          e);
+    } else if (e instanceof JedisDataException) {
       return new IOException(
           where + " refused a write: " + e.getMessage() + " (version 7.0 or later is needed)", e);
     }
     return new IOException(where + " can't be reached: start it there, or give another address", e);
   }
 
-  private static String library() throws IOException {
-    try (InputStream lua = RedisFunctions.class.getResourceAsStream("tapline.lua")) {
-      return new String(lua.readAllBytes(), StandardCharsets.UTF_8);
-    }
+  private String advice() {
+    return redis.login().isNone()
+        ? "give it --redis-login, or a control plane --redis-password-file"
+        : "the control plane, which makes users of jobs and loads their functions, must run, with the"
+            + " --redis-password-file of before";
   }
 
   void close() {
