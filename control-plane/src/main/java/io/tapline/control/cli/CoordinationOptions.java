@@ -61,13 +61,15 @@ final class CoordinationOptions {
     if (!zookeeper.matches("[^,:/]+:\\d{1,5}(,[^,:/]+:\\d{1,5})*(/.+)?")) {
       throw new UsageException("--zookeeper '" + zookeeper + "' is not HOST:PORT,HOST:PORT…");
     }
-    boolean outlived =
-        !services.brokers().isEmpty() && !services.redis().isEmpty() && !services.flink().isEmpty();
-    if (!agents || !outlived) {
+    if (!agents || !services.areOthers()) {
       throw new UsageException(
           "--zookeeper goes with --agents, --brokers, --redis and --flink: what queries run on has to outlive this server");
     }
     services.checkShared();
+    if (services.havePrivateLogins()) {
+      throw new UsageException(
+          "--redis-password-file goes with --job-key-file where there is --zookeeper: the server that takes over has to know the passwords of jobs");
+    }
   }
 
   /** Usage errors, where it would be spoken to in the clear; after {@link #speakTls}. */

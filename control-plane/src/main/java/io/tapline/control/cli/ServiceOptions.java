@@ -1,8 +1,15 @@
 package io.tapline.control.cli;
 
+import io.tapline.control.HashKeys;
 import io.tapline.control.JobKey;
 import io.tapline.control.query.TopicPolicy;
+import io.tapline.flink.Login;
+import io.tapline.flink.RedisEndpoint;
 import io.tapline.flink.TlsFiles;
+import io.tapline.schema.RedisAcl;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -31,8 +38,24 @@ final class ServiceOptions {
       names = "--redis",
       paramLabel = "HOST:PORT",
       defaultValue = "",
-      description = "Use this Redis instead of a redis-server of our own.")
+      description =
+          "Use this Redis instead of a redis-server of our own: HOST:PORT, or unix:/PATH of its socket.")
   private String redis = "";
+
+  @Option(
+      names = "--redis-user",
+      paramLabel = "NAME",
+      defaultValue = RedisAcl.CONTROL,
+      description =
+          "This server's user at that Redis, with --redis-password-file. Default: ${DEFAULT-VALUE}.")
+  private String redisUser = RedisAcl.CONTROL;
+
+  @Option(
+      names = "--redis-password-file",
+      paramLabel = "FILE",
+      description =
+          "The password of that user. Each query's job then has a user of its own, for the keys of its query alone. Default: no login.")
+  private Path redisPassword;
 
   @Option(
       names = "--keep-topic",
@@ -150,7 +173,10 @@ final class ServiceOptions {
     }
     kafkaTls = withKafka.orElse(TlsFiles.NONE);
     if (withRedis.isPresent() && redis.isEmpty()) {
-      throw new UsageException("--tls redis goes with --redis: our own is on loopback only");
+      throw new UsageException("--tls redis goes with --redis: our own is at a Unix socket");
+    }
+    if (withRedis.isPresent() && redis.startsWith("unix:")) {
+      throw new UsageException("--tls redis goes with --redis HOST:PORT, not with a Unix socket");
     }
     redisTls = withRedis.orElse(TlsFiles.NONE);
     boolean overTls =
@@ -183,7 +209,7 @@ final class ServiceOptions {
           "the embedded broker, for agents' monitors at " + address,
           "--brokers of one with TLS, --tls kafka and its three files");
     }
-    if (redisTls.isNone()) {
+    if (redisTls.isNone() && !redis.startsWith("unix:")) {
       clear.check(
           ClearOptions.Service.REDIS,
           Loopback.hosts(redis),
@@ -205,15 +231,58 @@ final class ServiceOptions {
     return kafkaTls;
   }
 
-  TlsFiles redisTls() {
-    return redisTls;
-  }
-
   TlsFiles flinkTls() {
     return flinkTls;
   }
 
-  String redis() {
-    return redis;
+  /** Redis of somebody else's, if any; after {@link #speakTls}. */
+  Optional<RedisEndpoint> redis(Console console) {
+    if (redis.isEmpty()) {
+      if (redisPassword != null) {
+        throw new UsageException(
+            "--redis-password-file goes with --redis: our own has a password of its own");
+      }
+      return Optional.empty();
+    }
+    try {
+      RedisEndpoint endpoint = RedisEndpoint.parse(redis).withTls(redisTls);
+      return Optional.of(
+          redisPassword == null
+              ? endpoint
+              : endpoint.withLogin(new Login(redisUser, redisPassword(console))));
+    } catch (IllegalArgumentException e) {
+      throw new UsageException("--redis: " + e.getMessage());
+    }
+  }
+
+  private String redisPassword(Console console) {
+    try {
+      String password = Files.readString(redisPassword).strip();
+      if (!password.matches("\\S+")) {
+        throw new UsageException(
+            "--redis-password-file "
+                + redisPassword
+                + ": the file must hold one word, the password");
+      }
+      if (HashKeys.isOpenToAll(redisPassword)) {
+        console.hint(
+            "warning: --redis-password-file %s: everybody on this host can read it; chmod o-r mends that"
+                .formatted(redisPassword));
+      }
+      return password;
+    } catch (IOException e) {
+      throw new UsageException(
+          "--redis-password-file " + redisPassword + ": can't be read; is it there?");
+    }
+  }
+
+  /** Whether queries and their jobs outlive this process. */
+  boolean areOthers() {
+    return !brokers.isEmpty() && !redis.isEmpty() && !flink.isEmpty();
+  }
+
+  /** Whether jobs have logins whose passwords another control plane would not know. */
+  boolean havePrivateLogins() {
+    return redisPassword != null && !jobKey.isGiven();
   }
 }

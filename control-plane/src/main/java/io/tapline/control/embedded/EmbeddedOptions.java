@@ -6,6 +6,7 @@ import io.tapline.compiler.network.Network;
 import io.tapline.control.HashKeys;
 import io.tapline.control.JobKey;
 import io.tapline.control.query.TopicPolicy;
+import io.tapline.flink.RedisEndpoint;
 import io.tapline.flink.TlsFiles;
 import java.nio.file.Path;
 import java.util.List;
@@ -25,9 +26,7 @@ import java.util.Optional;
  * @param kafkaTls how both are spoken to
  * @param address of this host at which the embedded broker listens for other hosts' monitors;
  *     empty: for none
- * @param redis Redis to use instead of a redis-server of our own, {@code host:port}; empty for our
- *     own
- * @param redisTls how that is spoken to
+ * @param redis Redis to use instead of a redis-server of our own; empty for our own
  * @param flink session clusters to use instead of an embedded one, {@code http://host:port}; none
  *     for the embedded one
  * @param flinkTls how their job managers are spoken to
@@ -47,8 +46,7 @@ public record EmbeddedOptions(
     String jobBrokers,
     TlsFiles kafkaTls,
     String address,
-    String redis,
-    TlsFiles redisTls,
+    Optional<RedisEndpoint> redis,
     List<String> flink,
     TlsFiles flinkTls,
     String checkpoints,
@@ -70,8 +68,7 @@ public record EmbeddedOptions(
         "",
         TlsFiles.NONE,
         "",
-        "",
-        TlsFiles.NONE,
+        Optional.empty(),
         List.of(),
         TlsFiles.NONE,
         "",

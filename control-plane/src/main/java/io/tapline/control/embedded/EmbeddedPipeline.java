@@ -83,8 +83,8 @@ public final class EmbeddedPipeline implements AutoCloseable {
     Path folder = opened(TemporaryFolder.create()).path();
     // Native libraries that Kafka's and Flink's jars unpack go where they are removed again.
     System.setProperty("java.io.tmpdir", folder.toString());
-    CompletableFuture<String> redis =
-        starting(() -> options.redis().isEmpty() ? ownRedis(folder) : options.redis());
+    CompletableFuture<RedisEndpoint> redis =
+        starting(() -> options.redis().isEmpty() ? ownRedis(folder) : options.redis().get());
     CompletableFuture<Kafka> kafka =
         starting(
             () -> options.brokers().isEmpty() ? ownBroker(folder, options) : Kafka.of(options));
@@ -93,7 +93,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
     CompletableFuture.allOf(redis, kafka, flink).join();
     Endpoints endpoints =
         new Endpoints(
-            kafka.join().endpoint(), redisEndpoint(redis.join()).withTls(options.redisTls()));
+            kafka.join().endpoint(), redis.join());
     Backend backend =
         new Backend(
             endpoints,
@@ -132,16 +132,8 @@ public final class EmbeddedPipeline implements AutoCloseable {
     return new JobClusters(sessions);
   }
 
-  private static RedisEndpoint redisEndpoint(String redis) throws PipelineException {
-    try {
-      return RedisEndpoint.parse(redis);
-    } catch (IllegalArgumentException e) {
-      throw new PipelineException(Kind.USER, e.getMessage(), e);
-    }
-  }
-
-  private String ownRedis(Path folder) throws IOException {
-    return "127.0.0.1:" + opened(EmbeddedRedis.start(folder, this::failQueries)).port();
+  private RedisEndpoint ownRedis(Path folder) throws IOException {
+    return opened(EmbeddedRedis.start(folder, this::failQueries)).endpoint();
   }
 
   /**

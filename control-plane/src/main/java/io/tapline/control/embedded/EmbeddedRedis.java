@@ -1,8 +1,19 @@
 package io.tapline.control.embedded;
 
+import io.tapline.flink.Login;
+import io.tapline.flink.RedisClients;
+import io.tapline.flink.RedisEndpoint;
+import io.tapline.schema.RedisAcl;
 import java.io.IOException;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -11,47 +22,75 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A redis-server of our own on a free loopback port, without persistence. If it ends on its own it
- * is started again on the same port, empty.
+ * A redis-server of our own, without persistence, at a Unix socket that only this process's user
+ * can open. If it ends on its own it is started again at the same socket, empty.
  */
 final class EmbeddedRedis implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedRedis.class);
-  private static final int ATTEMPTS = 5;
   private static final long READY_NS = 10_000_000_000L;
 
+  /** Longer paths Linux takes no sockets at; its structure ends with a zero. */
+  private static final int LONGEST_SOCKET_BYTES = 107;
+
+  private static final int PASSWORD_BYTES = 32;
+  private static final FileAttribute<?> PRIVATE =
+      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
+
   private final Path folder;
-  private final int port;
+  private final Path socket;
+  private final RedisEndpoint endpoint;
   private final Consumer<String> onFailure;
   private Process process;
   private boolean closed;
 
-  private EmbeddedRedis(Path folder, int port, Process process, Consumer<String> onFailure) {
+  private EmbeddedRedis(Path folder, Login login, Consumer<String> onFailure) throws IOException {
     this.folder = folder;
-    this.port = port;
-    this.process = process;
+    this.socket = socket(folder);
+    this.endpoint = RedisEndpoint.unix(socket).withLogin(login);
     this.onFailure = onFailure;
   }
 
   /**
-   * Starts it; a port that somebody else took meanwhile is tried again with another.
+   * Starts it with the users of redis.acl and a password that is drawn.
    *
+   * @param folder of this process's user alone
    * @param onFailure hears that it ended on its own, when it is there again: what it held is lost
    */
   static EmbeddedRedis start(Path folder, Consumer<String> onFailure) throws IOException {
-    for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      int port = Ports.free(1)[0];
-      Process process = launch(folder, port);
-      if (awaitReady(process, port)) {
-        EmbeddedRedis redis = new EmbeddedRedis(folder, port, process, onFailure);
-        redis.watch(process);
-        return redis;
-      }
-      process.destroyForcibly();
+    byte[] password = new byte[PASSWORD_BYTES];
+    new SecureRandom().nextBytes(password);
+    String text = Base64.getUrlEncoder().withoutPadding().encodeToString(password);
+    return start(new EmbeddedRedis(folder, new Login(RedisAcl.CONTROL, text), onFailure));
+  }
+
+  /** The same without users, for whoever can open the socket. */
+  static EmbeddedRedis startOpen(Path folder) throws IOException {
+    return start(new EmbeddedRedis(folder, Login.NONE, reason -> {}));
+  }
+
+  private static EmbeddedRedis start(EmbeddedRedis redis) throws IOException {
+    Files.createFile(log(redis.folder), PRIVATE);
+    redis.process = redis.launch();
+    if (!redis.awaitReady(redis.process)) {
+      redis.process.destroyForcibly();
+      throw new IOException(
+          "redis-server does not start: "
+              + lastLine(redis.folder)
+              + "; is the package redis-server installed?");
     }
-    throw new IOException(
-        "redis-server does not start: "
-            + lastLine(folder)
-            + "; is the package redis-server installed?");
+    redis.watch(redis.process);
+    return redis;
+  }
+
+  private static Path socket(Path folder) throws IOException {
+    Path socket = folder.resolve("redis.sock").toAbsolutePath();
+    int bytes = socket.toString().getBytes(StandardCharsets.UTF_8).length;
+    if (bytes > LONGEST_SOCKET_BYTES) {
+      throw new IOException(
+          "the embedded Redis can't listen at %s, whose %d bytes are more than a socket's %d: set TMPDIR to a folder with a shorter path"
+              .formatted(socket, bytes, LONGEST_SOCKET_BYTES));
+    }
+    return socket;
   }
 
   private void watch(Process watched) {
@@ -65,13 +104,13 @@ final class EmbeddedRedis implements AutoCloseable {
       }
       LOG.warn("redis-server ended with exit code {} and is started again", exitCode);
       try {
-        process = launch(folder, port);
+        process = launch();
       } catch (IOException e) {
         LOG.error("redis-server can't be started again", e);
         return;
       }
     }
-    if (awaitReady(process, port)) {
+    if (awaitReady(process)) {
       watch(process);
     } else {
       LOG.error("redis-server does not come back: {}", lastLine(folder));
@@ -80,43 +119,50 @@ final class EmbeddedRedis implements AutoCloseable {
         "redis-server ended unexpectedly (exit code " + exitCode + "): its results are lost");
   }
 
-  private static Process launch(Path folder, int port) throws IOException {
+  /**
+   * Its settings come by its standard input: neither a file nor a command line tells the password.
+   */
+  private Process launch() throws IOException {
     ProcessBuilder builder =
         new ProcessBuilder()
             .redirectErrorStream(true)
             .redirectOutput(ProcessBuilder.Redirect.appendTo(log(folder).toFile()));
-    List<String> command =
-        List.of(
-            "redis-server",
-            "--bind",
-            "127.0.0.1",
-            "--port",
-            Integer.toString(port),
-            "--save",
-            "",
-            "--appendonly",
-            "no",
-            "--dir",
-            folder.toString(),
-            "--loglevel",
-            "warning",
-            "--maxmemory",
-            "512mb",
-            "--maxmemory-policy",
-            "noeviction");
-    return ChildProcesses.start(builder, command);
+    Process started = ChildProcesses.start(builder, List.of("redis-server", "-"));
+    try (Writer settings = started.outputWriter(StandardCharsets.UTF_8)) {
+      settings.write(settings());
+    } catch (IOException e) {
+      LOG.debug("redis-server takes no settings; its log says why", e);
+    }
+    return started;
+  }
+
+  private String settings() {
+    List<String> settings = new ArrayList<>();
+    settings.add("port 0");
+    settings.add("unixsocket \"" + socket + "\"");
+    settings.add("unixsocketperm 600");
+    settings.add("save \"\"");
+    settings.add("appendonly no");
+    settings.add("dir \"" + folder + "\"");
+    settings.add("loglevel warning");
+    settings.add("maxmemory 512mb");
+    settings.add("maxmemory-policy noeviction");
+    if (!endpoint.login().isNone()) {
+      settings.addAll(RedisAcl.serverUsers(endpoint.login().password()));
+    }
+    return String.join("\n", settings) + "\n";
   }
 
   private static Path log(Path folder) {
     return folder.resolve("redis.log");
   }
 
-  private static boolean awaitReady(Process process, int port) {
+  private boolean awaitReady(Process starting) {
     long deadline = System.nanoTime() + READY_NS;
-    while (process.isAlive() && System.nanoTime() < deadline) {
-      try (Jedis redis = new Jedis("127.0.0.1", port)) {
-        // Another's server on this port would answer too: only ours has our child's process ID.
-        return redis.info("server").contains("process_id:" + process.pid() + "\r\n");
+    while (starting.isAlive() && System.nanoTime() < deadline) {
+      try (Jedis redis = RedisClients.connect(endpoint)) {
+        redis.ping();
+        return true;
       } catch (JedisException notYet) {
         pause();
       }
@@ -141,8 +187,8 @@ final class EmbeddedRedis implements AutoCloseable {
     }
   }
 
-  int port() {
-    return port;
+  RedisEndpoint endpoint() {
+    return endpoint;
   }
 
   @Override

@@ -1,7 +1,6 @@
 package io.tapline.control.embedded;
 
 import io.tapline.flink.Endpoints;
-import io.tapline.flink.RedisEndpoint;
 import java.io.IOException;
 import java.nio.file.Path;
 
@@ -53,7 +52,7 @@ public final class EmbeddedServices implements AutoCloseable {
   private static EmbeddedServices start(BrokerStart broker) throws IOException {
     TemporaryFolder folder = TemporaryFolder.create();
     System.setProperty("java.io.tmpdir", folder.path().toString());
-    EmbeddedRedis redis = EmbeddedRedis.start(folder.path(), reason -> {});
+    EmbeddedRedis redis = EmbeddedRedis.startOpen(folder.path());
     try {
       EmbeddedKafka kafka = broker.below(folder.path());
       EmbeddedServices services = new EmbeddedServices(folder, kafka, redis);
@@ -67,7 +66,7 @@ public final class EmbeddedServices implements AutoCloseable {
   }
 
   public Endpoints endpoints() {
-    return new Endpoints(kafka.endpoint(), RedisEndpoint.parse("127.0.0.1:" + redis.port()));
+    return new Endpoints(kafka.endpoint(), redis.endpoint());
   }
 
   /** Of Kafka, as other hosts reach it. */

@@ -3,6 +3,7 @@ package io.tapline.control.query;
 import io.tapline.control.JobKey;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.KafkaEndpoint;
+import io.tapline.flink.Login;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -33,10 +34,14 @@ public record Backend(
     TopicPolicy topics,
     int mostQueries,
     JobKey jobKey) {
-  /** The same services as a query's job reaches them: with a login of its own. */
-  Endpoints jobEndpoints(String query) {
+  /**
+   * The same services as a query's job reaches them: with logins of its own.
+   *
+   * @param atRedis its login there
+   */
+  Endpoints jobEndpoints(String query, Login atRedis) {
     KafkaEndpoint jobs = access.jobs();
     KafkaEndpoint kafka = new KafkaEndpoint(jobs.brokers(), jobs.tls(), access.jobLogin(query));
-    return new Endpoints(kafka, endpoints.redis(), endpoints.resultsTopic());
+    return new Endpoints(kafka, endpoints.redis().withLogin(atRedis), endpoints.resultsTopic());
   }
 }

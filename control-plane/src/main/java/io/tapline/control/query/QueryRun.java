@@ -4,7 +4,9 @@ import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.query.JobCluster.JobEnd;
+import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
+import io.tapline.flink.Login;
 import io.tapline.schema.proto.Leader;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;
@@ -28,11 +30,12 @@ import java.util.stream.Stream;
 import org.apache.flink.api.common.JobID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * One query's run, from its topic to its last window, in this order: topic, job, monitor; the end
  * comes from the monitor, through the topic, to the job. Whatever happens, {@link #run} leaves
- * neither topic nor job nor anybody who watches packets for this query.
+ * neither topic nor job nor its user nor anybody who watches packets for this query.
  */
 final class QueryRun {
   private static final Logger LOG = LoggerFactory.getLogger(QueryRun.class);
@@ -74,11 +77,17 @@ final class QueryRun {
    * What a run asks of its surroundings.
    *
    * @param steps hears how far the run is, before anybody sees it
+   * @param redis makes its job's user
    * @param onRunning called when packets are seen, and again where that moved to another host
    * @param results changes as long as the job makes progress
    * @param taken records that the job has read, and the tuples in them
    */
-  record Hooks(Steps steps, Runnable onRunning, Supplier<Object> results, Supplier<long[]> taken) {}
+  record Hooks(
+      Steps steps,
+      RedisAccess redis,
+      Runnable onRunning,
+      Supplier<Object> results,
+      Supplier<long[]> taken) {}
 
   /** Notes how far a run is. */
   interface Steps {
@@ -168,10 +177,23 @@ final class QueryRun {
   }
 
   private void startJob() throws IOException {
+    grantRedis();
     if (!resumed || !cluster.resume(job)) {
-      cluster.submit(plan, backend.jobEndpoints(plan.getQuery()), options(), job);
+      Endpoints own = backend.jobEndpoints(plan.getQuery(), hooks.redis().login(plan.getQuery()));
+      cluster.submit(plan, own, options(), job);
     }
     jobEnd = cluster.end(job);
+  }
+
+  private void grantRedis() throws IOException {
+    try {
+      hooks.redis().grant(plan.getQuery());
+    } catch (JedisException e) {
+      if (!resumed) {
+        throw new IOException("Redis makes no user for the stream job: " + e.getMessage(), e);
+      }
+      LOG.warn("Redis makes no user for the job of {} yet: {}", plan.getQuery(), e.getMessage());
+    }
   }
 
   /** Removes what a run that is known to have ended left behind, which may be nothing. */
@@ -340,6 +362,7 @@ final class QueryRun {
     if (jobEnd != null && !jobEnd.isDone()) {
       cancelJob();
     }
+    hooks.redis().revoke(plan.getQuery());
     try {
       topics.retire(plan.getTopic());
     } catch (PipelineException e) {

@@ -63,7 +63,7 @@ public final class QueryService implements AutoCloseable {
       throws PipelineException {
     this.backend = backend;
     this.placements = new QueryPlacements(network);
-    this.store = new QueryStore(backend.endpoints().redis());
+    this.store = new QueryStore(backend.endpoints().redis(), backend.jobKey());
     this.topics = new Topics(backend.endpoints().kafka(), backend.access());
     this.sites = new StreamSites(network, topics, backend.flink());
     this.planner = new QueryPlanner(catalogue, inventory, placements, sites);

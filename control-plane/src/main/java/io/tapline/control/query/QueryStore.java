@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.control.JobKey;
 import io.tapline.control.PipelineException;
 import io.tapline.flink.RedisClients;
 import io.tapline.flink.RedisEndpoint;
@@ -22,6 +23,7 @@ import redis.clients.jedis.JedisPool;
 import redis.clients.jedis.JedisPoolConfig;
 import redis.clients.jedis.Pipeline;
 import redis.clients.jedis.Response;
+import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
@@ -42,13 +44,15 @@ final class QueryStore implements AutoCloseable {
 
   private final RedisEndpoint redis;
   private final JedisPool pool;
+  private final RedisAccess access;
 
   /**
    * Keys of a Redis.
    *
+   * @param jobKey from which the passwords of jobs follow
    * @throws PipelineException if the files of TLS can't be read
    */
-  QueryStore(RedisEndpoint redis) throws PipelineException {
+  QueryStore(RedisEndpoint redis, JobKey jobKey) throws PipelineException {
     JedisPoolConfig settings = new JedisPoolConfig();
     settings.setMaxTotal(64);
     // A connection that is broken since Redis was started anew is not given out.
@@ -60,11 +64,17 @@ final class QueryStore implements AutoCloseable {
     } catch (IOException e) {
       throw new PipelineException(PipelineException.Kind.USER, e.getMessage(), e);
     }
+    access = new RedisAccess(redis.login(), jobKey, pool);
   }
 
   /** Where a query itself is; all else that is kept of it begins with the same. */
   static String key(String id) {
     return "tapline:query:" + id;
+  }
+
+  /** Who may do what in it. */
+  RedisAccess access() {
+    return access;
   }
 
   /** What their jobs write. */
@@ -195,18 +205,24 @@ final class QueryStore implements AutoCloseable {
   }
 
   /**
-   * Why Redis does not answer, or what it says instead; empty if it answers. Asks by a connection
-   * of its own, since the pool keeps reasons to itself.
+   * Why Redis does not do what it should, as a sentence for people; empty if it answers and has the
+   * functions that jobs call. Asks by a connection of its own, since the pool keeps reasons to
+   * itself.
    */
   String silence() {
     try (Jedis own = RedisClients.connect(redis, TIMEOUT_MS)) {
       own.ping();
+      access.prepare(own);
       return "";
     } catch (IOException e) {
       return e.getMessage();
+    } catch (JedisAccessControlException e) {
+      return "Redis at %s refused the control plane with %s: %s; check --redis-user and --redis-password-file, and the user's rights (schema/redis.acl)"
+          .formatted(redis.address(), redis.login(), e.getMessage());
     } catch (JedisException e) {
       String why = first(e).getMessage();
-      return why == null ? "no answer" : why.replaceFirst("\\.$", "");
+      return "Redis at %s does not answer as it should: %s; check that it runs and that the address is right"
+          .formatted(redis.address(), why == null ? "no answer" : why.replaceFirst("\\.$", ""));
     }
   }
 
@@ -238,6 +254,7 @@ final class QueryStore implements AutoCloseable {
 
   @Override
   public void close() {
+    access.close();
     pool.close();
   }
 }

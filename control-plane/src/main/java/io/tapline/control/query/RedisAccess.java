@@ -1,19 +1,15 @@
 package io.tapline.control.query;
 
+import io.tapline.control.JobKey;
 import io.tapline.flink.Login;
 import io.tapline.flink.results.RedisLibrary;
 import io.tapline.schema.RedisAcl;
-import java.nio.charset.StandardCharsets;
-import java.security.GeneralSecurityException;
-import java.util.Base64;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.Jedis;
@@ -21,18 +17,18 @@ import redis.clients.jedis.JedisPool;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * The users of queries' jobs in Redis, and the functions that they call. Both are made again, within
- * a second or two, in a Redis that was restarted without them. Thread-safe.
+ * The users of queries' jobs in Redis, and the functions that they call. Both are made again,
+ * within a second or two, in a Redis that was restarted without them. Thread-safe.
  *
- * <p>A user's password follows from the control plane's own and the query's ID, so that the control
- * plane that takes over knows it. Without a login of its own there is nothing to do: jobs come
- * without one, too, and load the functions.
+ * <p>Where the control plane itself has no login there is nothing to do: jobs have none either, and
+ * load the functions.
  */
 final class RedisAccess implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(RedisAccess.class);
   private static final long CHECK_MS = 1_000;
 
-  private final Login own;
+  private final boolean needed;
+  private final JobKey key;
   private final JedisPool pool;
   private final Set<String> granted = new HashSet<>();
 
@@ -51,12 +47,14 @@ final class RedisAccess implements AutoCloseable {
    * Users of a Redis.
    *
    * @param own login of the control plane; none where Redis asks for none
+   * @param key from which passwords follow
    * @param pool of connections with that login, which somebody else closes
    */
-  RedisAccess(Login own, JedisPool pool) {
-    this.own = own;
+  RedisAccess(Login own, JobKey key, JedisPool pool) {
+    this.needed = !own.isNone();
+    this.key = key;
     this.pool = pool;
-    if (!own.isNone()) {
+    if (needed) {
       checks.scheduleWithFixedDelay(this::check, CHECK_MS, CHECK_MS, TimeUnit.MILLISECONDS);
     }
   }
@@ -66,11 +64,9 @@ final class RedisAccess implements AutoCloseable {
    *
    * @throws JedisException if that can't be done
    */
-  void prepare() {
-    if (!own.isNone()) {
-      try (Jedis redis = pool.getResource()) {
-        loadIfMissing(redis);
-      }
+  void prepare(Jedis redis) {
+    if (needed) {
+      loadIfMissing(redis);
     }
   }
 
@@ -81,7 +77,7 @@ final class RedisAccess implements AutoCloseable {
    * @throws JedisException if that can't be done now; it is tried again until {@link #revoke}
    */
   synchronized void grant(String query) {
-    if (own.isNone()) {
+    if (!needed) {
       return;
     }
     granted.add(query);
@@ -93,12 +89,12 @@ final class RedisAccess implements AutoCloseable {
 
   /** What the job of a query logs in with. */
   Login login(String query) {
-    return own.isNone() ? Login.NONE : new Login(RedisAcl.jobUser(query), password(query));
+    return needed ? new Login(RedisAcl.jobUser(query), password(query)) : Login.NONE;
   }
 
   /** Removes the user of a query's job, now or once Redis answers. */
   synchronized void revoke(String query) {
-    if (own.isNone()) {
+    if (!needed) {
       return;
     }
     granted.remove(query);
@@ -150,14 +146,7 @@ final class RedisAccess implements AutoCloseable {
   }
 
   private String password(String query) {
-    try {
-      Mac mac = Mac.getInstance("HmacSHA256");
-      mac.init(new SecretKeySpec(own.password().getBytes(StandardCharsets.UTF_8), "HmacSHA256"));
-      byte[] digest = mac.doFinal(("redis job " + query).getBytes(StandardCharsets.UTF_8));
-      return Base64.getUrlEncoder().withoutPadding().encodeToString(digest);
-    } catch (GeneralSecurityException e) {
-      throw new IllegalStateException(e);
-    }
+    return key.password("redis", query);
   }
 
   @Override

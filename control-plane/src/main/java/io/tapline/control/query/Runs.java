@@ -78,6 +78,7 @@ final class Runs {
     QueryRun.Hooks hooks =
         new QueryRun.Hooks(
             new Steps(live, journal),
+            store.access(),
             () -> mirror(live, journal),
             () -> store.results().progress(live.id()),
             () -> store.results().taken(live.id()));

@@ -46,15 +46,12 @@ public final class Services implements AutoCloseable {
     return backend.flink().fault();
   }
 
-  /** Asks Kafka and Redis for an answer. */
+  /** Asks Kafka and Redis for an answer, and the latter for jobs' functions. */
   public void require() throws PipelineException {
     topics.requireReachable();
     String silence = store.silence();
     if (!silence.isEmpty()) {
-      throw new PipelineException(
-          PipelineException.Kind.RESOURCES,
-          "Redis at %s does not answer as it should: %s; check that it runs and that the address is right"
-              .formatted(backend.endpoints().redis().address(), silence));
+      throw new PipelineException(PipelineException.Kind.RESOURCES, silence);
     }
   }
 

@@ -52,8 +52,8 @@ public record Pool(String name, String redis, Thresholds thresholds, List<WebSer
       throw new IllegalArgumentException("name: small letters, digits, '_' and '-'");
     }
     String redis = root.path("redis").asText();
-    if (!redis.matches("[A-Za-z0-9.-]+:\\d{1,5}")) {
-      throw new IllegalArgumentException("redis: HOST:PORT");
+    if (!redis.matches("[A-Za-z0-9.-]+:\\d{1,5}|unix:/.+")) {
+      throw new IllegalArgumentException("redis: HOST:PORT, or unix:/PATH");
     }
     Thresholds thresholds =
         new Thresholds(

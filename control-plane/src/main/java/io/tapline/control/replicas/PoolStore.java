@@ -1,9 +1,10 @@
 package io.tapline.control.replicas;
 
+import io.tapline.flink.RedisClients;
+import io.tapline.flink.RedisEndpoint;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Transaction;
 import redis.clients.jedis.params.XAddParams;
@@ -15,17 +16,17 @@ import redis.clients.jedis.params.XAddParams;
 final class PoolStore {
   private static final int CHANGES_KEPT = 1000;
 
-  private final HostAndPort address;
+  private final RedisEndpoint endpoint;
   private final String key;
 
   PoolStore(Pool pool) {
-    this.address = HostAndPort.from(pool.redis());
+    this.endpoint = RedisEndpoint.parse(pool.redis());
     this.key = "tapline:pool:" + pool.name();
   }
 
   /** Addresses of the servers that have a page, of pages that more than the first has. */
   Map<String, List<String>> read() {
-    try (Jedis redis = new Jedis(address)) {
+    try (Jedis redis = RedisClients.connect(endpoint)) {
       Map<String, List<String>> places = new LinkedHashMap<>();
       redis.hgetAll(key).forEach((url, servers) -> places.put(url, List.of(servers.split(" "))));
       return places;
@@ -34,7 +35,7 @@ final class PoolStore {
 
   /** Puts these in the place of those that are there, at once. */
   void write(Map<String, List<String>> places) {
-    try (Jedis redis = new Jedis(address)) {
+    try (Jedis redis = RedisClients.connect(endpoint)) {
       Transaction all = redis.multi();
       all.del(key);
       places.forEach((url, servers) -> all.hset(key, url, String.join(" ", servers)));
@@ -49,7 +50,7 @@ final class PoolStore {
             "servers", Integer.toString(change.servers()),
             "pages", Integer.toString(change.pages()),
             "reason", change.reason());
-    try (Jedis redis = new Jedis(address)) {
+    try (Jedis redis = RedisClients.connect(endpoint)) {
       redis.xadd(key + ":changes", fields, XAddParams.xAddParams().maxLen(CHANGES_KEPT));
     }
   }

@@ -3,6 +3,7 @@ package io.tapline.control.query;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.tapline.control.JobKey;
 import io.tapline.control.PipelineException;
 import io.tapline.control.testing.Certificates;
 import io.tapline.control.testing.FreePort;
@@ -82,7 +83,8 @@ class RedisTlsTest {
   }
 
   private static String silence(String host, TlsFiles tls) throws Exception {
-    try (QueryStore store = new QueryStore(RedisEndpoint.open(host, port).withTls(tls))) {
+    try (QueryStore store =
+        new QueryStore(RedisEndpoint.open(host, port).withTls(tls), JobKey.random())) {
       return store.silence();
     }
   }

@@ -41,7 +41,7 @@ class PoolTest {
       quoteCharacter = '`',
       value = {
         "name: videos|name: Vi deos|name: small letters",
-        "redis: 10.30.0.1:6379|redis: here|redis: HOST:PORT",
+        "redis: 10.30.0.1:6379|redis: here|redis: HOST:PORT, or unix:/PATH",
         "lower_per_second: 4|lower_per_second: 6|at least twice",
         "lower_per_second: 4|lower: 4|unknown member \"lower\"",
         "back_off: 1500ms|back_off: soon|back_off: as 500ms",
