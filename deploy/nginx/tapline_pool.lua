@@ -1,6 +1,7 @@
 -- Which server nginx asks for a page, from the pool that `tapline replicate` keeps in Redis. Debian: libnginx-mod-http-lua.
 --
 --   init_worker_by_lua_block { require("tapline_pool").follow{redis = {"10.30.0.1", 6379}, pool = "videos", first = {"10.30.0.11", 80}} }
+--   (or redis = {"unix:/run/redis/redis.sock"})
 --   upstream web { server 0.0.0.1; balancer_by_lua_block { require("tapline_pool").balance() } }
 --
 -- The pages of the pool are asked of the servers that have them, in turn; all others of the first server, and again of it where a
@@ -77,7 +78,7 @@ end
 local function read()
   local socket = ngx.socket.tcp()
   socket:settimeout(TIMEOUT_MS)
-  local connected, problem = socket:connect(options.redis[1], options.redis[2])
+  local connected, problem = socket:connect(unpack(options.redis))
   if not connected then
     return nil, problem
   end

@@ -1,6 +1,7 @@
 package io.tapline.e2e;
 
 import io.tapline.control.embedded.EmbeddedServices;
+import io.tapline.control.testing.TestRedis;
 import io.tapline.control.testing.TestZooKeeper;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -16,12 +17,14 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
 
 /**
- * What several control planes share: ZooKeeper, a broker and a Redis, and a Flink cluster of
- * processes. Each is real.
+ * What several control planes share: ZooKeeper, a broker, a Redis with users, and a Flink cluster
+ * of processes. Each is real.
  */
 final class Coordinated implements AutoCloseable {
   final FlinkCluster flink;
   private final EmbeddedServices services;
+  private final TestRedis redis;
+  private final Path folder;
   private final String brokers;
   private final String zooKeeper;
   private final AutoCloseable zooKeeperServers;
@@ -46,6 +49,7 @@ final class Coordinated implements AutoCloseable {
 
   private Coordinated(Path folder, String address, AutoCloseable servers, String zooKeeper)
       throws Exception {
+    this.folder = folder;
     this.zooKeeperServers = servers;
     this.zooKeeper = zooKeeper;
     CompletableFuture<FlinkCluster> cluster =
@@ -58,6 +62,8 @@ final class Coordinated implements AutoCloseable {
               }
             });
     services = EmbeddedServices.startOpen(address);
+    redis = TestRedis.startWithUsers(folder);
+    Files.writeString(folder.resolve("job.key"), "known-to-all-control-planes\n");
     brokers = address.isEmpty() ? services.endpoints().kafka().brokers() : services.hostBrokers();
     flink = cluster.join();
   }
@@ -81,7 +87,6 @@ final class Coordinated implements AutoCloseable {
 
   /** A server's options. */
   List<String> options(String agents, String... more) {
-    String redis = services.endpoints().redis().address();
     List<String> options =
         new ArrayList<>(
             List.of(
@@ -94,7 +99,11 @@ final class Coordinated implements AutoCloseable {
                 "--brokers",
                 brokers,
                 "--redis",
-                redis,
+                redis.address(),
+                "--redis-password-file",
+                folder.resolve("redis.password").toString(),
+                "--job-key-file",
+                folder.resolve("job.key").toString(),
                 "--flink",
                 flink.url()));
     options.addAll(List.of(more));
@@ -111,6 +120,7 @@ final class Coordinated implements AutoCloseable {
   @Override
   public void close() throws Exception {
     flink.close();
+    redis.close();
     services.close();
     zooKeeperServers.close();
   }

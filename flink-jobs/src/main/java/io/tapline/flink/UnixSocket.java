@@ -68,11 +68,20 @@ final class UnixSocket extends Socket {
     return count;
   }
 
+  /** Where it fails the connection is closed, so that nobody writes the rest of it again. */
   private void write(ByteBuffer from) throws IOException {
-    channel.write(from);
-    if (!from.hasRemaining()) {
-      return;
+    try {
+      channel.write(from);
+      if (from.hasRemaining()) {
+        writeRest(from);
+      }
+    } catch (IOException e) {
+      close();
+      throw e;
     }
+  }
+
+  private void writeRest(ByteBuffer from) throws IOException {
     try (Selector writable = selector(SelectionKey.OP_WRITE)) {
       while (from.hasRemaining()) {
         await(writable);

@@ -56,6 +56,7 @@ class JobArgumentsTest {
         new Endpoints[] {
           Endpoints.open("b:1,c:2", "r:7"),
           Endpoints.open("b:1", "[::1]:7").withResultsTopic("windows"),
+          Endpoints.open("b:1", "unix:/run/redis.sock"),
           new Endpoints(
               new KafkaEndpoint(
                   "b:1", new TlsFiles("/ca", "/k.pem", "/k.key"), new Login("job-q", "a:b")),
@@ -78,6 +79,8 @@ class JobArgumentsTest {
         "--redis r:1 --brokers b:1 | --plan is missing",
         "--plan {} --redis r:1 | --brokers is missing",
         "--plan {} --brokers b:1 --redis r:x | redis address 'r:x' is not host:port or unix:/path",
+        "--plan {} --brokers b:1 --redis unix:here | redis address 'unix:here' is not host:port or unix:/path",
+        "--plan {} --brokers b:1 --redis unix:/here --redis-tls a,b,c | redis at unix:/here: no TLS",
         "--plan {} --brokers b:1 --redis r:99999 | redis port 99999 is not in 1..65535",
         "--plan {\"x\":1} --brokers b:1 --redis r:1 | --plan is no plan",
         "--plan @/no/such/file --brokers b:1 --redis r:1 | --plan can't be read",

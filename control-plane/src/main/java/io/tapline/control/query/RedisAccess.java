@@ -14,6 +14,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisPool;
+import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
@@ -106,7 +107,8 @@ final class RedisAccess implements AutoCloseable {
     }
   }
 
-  private synchronized void check() {
+  /** Makes again what Redis has lost, and removes what is to be removed. */
+  synchronized void check() {
     if (granted.isEmpty() && revoked.isEmpty()) {
       return;
     }
@@ -120,6 +122,8 @@ final class RedisAccess implements AutoCloseable {
         missing.forEach(query -> setUser(redis, query));
         LOG.warn("Redis had lost the users of the jobs of {}: they are there again", missing);
       }
+    } catch (JedisAccessControlException e) {
+      LOG.warn("Redis: users can't be checked: {}", e.getMessage());
     } catch (JedisException e) {
       LOG.debug("Redis: users can't be checked", e);
     } catch (RuntimeException e) {

@@ -1,26 +1,70 @@
 package io.tapline.control.testing;
 
+import io.tapline.flink.Login;
+import io.tapline.flink.RedisClients;
+import io.tapline.flink.RedisEndpoint;
+import io.tapline.schema.RedisAcl;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** A redis-server of a test's own, which can be stopped in the middle. */
+/**
+ * A redis-server of a test's own, which can be stopped in the middle; open to everybody, or with
+ * the users of the cluster in Docker and {@code admin}, who may do everything.
+ */
 public final class TestRedis implements AutoCloseable {
   private static final Duration READY = Duration.ofSeconds(10);
 
+  private static final String PASSWORD = "the-password-of-control";
+  private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
+
   private final int port;
+  private final List<String> more;
   private Process process;
 
-  private TestRedis(int port) {
+  private TestRedis(int port, List<String> more) {
     this.port = port;
+    this.more = more;
   }
 
   public static TestRedis start() throws Exception {
-    TestRedis redis = new TestRedis(freePort());
+    return start(List.of());
+  }
+
+  /**
+   * One with users, whose file is made as in the cluster in Docker.
+   *
+   * @param folder gets that file, and {@code redis.password} with the control plane's password
+   */
+  public static TestRedis startWithUsers(Path folder) throws Exception {
+    Files.writeString(folder.resolve("redis.password"), PASSWORD + "\n");
+    Path users = folder.resolve("users.acl");
+    Process aclfile =
+        new ProcessBuilder(
+                ROOT.resolve("deploy/images/redis/aclfile").toString(),
+                ROOT.resolve("schema/redis.acl").toString(),
+                folder.resolve("redis.password").toString())
+            .redirectOutput(users.toFile())
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
+    if (aclfile.waitFor() != 0) {
+      throw new IOException("aclfile failed");
+    }
+    Files.writeString(users, "user admin on nopass ~* &* +@all\n", StandardOpenOption.APPEND);
+    return start(List.of("--aclfile", users.toString()));
+  }
+
+  private static TestRedis start(List<String> more) throws Exception {
+    TestRedis redis = new TestRedis(freePort(), more);
     redis.launch();
     return redis;
   }
@@ -33,17 +77,11 @@ public final class TestRedis implements AutoCloseable {
 
   /** Starts it, or starts it again on the same port. */
   public void launch() throws Exception {
+    List<String> command = new ArrayList<>(List.of("redis-server", "--bind", "127.0.0.1"));
+    command.addAll(List.of("--port", Integer.toString(port), "--save", "", "--appendonly", "no"));
+    command.addAll(more);
     process =
-        new ProcessBuilder(
-                "redis-server",
-                "--bind",
-                "127.0.0.1",
-                "--port",
-                Integer.toString(port),
-                "--save",
-                "",
-                "--appendonly",
-                "no")
+        new ProcessBuilder(command)
             .redirectErrorStream(true)
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
             .start();
@@ -58,8 +96,20 @@ public final class TestRedis implements AutoCloseable {
     }
   }
 
+  /** May do everything. */
   public Jedis client() {
-    return new Jedis("127.0.0.1", port);
+    return RedisClients.connect(
+        more.isEmpty() ? endpoint() : endpoint().withLogin(new Login("admin", "any")));
+  }
+
+  /** Without a login. */
+  public RedisEndpoint endpoint() {
+    return RedisEndpoint.open("127.0.0.1", port);
+  }
+
+  /** With that of the control plane, where there are users. */
+  public RedisEndpoint control() {
+    return endpoint().withLogin(new Login(RedisAcl.CONTROL, PASSWORD));
   }
 
   public String address() {

@@ -5,9 +5,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.util.SafeEncoder;
 
 /**
  * A real redis-server as a child process, which dies with this one. REQUIRES: started from a thread
@@ -23,9 +26,16 @@ public final class RedisServer implements AutoCloseable {
     this(List.of("--appendonly", "no"));
   }
 
-  /** One with an append-only file in a folder that is there. */
+  /** One with an append-only file in a folder that is there, and a socket beside. */
   public RedisServer(Path directory) throws Exception {
-    this(List.of("--appendonly", "yes", "--dir", directory.toString()));
+    this(
+        List.of(
+            "--appendonly",
+            "yes",
+            "--dir",
+            directory.toString(),
+            "--unixsocket",
+            directory.resolve("redis.sock").toString()));
   }
 
   private RedisServer(List<String> persistence) throws Exception {
@@ -63,6 +73,41 @@ public final class RedisServer implements AutoCloseable {
 
   public Jedis client() {
     return new Jedis("127.0.0.1", port);
+  }
+
+  public Path socket(Path directory) {
+    return directory.resolve("redis.sock");
+  }
+
+  /** Names of all commands that a user may call with some keys, subcommands as {@code acl|list}. */
+  public Set<String> commandsOf(String user) {
+    Set<String> allowed = new TreeSet<>();
+    try (Jedis jedis = client()) {
+      for (Object command : (List<?>) jedis.sendCommand(Protocol.Command.COMMAND)) {
+        addAllowed(jedis, user, (List<?>) command, allowed);
+      }
+    }
+    return allowed;
+  }
+
+  private static void addAllowed(Jedis jedis, String user, List<?> command, Set<String> allowed) {
+    String name = SafeEncoder.encode((byte[]) command.get(0));
+    List<?> subcommands = (List<?>) command.get(9);
+    subcommands.forEach(each -> addAllowed(jedis, user, (List<?>) each, allowed));
+    List<String> words = new ArrayList<>(List.of("DRYRUN", user));
+    words.addAll(List.of(name.split("[|]")));
+    int length = 2 + (int) Math.abs((Long) command.get(1));
+    while (words.size() < length) {
+      words.add("1");
+    }
+    if (subcommands.isEmpty()) {
+      Object answer =
+          SafeEncoder.encodeObject(
+              jedis.sendCommand(Protocol.Command.ACL, words.toArray(String[]::new)));
+      if (!answer.toString().contains("no permissions to run")) {
+        allowed.add(name);
+      }
+    }
   }
 
   public Set<String> keys(String pattern) {
