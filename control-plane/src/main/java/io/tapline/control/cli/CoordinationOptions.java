@@ -66,10 +66,6 @@ final class CoordinationOptions {
           "--zookeeper goes with --agents, --brokers, --redis and --flink: what queries run on has to outlive this server");
     }
     services.checkShared();
-    if (services.havePrivateLogins()) {
-      throw new UsageException(
-          "--redis-password-file goes with --job-key-file where there is --zookeeper: the server that takes over has to know the passwords of jobs");
-    }
   }
 
   /** Usage errors, where it would be spoken to in the clear; after {@link #speakTls}. */

@@ -88,12 +88,6 @@ final class ServiceOptions {
           "Where those clusters keep checkpoints: a folder that all of their hosts share. Default: the memory of each job manager.")
   private String checkpoints = "";
 
-  @Mixin private JobKeyOptions jobKey = new JobKeyOptions();
-
-  JobKey jobKey(Console console) {
-    return jobKey.read(console).orElseGet(JobKey::random);
-  }
-
   List<String> flink() {
     for (String address : flink) {
       if (!address.matches("https?://[^/?#]+/?")) {
@@ -114,7 +108,7 @@ final class ServiceOptions {
     return checkpoints;
   }
 
-  @Mixin private JobKeyOptions jobKey;
+  @Mixin private JobKeyOptions jobKey = new JobKeyOptions();
 
   private String address = "";
   private TlsFiles kafkaTls = TlsFiles.NONE;
@@ -157,9 +151,10 @@ final class ServiceOptions {
 
   /** Usage errors, where another control plane could not go on with jobs that log in. */
   void checkShared() {
-    if (!jobBrokers.isEmpty() && !jobKey.isGiven()) {
+    if ((!jobBrokers.isEmpty() || redisPassword != null) && !jobKey.isGiven()) {
       throw new UsageException(
-          "--zookeeper and --job-brokers need --job-key-file: control planes that take over have to know the passwords of jobs");
+          "--zookeeper with %s needs --job-key-file: a control plane that takes over must know the passwords of jobs"
+              .formatted(jobBrokers.isEmpty() ? "--redis-password-file" : "--job-brokers"));
     }
   }
 
@@ -281,8 +276,4 @@ final class ServiceOptions {
     return !brokers.isEmpty() && !redis.isEmpty() && !flink.isEmpty();
   }
 
-  /** Whether jobs have logins whose passwords another control plane would not know. */
-  boolean havePrivateLogins() {
-    return redisPassword != null && !jobKey.isGiven();
-  }
 }

@@ -73,6 +73,7 @@ class RedisRestartTest {
         usual.inventory(),
         usual.network(),
         "",
+        "",
         TlsFiles.NONE,
         "",
         Optional.of(redis.control()),
@@ -81,7 +82,7 @@ class RedisRestartTest {
         "",
         TopicPolicy.defaults(),
         usual.hashKeys(),
-        usual.mostQueries(),
-        JobKey.random());
+        JobKey.random(),
+        usual.mostQueries());
   }
 }
