@@ -25,6 +25,9 @@ ConfigTable TableOf(AgentConfig* config) {
                 "where control planes take agents; the one that leads is found", true);
   table.AddText(&config->control_plane_ca, "control_plane_ca", "FILE",
                 "speak TLS with control planes whose certificates these authorities signed (PEM)");
+  table.AddText(&config->control_plane_certificate, "control_plane_certificate", "FILE",
+                "and show them this certificate, which names this host, and what it was signed with, as PEM");
+  table.AddText(&config->control_plane_key, "control_plane_key", "FILE", "the certificate's private key, as PEM");
   table.AddText(&config->token_file, "token_file", "FILE",
                 "the token that control planes want, as the file's first line");
   table.AddText(&config->interface, "interface", "IF", "network interface that mirrored packets come to");
@@ -71,6 +74,10 @@ Status Validate(const AgentConfig& config) {
   }
   if (!config.token_file.empty() && config.control_plane_ca.empty())
     return Status::Usage("--token-file needs --control-plane-ca: a token must not be read on its way");
+  if (config.control_plane_certificate.empty() != config.control_plane_key.empty() ||
+      (config.control_plane_ca.empty() && !config.control_plane_key.empty()))
+    return Status::Usage(
+        "--control-plane-certificate and --control-plane-key go together, and with --control-plane-ca");
   if (config.broker_certificate.empty() != config.broker_key.empty() ||
       (config.broker_ca.empty() && !config.broker_key.empty()))
     return Status::Usage("--broker-certificate and --broker-key go together, and with --broker-ca");

@@ -15,6 +15,8 @@ struct AgentConfig {
   std::string name;
   std::vector<std::string> control_plane = {"127.0.0.1:8481"};
   std::string control_plane_ca;
+  std::string control_plane_certificate;
+  std::string control_plane_key;
   std::string token_file;
   std::string monitor;
   std::string interface;

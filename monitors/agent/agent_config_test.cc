@@ -33,6 +33,21 @@ TEST(AgentConfigTest, AControlPlaneBeyondLoopbackWantsTlsOrAWord) {
   EXPECT_FALSE(Validate(config).ok());
 }
 
+TEST(AgentConfigTest, AnIdentityIsACertificateAndItsKeyOverTls) {
+  AgentConfig config = Config({"10.0.0.1:8481"});
+  config.control_plane_ca = "ca.pem";
+  config.control_plane_certificate = "h1.pem";
+  EXPECT_EQ(Validate(config).exit_code(), 2);
+  config.control_plane_key = "h1.key";
+  EXPECT_TRUE(Validate(config).ok());
+  config.control_plane_certificate = "";
+  EXPECT_EQ(Validate(config).exit_code(), 2);
+  config = Config({"127.0.0.1:8481"});
+  config.control_plane_certificate = "h1.pem";
+  config.control_plane_key = "h1.key";
+  EXPECT_NE(Validate(config).message().find("--control-plane-ca"), std::string::npos) << "in the clear nobody sees it";
+}
+
 TEST(AgentConfigTest, SoDoBrokersThatItNames) {
   AgentConfig config = Config({"127.0.0.1:8481"});
   EXPECT_TRUE(CheckBrokers(config, "127.0.0.1:9092").ok());

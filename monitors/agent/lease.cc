@@ -69,7 +69,8 @@ void Lease::Run() {
   inbox_->Push({.lease = id_,
                 .lost = true,
                 .why = status.ok() ? "it ended the lease" : status.error_message(),
-                .refused = status.error_code() == grpc::StatusCode::UNAUTHENTICATED});
+                .refused = status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
+                           status.error_code() == grpc::StatusCode::PERMISSION_DENIED});
 }
 
 void Lease::Write(Stream* stream) {

@@ -24,7 +24,7 @@ struct LeaseEvent {
   // Of a lease that is lost, why; else a command.
   bool lost = false;
   std::string why{};
-  // Because the token is none, or wrong.
+  // Because the token is none, or wrong, or the certificate names another host.
   bool refused = false;
   v1::AgentCommand command{};
   // When it came: nanoseconds since the epoch.

@@ -11,15 +11,18 @@ Status ReadAccess(const AgentConfig& config, LeaseAccess* access) {
   access->credentials = grpc::InsecureChannelCredentials();
   if (config.control_plane_ca.empty()) return {};
   grpc::SslCredentialsOptions options;
-  if (Status status = ReadNamedFile("--control-plane-ca", config.control_plane_ca, &options.pem_root_certs);
-      !status.ok())
-    return status;
-  if (options.pem_root_certs.find("-----BEGIN CERTIFICATE-----") == std::string::npos)
-    return Status::User("--control-plane-ca " + config.control_plane_ca + ": has no certificate in PEM");
+  Status status = ReadPem("--control-plane-ca", config.control_plane_ca, "CERTIFICATE", &options.pem_root_certs);
+  if (status.ok() && !config.control_plane_key.empty()) {
+    status = ReadPem("--control-plane-certificate", config.control_plane_certificate, "CERTIFICATE",
+                     &options.pem_cert_chain);
+    if (status.ok())
+      status = ReadPem("--control-plane-key", config.control_plane_key, "PRIVATE KEY", &options.pem_private_key);
+  }
+  if (!status.ok()) return status;
   access->credentials = grpc::SslCredentials(options);
   if (config.token_file.empty()) return {};
   std::vector<std::string> tokens;
-  if (Status status = ReadTokens("--token-file", config.token_file, &tokens); !status.ok()) return status;
+  if (status = ReadTokens("--token-file", config.token_file, &tokens); !status.ok()) return status;
   access->authorization = "Bearer " + tokens.front();
   return {};
 }

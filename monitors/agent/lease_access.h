@@ -1,4 +1,5 @@
-// How an agent speaks to control planes: by TLS with a token, or, within a network of their own, without either.
+// How an agent speaks to control planes: by TLS with a token, a certificate or both, or, within a network of their own,
+// without either.
 #pragma once
 
 #include <grpcpp/grpcpp.h>

@@ -21,6 +21,14 @@ Status ReadNamedFile(const std::string& flag, const std::string& path, std::stri
   return {};
 }
 
+Status ReadPem(const std::string& flag, const std::string& path, const std::string& kind, std::string* text) {
+  if (Status status = ReadNamedFile(flag, path, text); !status.ok()) return status;
+  const size_t begin = text->find("-----BEGIN ");
+  if (begin == std::string::npos || text->find(kind, begin) == std::string::npos)
+    return Status::User(flag + " " + path + ": has no " + kind + " in PEM");
+  return {};
+}
+
 Status ReadTokens(const std::string& flag, const std::string& path, std::vector<std::string>* tokens) {
   std::string text;
   if (Status status = ReadNamedFile(flag, path, &text); !status.ok()) return status;

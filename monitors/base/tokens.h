@@ -1,4 +1,4 @@
-// Tokens that whoever asks a program has to show: lines of a file, compared in constant time.
+// Files with secrets and identities: tokens, which are lines of a file and compared in constant time, and PEM.
 #pragma once
 
 #include <string>
@@ -10,6 +10,9 @@ namespace tapline {
 
 // The whole file, which a flag names; kUser if there is nothing.
 Status ReadNamedFile(const std::string& flag, const std::string& path, std::string* text);
+
+// The same of a file in PEM that has a block of that kind: "CERTIFICATE" or "PRIVATE KEY".
+Status ReadPem(const std::string& flag, const std::string& path, const std::string& kind, std::string* text);
 
 // The lines of that file; each at least 16 letters that can stand in a header.
 Status ReadTokens(const std::string& flag, const std::string& path, std::vector<std::string>* tokens);

@@ -77,7 +77,8 @@ RunStatus Capture(HostNode* node, PacketSource* source, Reporter* reporter) {
 // Without a source, headers come from a monitor.
 RunStatus Serve(const NodeConfig& config, HostNode* node, PacketSource* source, Reporter* reporter) {
   std::shared_ptr<grpc::ServerCredentials> credentials;
-  if (RunStatus status = MakeCredentials(config.access, &credentials); !status.ok()) return status;
+  const auto warn = [reporter](const std::string& message) { reporter->Warning(message); };
+  if (RunStatus status = MakeCredentials(config.access, warn, &credentials); !status.ok()) return status;
   NodeService service(node);
   const std::unique_ptr<NodeServer> server = NodeServer::Listen(config.listen, credentials, &service);
   if (server == nullptr)

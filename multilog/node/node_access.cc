@@ -2,8 +2,10 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <utility>
-#include <vector>
 
 #include "monitors/base/loopback.h"
 #include "monitors/base/tokens.h"
@@ -11,23 +13,42 @@
 namespace tapline::multilog {
 namespace {
 
-tapline::Status ReadPem(const std::string& flag, const std::string& path, const std::string& what, std::string* text) {
-  if (tapline::Status status = ReadNamedFile(flag, path, text); !status.ok()) return status;
-  const size_t begin = text->find("-----BEGIN ");
-  if (begin == std::string::npos || text->find(what, begin) == std::string::npos)
-    return tapline::Status::User(flag + " " + path + ": has no " + what + " in PEM");
-  return {};
+// Names of the peer's certificate: its subject's common name, and those that DNS would have.
+std::vector<std::string> NamesOf(const grpc::AuthContext& peer) {
+  std::vector<std::string> names;
+  for (const char* property : {GRPC_X509_CN_PROPERTY_NAME, GRPC_PEER_DNS_PROPERTY_NAME}) {
+    for (const grpc::string_ref& name : peer.FindPropertyValues(property)) names.emplace_back(name.data(), name.size());
+  }
+  return names;
 }
 
-// Looks at each call's header before the call is.
-class TokenCheck final : public grpc::AuthMetadataProcessor {
+// Looks at each call's certificate and header before the call is answered. Thread-safe.
+class CallCheck final : public grpc::AuthMetadataProcessor {
  public:
-  explicit TokenCheck(std::vector<std::string> tokens) : tokens_(std::move(tokens)) {}
+  CallCheck(std::vector<std::string> names, std::vector<std::string> tokens, Warn warn)
+      : names_(std::move(names)), tokens_(std::move(tokens)), warn_(std::move(warn)) {}
 
   bool IsBlocking() const override { return false; }
 
-  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext*, OutputMetadata* consumed,
+  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* peer, OutputMetadata* consumed,
                        OutputMetadata*) override {
+    grpc::Status status = CheckNames(*peer);
+    if (status.ok()) status = CheckToken(metadata, consumed);
+    if (!status.ok()) Report(status.error_message());
+    return status;
+  }
+
+ private:
+  grpc::Status CheckNames(const grpc::AuthContext& peer) const {
+    const std::vector<std::string> given = NamesOf(peer);
+    if (names_.empty() || std::find_first_of(given.begin(), given.end(), names_.begin(), names_.end()) != given.end())
+      return grpc::Status::OK;
+    return {grpc::StatusCode::PERMISSION_DENIED, "a certificate of '" + (given.empty() ? "" : given.front()) +
+                                                     "' may not ask, only one of '" + names_.front() + "'"};
+  }
+
+  grpc::Status CheckToken(const InputMetadata& metadata, OutputMetadata* consumed) const {
+    if (tokens_.empty()) return grpc::Status::OK;
     const auto header = metadata.find("authorization");
     if (header == metadata.end()) return {grpc::StatusCode::UNAUTHENTICATED, "a token is wanted"};
     const std::string value(header->second.data(), header->second.size());
@@ -36,8 +57,17 @@ class TokenCheck final : public grpc::AuthMetadataProcessor {
     return grpc::Status::OK;
   }
 
- private:
-  const std::vector<std::string> tokens_;
+  // At most one line a second, however often strangers ask.
+  void Report(const std::string& why) {
+    const int64_t now_s =
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    int64_t last_s = reported_s_.load();
+    if (last_s != now_s && reported_s_.compare_exchange_strong(last_s, now_s)) warn_("refused a call: " + why);
+  }
+
+  const std::vector<std::string> names_, tokens_;
+  const Warn warn_;
+  std::atomic<int64_t> reported_s_{-1};
 };
 
 }  // namespace
@@ -48,15 +78,21 @@ tapline::Status ValidateAccess(const AccessConfig& config, const std::string& li
   if (!config.tokens.empty() && config.certificate.empty())
     return tapline::Status::Usage(
         "--token-file needs --tls-certificate and --tls-key: a token must not be read on its way");
-  if (config.tokens.empty() && !IsLoopback(listen))
+  if (!config.client_ca.empty() && config.certificate.empty())
+    return tapline::Status::Usage(
+        "--tls-client-ca needs --tls-certificate and --tls-key: certificates are shown over TLS alone");
+  if (!config.client_names.empty() && config.client_ca.empty())
+    return tapline::Status::Usage("--tls-client-name needs --tls-client-ca: anybody can sign a name");
+  if (config.tokens.empty() && config.client_ca.empty() && !IsLoopback(listen))
     return tapline::Status::Usage(
         "--listen " + listen +
-        ": other machines reach it, so it takes --tls-certificate, --tls-key and --token-file; "
+        ": other machines reach it, so it takes --tls-certificate, --tls-key and --token-file or --tls-client-ca; "
         "without them listen on 127.0.0.1 or unix:PATH");
   return {};
 }
 
-tapline::Status MakeCredentials(const AccessConfig& config, std::shared_ptr<grpc::ServerCredentials>* credentials) {
+tapline::Status MakeCredentials(const AccessConfig& config, Warn warn,
+                                std::shared_ptr<grpc::ServerCredentials>* credentials) {
   if (config.certificate.empty()) {
     *credentials = grpc::InsecureServerCredentials();
     return {};
@@ -64,14 +100,18 @@ tapline::Status MakeCredentials(const AccessConfig& config, std::shared_ptr<grpc
   grpc::SslServerCredentialsOptions::PemKeyCertPair pair;
   tapline::Status status = ReadPem("--tls-certificate", config.certificate, "CERTIFICATE", &pair.cert_chain);
   if (status.ok()) status = ReadPem("--tls-key", config.key, "PRIVATE KEY", &pair.private_key);
-  if (!status.ok()) return status;
   grpc::SslServerCredentialsOptions options;
+  if (status.ok() && !config.client_ca.empty()) {
+    options.client_certificate_request = GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY;
+    status = ReadPem("--tls-client-ca", config.client_ca, "CERTIFICATE", &options.pem_root_certs);
+  }
+  std::vector<std::string> tokens;
+  if (status.ok() && !config.tokens.empty()) status = ReadTokens("--token-file", config.tokens, &tokens);
+  if (!status.ok()) return status;
   options.pem_key_cert_pairs.push_back(std::move(pair));
   *credentials = grpc::SslServerCredentials(options);
-  if (config.tokens.empty()) return {};
-  std::vector<std::string> tokens;
-  if (status = ReadTokens("--token-file", config.tokens, &tokens); !status.ok()) return status;
-  (*credentials)->SetAuthMetadataProcessor(std::make_shared<TokenCheck>(std::move(tokens)));
+  (*credentials)
+      ->SetAuthMetadataProcessor(std::make_shared<CallCheck>(config.client_names, std::move(tokens), std::move(warn)));
   return {};
 }
 

@@ -17,14 +17,17 @@ TEST(NodeAccess, OnlyThisMachineReachesIt) {
 }
 
 TEST(NodeAccess, WhatGoesTogether) {
-  const AccessConfig none, tls{"c", "k", ""}, all{"c", "k", "t"};
+  const AccessConfig none, tls{"c", "k"}, all{"c", "k", "t"}, certificates{"c", "k", "", "ca", {"control"}};
   EXPECT_TRUE(ValidateAccess(none, "unix:/run/h1").ok());
   EXPECT_TRUE(ValidateAccess(tls, "127.0.0.1:7400").ok());
   EXPECT_TRUE(ValidateAccess(all, "0.0.0.0:7400").ok());
-  for (const AccessConfig& wrong : {AccessConfig{"c", "", ""}, AccessConfig{"", "k", ""}, AccessConfig{"", "", "t"}})
+  EXPECT_TRUE(ValidateAccess(certificates, "0.0.0.0:7400").ok());
+  for (const AccessConfig& wrong : {AccessConfig{"c"}, AccessConfig{"", "k"}, AccessConfig{"", "", "t"},
+                                    AccessConfig{"", "", "", "ca"}, AccessConfig{"c", "k", "t", "", {"control"}}})
     EXPECT_EQ(ValidateAccess(wrong, "127.0.0.1:7400").exit_code(), 2);
   EXPECT_EQ(ValidateAccess(none, "0.0.0.0:7400").exit_code(), 2);
   EXPECT_EQ(ValidateAccess(tls, "0.0.0.0:7400").exit_code(), 2) << "without a token, anybody would be answered";
+  EXPECT_EQ(ValidateAccess({"c", "k", "", "", {"control"}}, "0.0.0.0:7400").exit_code(), 2);
 }
 
 }  // namespace

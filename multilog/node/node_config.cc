@@ -59,6 +59,10 @@ ConfigTable TableOf(NodeConfig* config) {
   table.AddText(&config->access.key, "tls_key", "FILE", "the certificate's private key, as PEM");
   table.AddText(&config->access.tokens, "token_file", "FILE",
                 "who asks must have one of these tokens, a line each of 16 letters or more");
+  table.AddText(&config->access.client_ca, "tls_client_ca", "FILE",
+                "who asks must show a certificate that these authorities signed (PEM)");
+  table.AddList(&config->access.client_names, "tls_client_name", "NAME",
+                "and whose subject (CN) or DNS name is this; repeat for several", true);
   AddMetricsKeys(&table, &config->metrics, "where to serve Prometheus metrics, at /metrics");
   table.AddList(&config->clear, "clear", "SERVICE",
                 "the network is your own: speak without TLS with this beyond loopback, too (metrics)", true);
