@@ -5,8 +5,10 @@ import io.tapline.control.coordination.Leadership;
 import io.tapline.flink.TlsFiles;
 import java.net.URI;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import javax.security.auth.x500.X500Principal;
 import picocli.CommandLine.Option;
 
 /** Whether a control plane is one of several, of which one leads. */
@@ -36,13 +38,41 @@ final class CoordinationOptions {
           "Where the others send requests while this one leads. Default: where it listens.")
   private String url = "";
 
+  @Option(
+      names = "--zookeeper-creator",
+      paramLabel = "SUBJECT",
+      description =
+          "Close the root of ZooKeeper with --tls zookeeper: beside the control planes only certificates of this"
+              + " subject, such as CN=flink, may create nodes there; repeat for several.")
+  private List<String> creators = new ArrayList<>();
+
   private TlsFiles tls = TlsFiles.NONE;
 
   void speakTls(Optional<TlsFiles> withZooKeeper) {
     if (withZooKeeper.isPresent() && zookeeper.isEmpty()) {
       throw new UsageException("--tls zookeeper goes with --zookeeper");
     }
+    if (withZooKeeper.isEmpty() && !creators.isEmpty()) {
+      throw new UsageException("--zookeeper-creator goes with --tls zookeeper");
+    }
+    for (String subject : creators) {
+      checkSubject(subject);
+    }
     tls = withZooKeeper.orElse(TlsFiles.NONE);
+  }
+
+  /** ZooKeeper compares subjects as text: another spelling would be nobody. */
+  private static void checkSubject(String subject) {
+    try {
+      String spelled = new X500Principal(subject).getName();
+      if (!spelled.equals(subject)) {
+        throw new UsageException(
+            "--zookeeper-creator '" + subject + "' is spelled '" + spelled + "' in ZooKeeper");
+      }
+    } catch (IllegalArgumentException e) {
+      throw new UsageException(
+          "--zookeeper-creator '" + subject + "' is no subject of a certificate, such as CN=flink");
+    }
   }
 
   boolean isWanted() {
@@ -83,7 +113,10 @@ final class CoordinationOptions {
   Leadership connect() throws PipelineException {
     return isWanted()
         ? Leadership.connect(
-            zookeeper, Duration.ofNanos(Moment.duration("--zookeeper-session", session)), tls)
+            zookeeper,
+            Duration.ofNanos(Moment.duration("--zookeeper-session", session)),
+            tls,
+            creators)
         : null;
   }
 

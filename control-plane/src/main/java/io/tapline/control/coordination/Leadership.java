@@ -6,6 +6,7 @@ import io.tapline.flink.TlsFiles;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
@@ -23,6 +24,8 @@ import org.slf4j.LoggerFactory;
  * A control plane's part in the election: of all that {@link #campaign} one leads, until it ends or
  * ZooKeeper has not heard of it for a session's time. Who has led never leads again: a process that
  * lost the lead can't know what another did since. Thread-safe.
+ *
+ * <p>Over TLS these nodes are for the subject of its certificate alone ({@link NodeRights}):
  *
  * <pre>
  *   /tapline/leader/…       one ephemeral node each; the first leads
@@ -45,13 +48,15 @@ public final class Leadership implements AutoCloseable {
 
   private final CuratorFramework client;
   private final ZooKeeperTls tls;
+  private final NodeRights rights;
   private final CompletableFuture<Void> led = new CompletableFuture<>();
   private final CompletableFuture<Void> lost = new CompletableFuture<>();
   private LeaderLatch latch;
 
-  private Leadership(CuratorFramework client, ZooKeeperTls tls) {
+  private Leadership(CuratorFramework client, ZooKeeperTls tls, NodeRights rights) {
     this.client = client;
     this.tls = tls;
+    this.rights = rights;
   }
 
   /**
@@ -60,28 +65,34 @@ public final class Leadership implements AutoCloseable {
    * @param servers {@code host:port,…}
    * @param session without a sign of life for so long one has lost the lead
    * @param tls how they are spoken to, if not in the clear
+   * @param creators subjects of certificates that alone may create nodes beside {@code /tapline},
+   *     once this one leads; empty: whoever ZooKeeper lets
    */
-  public static Leadership connect(String servers, Duration session, TlsFiles tls)
+  public static Leadership connect(
+      String servers, Duration session, TlsFiles tls, List<String> creators)
       throws PipelineException {
-    return connect(servers, session, tls, CONNECT);
+    return connect(servers, session, tls, creators, CONNECT);
   }
 
-  static Leadership connect(String servers, Duration session, TlsFiles tls, Duration patience)
+  static Leadership connect(
+      String servers, Duration session, TlsFiles tls, List<String> creators, Duration patience)
       throws PipelineException {
     try {
-      return connect(servers, session, new ZooKeeperTls(tls), patience);
+      NodeRights rights = new NodeRights(!tls.isNone(), creators);
+      return connect(servers, session, new ZooKeeperTls(tls), rights, patience);
     } catch (IOException e) {
       throw new PipelineException(Kind.RESOURCES, "ZooKeeper over TLS: " + e.getMessage(), e);
     }
   }
 
   private static Leadership connect(
-      String servers, Duration session, ZooKeeperTls tls, Duration patience)
+      String servers, Duration session, ZooKeeperTls tls, NodeRights rights, Duration patience)
       throws PipelineException {
     CuratorFramework client =
         CuratorFrameworkFactory.builder()
             .connectString(servers)
             .namespace(ROOT)
+            .aclProvider(rights)
             .zkClientConfig(tls.settings())
             .sessionTimeoutMs((int) session.toMillis())
             .connectionTimeoutMs(CONNECTION_MS)
@@ -90,22 +101,26 @@ public final class Leadership implements AutoCloseable {
             .connectionStateErrorPolicy(new SessionConnectionStateErrorPolicy())
             .build();
     client.start();
-    try {
-      if (client.blockUntilConnected((int) patience.toMillis(), TimeUnit.MILLISECONDS)) {
-        return new Leadership(client, tls);
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-    client.close();
-    tls.close();
-    throw new PipelineException(
-        Kind.RESOURCES,
+    String fault =
         "no ZooKeeper answers at %s%s: check that it runs and that the addresses%s are right"
             .formatted(
                 servers,
                 tls.isWanted() ? " over TLS" : "",
-                tls.isWanted() ? ", authorities and certificates at both ends" : ""));
+                tls.isWanted() ? ", authorities and certificates at both ends" : "");
+    try {
+      if (client.blockUntilConnected((int) patience.toMillis(), TimeUnit.MILLISECONDS)) {
+        // Without the right to its nodes a candidate would wait for the lead forever.
+        client.getChildren().forPath("/");
+        return new Leadership(client, tls, rights);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (Exception e) {
+      fault = NodeRights.fault(e).getMessage();
+    }
+    client.close();
+    tls.close();
+    throw new PipelineException(Kind.RESOURCES, fault);
   }
 
   /**
@@ -159,6 +174,7 @@ public final class Leadership implements AutoCloseable {
   /** Begins a term above all before; from now on the stores of earlier ones are refused. */
   public ZooKeeperStateStore claim() throws IOException {
     try {
+      rights.close(client);
       ensure(ZooKeeperStateStore.QUERIES);
       ensure(ZooKeeperStateStore.AGENTS);
       while (true) {
@@ -179,7 +195,7 @@ public final class Leadership implements AutoCloseable {
         }
       }
     } catch (Exception e) {
-      throw new IOException("ZooKeeper: " + e.getMessage(), e);
+      throw NodeRights.fault(e);
     }
   }
 

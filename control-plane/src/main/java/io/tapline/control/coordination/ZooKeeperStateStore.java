@@ -82,7 +82,7 @@ public final class ZooKeeperStateStore implements StateStore {
   private static IOException fault(Exception e) {
     return e instanceof KeeperException.BadVersionException
         ? new IOException("another control plane leads", e)
-        : new IOException("ZooKeeper: " + e.getMessage(), e);
+        : NodeRights.fault(e);
   }
 
   @Override

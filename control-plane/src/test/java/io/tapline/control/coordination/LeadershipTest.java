@@ -45,7 +45,7 @@ class LeadershipTest {
   }
 
   private Leadership connect() throws PipelineException {
-    return Leadership.connect(server.address(), SESSION, TlsFiles.NONE);
+    return Leadership.connect(server.address(), SESSION, TlsFiles.NONE, List.of());
   }
 
   private static void await(CompletableFuture<Void> event) throws Exception {
@@ -138,7 +138,8 @@ class LeadershipTest {
   void nobodyThereIsSaid() throws Exception {
     String gone = "127.0.0.1:" + FreePort.any();
     assertThatThrownBy(
-            () -> Leadership.connect(gone, SESSION, TlsFiles.NONE, Duration.ofSeconds(1)))
+            () ->
+                Leadership.connect(gone, SESSION, TlsFiles.NONE, List.of(), Duration.ofSeconds(1)))
         .isInstanceOf(PipelineException.class)
         .hasMessageContaining("no ZooKeeper answers at " + gone);
   }

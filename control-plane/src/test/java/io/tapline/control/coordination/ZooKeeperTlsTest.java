@@ -5,10 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tapline.control.PipelineException;
 import io.tapline.control.testing.Certificates;
-import io.tapline.control.testing.FreePort;
+import io.tapline.control.testing.SecureZooKeeper;
 import io.tapline.flink.TlsFiles;
-import java.io.File;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -26,8 +24,7 @@ class ZooKeeperTlsTest {
   private static final Duration IN_VAIN = Duration.ofSeconds(1);
 
   @TempDir static Path folder;
-  private static int port;
-  private static Process server;
+  private static SecureZooKeeper server;
 
   @BeforeAll
   static void start() throws Exception {
@@ -35,54 +32,18 @@ class ZooKeeperTlsTest {
     authority.sign("zookeeper", "DNS:localhost,IP:127.0.0.1");
     authority.sign("own", "DNS:own");
     Certificates.authority(folder, "other").sign("stranger", "DNS:own");
-    Path both = folder.resolve("zookeeper-with-key.pem");
-    Files.writeString(both, content("zookeeper.pem") + content("zookeeper.key"));
-    port = FreePort.any();
-    Path config = folder.resolve("zoo.cfg");
-    Files.writeString(
-        config,
-        """
-        dataDir=%s
-        secureClientPort=%d
-        serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory
-        ssl.keyStore.location=%s
-        ssl.trustStore.location=%s
-        admin.enableServer=false
-        """
-            .formatted(folder.resolve("data"), port, both, file("authority.pem")));
-    server =
-        new ProcessBuilder(
-                List.of(
-                    "setpriv",
-                    "--pdeathsig",
-                    "KILL",
-                    System.getProperty("java.home") + File.separator + "bin/java",
-                    "-Xmx64m",
-                    "-XX:TieredStopAtLevel=1",
-                    "-XX:-UsePerfData",
-                    "-cp",
-                    System.getProperty(
-                        "surefire.test.class.path", System.getProperty("java.class.path")),
-                    "org.apache.zookeeper.server.ZooKeeperServerMain",
-                    config.toString()))
-            .redirectErrorStream(true)
-            .redirectOutput(folder.resolve("log").toFile())
-            .start();
+    server = new SecureZooKeeper(folder, "zookeeper", authority.file());
     // Which shows, too, that it answers those whom it should.
     try {
       connect("localhost", tls("own"), PATIENCE).close();
     } catch (PipelineException e) {
-      throw new AssertionError("the server says: " + content("log"), e);
+      throw new AssertionError("the server says: " + server.log(), e);
     }
   }
 
   @AfterAll
   static void stop() throws Exception {
-    server.destroyForcibly().waitFor();
-  }
-
-  private static String content(String name) throws IOException {
-    return Files.readString(folder.resolve(name));
+    server.close();
   }
 
   private static String file(String name) {
@@ -95,7 +56,7 @@ class ZooKeeperTlsTest {
 
   private static Leadership connect(String host, TlsFiles tls, Duration patience)
       throws PipelineException {
-    return Leadership.connect(host + ":" + port, SESSION, tls, patience);
+    return Leadership.connect(host + ":" + server.port(), SESSION, tls, List.of(), patience);
   }
 
   @Test
@@ -112,7 +73,7 @@ class ZooKeeperTlsTest {
     for (TlsFiles stranger : List.of(tls("stranger"), TlsFiles.NONE)) {
       assertThatThrownBy(() -> connect("localhost", stranger, IN_VAIN))
           .isInstanceOf(PipelineException.class)
-          .hasMessageContaining("no ZooKeeper answers at localhost:" + port);
+          .hasMessageContaining("no ZooKeeper answers at localhost:" + server.port());
     }
   }
 

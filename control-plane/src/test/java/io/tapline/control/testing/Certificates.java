@@ -2,8 +2,10 @@ package io.tapline.control.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.flink.TlsFiles;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 
 /** An authority, and certificates that it signed, as files in a folder. Made by openssl. */
@@ -47,31 +49,75 @@ public final class Certificates {
    * @param subject "IP:127.0.0.1" or "DNS:h1"
    */
   public void sign(String node, String subject) throws Exception {
+    sign(node, node, subject, 2);
+  }
+
+  /** The same, with another common name than that of the files. */
+  public void sign(String node, String commonName, String subject) throws Exception {
+    sign(node, commonName, subject, 2);
+  }
+
+  /** The same, of a certificate whose time is over. */
+  public void signExpired(String node, String commonName, String subject) throws Exception {
+    sign(node, commonName, subject, -1);
+  }
+
+  private void sign(String node, String commonName, String subject, int days) throws Exception {
     openssl(
         "req",
-        "-x509",
-        "-days",
-        "2",
+        "-new",
         "-subj",
-        "/CN=" + node,
+        "/CN=" + commonName,
         "-addext",
         "subjectAltName=" + subject,
         "-addext",
         "basicConstraints=critical,CA:FALSE",
-        "-CA",
-        name + ".pem",
-        "-CAkey",
-        name + ".key",
         "-keyout",
         node + ".key",
         "-out",
-        node + ".pem");
+        node + ".csr");
+    run(
+        List.of(
+            "openssl",
+            "x509",
+            "-req",
+            "-in",
+            node + ".csr",
+            "-days",
+            Integer.toString(days),
+            "-copy_extensions",
+            "copy",
+            "-CA",
+            name + ".pem",
+            "-CAkey",
+            name + ".key",
+            "-CAcreateserial",
+            "-out",
+            node + ".pem"));
+  }
+
+  /** What a process with one of its certificates believes and is, by the file's name. */
+  public TlsFiles files(String node) {
+    return new TlsFiles(file().toString(), path(node + ".pem"), path(node + ".key"));
+  }
+
+  /** The same without a certificate. */
+  public TlsFiles nobody() {
+    return TlsFiles.trusting(file());
+  }
+
+  private String path(String file) {
+    return folder.resolve(file).toString();
   }
 
   private void openssl(String... arguments) throws IOException, InterruptedException {
-    List<String> command = new java.util.ArrayList<>(List.of("openssl"));
+    List<String> command = new ArrayList<>(List.of("openssl"));
     command.addAll(List.of(arguments));
     command.addAll(KEY);
+    run(command);
+  }
+
+  private void run(List<String> command) throws IOException, InterruptedException {
     Process process =
         new ProcessBuilder(command).directory(folder.toFile()).redirectErrorStream(true).start();
     String output = new String(process.getInputStream().readAllBytes());
