@@ -6,6 +6,7 @@ import io.tapline.compiler.network.Network;
 import io.tapline.sdn.controller.Controller;
 import io.tapline.sdn.controller.ControllerOptions;
 import io.tapline.sdn.controller.NetworkMap;
+import io.tapline.sdn.controller.SwitchTls;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -17,7 +18,6 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import javax.net.ssl.SSLContext;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -64,6 +64,7 @@ final class ControllerCommand implements Callable<Integer> {
   private Path status;
 
   @Mixin private TlsOptions tls;
+  @Mixin private SwitchTlsOptions switches;
   @Mixin private ClearOptions clear;
 
   ControllerCommand(Console console) {
@@ -108,7 +109,7 @@ final class ControllerCommand implements Callable<Integer> {
   }
 
   /** Starts a controller. */
-  static Controller start(InetSocketAddress at, NetworkMap map, Optional<SSLContext> tls) {
+  static Controller start(InetSocketAddress at, NetworkMap map, Optional<SwitchTls> tls) {
     try {
       return Controller.start(ControllerOptions.of(at, map).with(tls));
     } catch (IOException e) {
@@ -125,10 +126,7 @@ final class ControllerCommand implements Callable<Integer> {
     clear.warn(console);
     CountDownLatch stop = new CountDownLatch(1);
     try (Controller controller =
-        start(
-            listenAt(address, port),
-            map(inventoryFile),
-            tls.context(TlsOptions.Service.OPENFLOW))) {
+        start(listenAt(address, port), map(inventoryFile), switches.tls(tls))) {
       StopSignals.handle(stop::countDown);
       console.line("listening for switches on %s:%d".formatted(address, controller.port()));
       console.flush();

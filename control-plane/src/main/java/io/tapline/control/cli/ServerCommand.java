@@ -113,6 +113,7 @@ final class ServerCommand implements Callable<Integer> {
   @Mixin private AgentOptions agentOptions;
   @Mixin private ListenOptions listening;
   @Mixin private TlsOptions tls;
+  @Mixin private SwitchTlsOptions switches;
   @Mixin private ClearOptions clear;
   @Mixin private MultilogOptions multilog;
   @Mixin private ServiceOptions services;
@@ -138,6 +139,7 @@ final class ServerCommand implements Callable<Integer> {
     Inventory inventory = Installation.inventory(inventoryFile);
     Optional<Network> network = Installation.network(inventoryFile, inventory);
     InetSocketAddress agents = agents();
+    switches.tls(tls);
     agentOptions.access();
     agentOptions.grace();
     coordination.check(agents != null, services);
@@ -348,8 +350,6 @@ final class ServerCommand implements Callable<Integer> {
               + inventoryFile);
     }
     return ControllerCommand.start(
-        ControllerCommand.listenAt(openFlowAddress, openFlowPort),
-        map,
-        tls.context(TlsOptions.Service.OPENFLOW));
+        ControllerCommand.listenAt(openFlowAddress, openFlowPort), map, switches.tls(tls));
   }
 }

@@ -95,10 +95,19 @@ final class TlsOptions {
     return file.toAbsolutePath().toString();
   }
 
-  /** The same, read. */
-  Optional<SSLContext> context(Service service) {
+  /**
+   * The same, read; nothing if that is spoken to in the clear.
+   *
+   * @param clients authorities of those who come, in place of --tls-ca; null for none
+   */
+  Optional<SSLContext> context(Service service, Path clients) {
+    if (!services.contains(service)) {
+      return Optional.empty();
+    }
+    Path trusted = clients == null ? authorities : clients;
     try {
-      return services.contains(service) ? Optional.of(files().context()) : Optional.empty();
+      return Optional.of(
+          new TlsFiles(absolute(trusted), absolute(certificate), absolute(key)).context());
     } catch (IOException e) {
       throw new UsageException("--tls: " + e.getMessage());
     }

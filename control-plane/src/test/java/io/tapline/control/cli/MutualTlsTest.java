@@ -2,16 +2,25 @@ package io.tapline.control.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.control.testing.AuditLines;
+import io.tapline.control.testing.Await;
 import io.tapline.control.testing.Certificates;
 import io.tapline.flink.TlsFiles;
 import io.tapline.sdn.controller.Controller;
 import io.tapline.sdn.controller.ControllerOptions;
+import io.tapline.sdn.controller.Counter;
 import io.tapline.sdn.controller.NetworkMap;
+import io.tapline.sdn.controller.SwitchTls;
+import java.io.DataInputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.BeforeAll;
@@ -27,14 +36,17 @@ class MutualTlsTest {
   /** OFPT_HELLO of some version, whatever the rest: a switch's first word. */
   private static final byte[] HELLO = {4, 0, 0, 8, 0, 0, 0, 1};
 
+  private static final int MULTIPART_REQUEST = 18;
+
   @TempDir static Path folder;
+  private static Certificates authority;
   private static TlsFiles server;
   private static TlsFiles own;
   private static TlsFiles stranger;
 
   @BeforeAll
   static void certificates() throws Exception {
-    Certificates authority = Certificates.authority(folder, "authority");
+    authority = Certificates.authority(folder, "authority");
     authority.sign("server", "IP:127.0.0.1");
     authority.sign("own", "DNS:own");
     Certificates other = Certificates.authority(folder, "other");
@@ -93,9 +105,102 @@ class MutualTlsTest {
   @Test
   void switches() throws Exception {
     ControllerOptions options =
-        ControllerOptions.of(ANY, NetworkMap.NOTHING).with(Optional.of(server.context()));
+        ControllerOptions.of(ANY, NetworkMap.NOTHING)
+            .with(Optional.of(new SwitchTls(server.context(), false)));
     try (Controller controller = Controller.start(options)) {
       onlyOwnAreAnswered(controller.port(), HELLO);
+    }
+  }
+
+  /** Whether a switch that shows this certificate and this datapath ID is asked for its ports. */
+  private static boolean isTaken(Controller controller, String certificate, long datapath)
+      throws Exception {
+    try (SSLSocket socket =
+        (SSLSocket)
+            files(certificate)
+                .context()
+                .getSocketFactory()
+                .createSocket(InetAddress.getLoopbackAddress(), controller.port())) {
+      socket.setSoTimeout(PATIENCE_MS);
+      DataInputStream in = new DataInputStream(socket.getInputStream());
+      socket.getOutputStream().write(HELLO);
+      assertThat(nextType(in)).as("hello").isZero();
+      assertThat(nextType(in)).as("features request").isEqualTo(5);
+      socket.getOutputStream().write(features(datapath));
+      return nextType(in) == MULTIPART_REQUEST;
+    } catch (IOException closed) {
+      return false;
+    }
+  }
+
+  /** Of the next message, which is read whole. */
+  private static int nextType(DataInputStream in) throws IOException {
+    byte[] header = in.readNBytes(8);
+    if (header.length < 8) {
+      throw new EOFException();
+    }
+    in.skipNBytes(ByteBuffer.wrap(header).getShort(2) - 8);
+    return header[1];
+  }
+
+  private static byte[] features(long datapath) {
+    return ByteBuffer.allocate(32)
+        .put(new byte[] {4, 6, 0, 32})
+        .putInt(1)
+        .putLong(datapath)
+        .putInt(0)
+        .put((byte) 4)
+        .array();
+  }
+
+  @Test
+  void aSwitchSpeaksForTheDatapathsOfItsCertificate() throws Exception {
+    authority.sign(
+        "two", "switch", "URI:tapline:datapath:0xfa,URI:tapline:datapath:18446744073709551615");
+    authority.sign("none", "switch", "DNS:switch");
+    authority.sign("wrong", "switch", "URI:tapline:datapath:edge,URI:tapline:switch:0xfa");
+    ControllerOptions options = ControllerOptions.of(ANY, NetworkMap.NOTHING);
+    try (AuditLines audit = new AuditLines();
+        Controller controller =
+            Controller.start(options.with(Optional.of(new SwitchTls(server.context(), false))))) {
+      assertThat(isTaken(controller, "two", 0xfa)).isTrue();
+      assertThat(isTaken(controller, "two", -1)).as("the highest of all").isTrue();
+      assertThat(isTaken(controller, "two", 1)).as("another's").isFalse();
+      assertThat(isTaken(controller, "two", 1)).as("the same again").isFalse();
+      assertThat(isTaken(controller, "none", 0xfa)).isFalse();
+      assertThat(isTaken(controller, "wrong", 0xfa)).isFalse();
+      assertThat(controller.counters().get(Counter.FOREIGN_DATAPATHS)).isEqualTo(4);
+      assertThat(
+              audit.with(
+                  "refused a switch at 127.0.0.1",
+                  "CN=switch may not speak for datapath 0x1",
+                  "tapline:datapath:0xfa"))
+          .hasSize(1);
+    }
+    try (Controller controller =
+        Controller.start(options.with(Optional.of(new SwitchTls(server.context(), true))))) {
+      assertThat(isTaken(controller, "none", 0xfa)).as("names none, which may be any").isTrue();
+      assertThat(isTaken(controller, "two", 1)).as("names others").isFalse();
+      assertThat(isTaken(controller, "wrong", 0xfa)).as("names none rightly").isFalse();
+    }
+  }
+
+  @Test
+  void anotherRolesCertificateAndAnOldOneAreAuditedWithTheirAddress() throws Exception {
+    authority.signExpired("old", "switch", "URI:tapline:datapath:0x1");
+    for (String refused : List.of("stranger", "old")) {
+      try (AuditLines audit = new AuditLines();
+          Controller controller =
+              Controller.start(
+                  ControllerOptions.of(ANY, NetworkMap.NOTHING)
+                      .with(Optional.of(new SwitchTls(server.context(), false))))) {
+        assertThat(isTaken(controller, refused, 1)).as(refused).isFalse();
+        Await.until(
+            refused,
+            Duration.ofMillis(PATIENCE_MS),
+            () -> audit.with("refused a switch at 127.0.0.1: ").size() == 1);
+        assertThat(controller.counters().get(Counter.TLS_FAILURES)).as(refused).isEqualTo(1);
+      }
     }
   }
 }

@@ -3,7 +3,6 @@ package io.tapline.sdn.controller;
 import java.net.InetSocketAddress;
 import java.time.Instant;
 import java.util.Optional;
-import javax.net.ssl.SSLContext;
 
 /**
  * How a controller runs.
@@ -14,7 +13,7 @@ import javax.net.ssl.SSLContext;
  *     are believed to be behind it
  * @param readNs how often a switch's flows and counters are read
  * @param keepNs how long the links of a switch that is gone are taken to work on
- * @param tls switches then need a certificate that it trusts; empty for none of it
+ * @param tls switches then need a certificate; empty for none of it
  */
 public record ControllerOptions(
     InetSocketAddress address,
@@ -25,7 +24,7 @@ public record ControllerOptions(
     long helloNs,
     long readNs,
     long keepNs,
-    Optional<SSLContext> tls) {
+    Optional<SwitchTls> tls) {
 
   public static ControllerOptions of(InetSocketAddress address, NetworkMap map) {
     return new ControllerOptions(
@@ -46,9 +45,9 @@ public record ControllerOptions(
   }
 
   /** For switches that come over TLS, where there is any. */
-  public ControllerOptions with(Optional<SSLContext> context) {
+  public ControllerOptions with(Optional<SwitchTls> switches) {
     return new ControllerOptions(
-        address, map, limits, epoch, settleNs, helloNs, readNs, keepNs, context);
+        address, map, limits, epoch, settleNs, helloNs, readNs, keepNs, switches);
   }
 
   /** For tests and benchmarks: other times. */

@@ -10,6 +10,10 @@ public enum Counter {
   DUPLICATE_DATAPATHS,
   /** Switches that the inventory does not know. */
   UNKNOWN_DATAPATHS,
+  /** Switches whose certificate does not name their datapath ID. */
+  FOREIGN_DATAPATHS,
+  /** Connections whose TLS handshake failed, or that spoke none. */
+  TLS_FAILURES,
   /** No version in common. */
   VERSION_MISMATCHES,
   HANDSHAKE_TIMEOUTS,

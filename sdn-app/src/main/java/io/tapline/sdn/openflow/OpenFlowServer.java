@@ -17,7 +17,9 @@ import io.netty.util.concurrent.DefaultThreadFactory;
 import io.tapline.sdn.controller.Counter;
 import io.tapline.sdn.controller.Counters;
 import io.tapline.sdn.controller.Limits;
+import io.tapline.sdn.controller.LogLimit;
 import io.tapline.sdn.controller.SwitchListener;
+import io.tapline.sdn.controller.SwitchTls;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.Optional;
@@ -54,17 +56,18 @@ public final class OpenFlowServer implements AutoCloseable {
    * Starts.
    *
    * @param address port 0 takes a free one
-   * @param tls switches then need a certificate that it trusts
+   * @param tls switches then need a certificate that names their datapath IDs
    */
   public static OpenFlowServer start(
       InetSocketAddress address,
-      Optional<SSLContext> tls,
+      Optional<SwitchTls> tls,
       SwitchListener listener,
       Counters counters,
       Limits limits)
       throws IOException {
     EventLoopGroup loop = new NioEventLoopGroup(1, new DefaultThreadFactory("openflow", true));
     ChannelGroup connections = new DefaultChannelGroup(loop.next());
+    LogLimit refusals = new LogLimit();
     ServerBootstrap bootstrap =
         new ServerBootstrap()
             .group(loop)
@@ -79,7 +82,7 @@ public final class OpenFlowServer implements AutoCloseable {
                 new ChannelInitializer<SocketChannel>() {
                   @Override
                   protected void initChannel(SocketChannel channel) {
-                    accept(channel, connections, tls, listener, counters, limits);
+                    accept(channel, connections, tls, listener, counters, limits, refusals);
                   }
                 });
     try {
@@ -100,20 +103,24 @@ public final class OpenFlowServer implements AutoCloseable {
   private static void accept(
       SocketChannel channel,
       ChannelGroup connections,
-      Optional<SSLContext> tls,
+      Optional<SwitchTls> tls,
       SwitchListener listener,
       Counters counters,
-      Limits limits) {
+      Limits limits,
+      LogLimit refusals) {
     if (connections.size() >= limits.mostConnections()) {
       counters.add(Counter.REFUSED_CONNECTIONS);
       channel.close();
       return;
     }
     connections.add(channel);
-    tls.ifPresent(context -> channel.pipeline().addLast(new SslHandler(engine(context))));
+    tls.ifPresent(
+        switches -> channel.pipeline().addLast(new SslHandler(engine(switches.context()))));
     channel
         .pipeline()
-        .addLast(new FrameDecoder(counters, limits), new SwitchHandler(listener, counters, limits));
+        .addLast(
+            new FrameDecoder(counters, limits),
+            new SwitchHandler(tls, listener, counters, limits, refusals));
   }
 
   private static SSLEngine engine(SSLContext context) {

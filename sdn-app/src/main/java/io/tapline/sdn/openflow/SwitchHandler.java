@@ -3,18 +3,24 @@ package io.tapline.sdn.openflow;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.handler.ssl.SslHandler;
 import io.tapline.sdn.controller.Counter;
 import io.tapline.sdn.controller.Counters;
 import io.tapline.sdn.controller.Limits;
+import io.tapline.sdn.controller.LogLimit;
 import io.tapline.sdn.controller.PortCounters;
 import io.tapline.sdn.controller.PortState;
 import io.tapline.sdn.controller.SwitchListener;
+import io.tapline.sdn.controller.SwitchTls;
 import io.tapline.sdn.flow.ObservedFlow;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.SSLSession;
 import org.projectfloodlight.openflow.exceptions.OFParseError;
 import org.projectfloodlight.openflow.protocol.OFBarrierReply;
 import org.projectfloodlight.openflow.protocol.OFBundleCtrlMsg;
@@ -40,6 +46,7 @@ import org.slf4j.LoggerFactory;
 /** One connection: hello, features, ports, and from then on what the switch says. */
 final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
   private static final Logger LOG = LoggerFactory.getLogger(SwitchHandler.class);
+  private static final Logger AUDIT = LoggerFactory.getLogger("tapline.audit");
 
   private enum Phase {
     HELLO,
@@ -48,9 +55,11 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     READY
   }
 
+  private final Optional<SwitchTls> tls;
   private final SwitchListener listener;
   private final Counters counters;
   private final Limits limits;
+  private final LogLimit refusals;
   private final List<PortState> ports = new ArrayList<>();
   private Phase phase = Phase.HELLO;
   private NettySwitch connection;
@@ -60,10 +69,17 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
   private long heardNs;
   private boolean echoSent;
 
-  SwitchHandler(SwitchListener listener, Counters counters, Limits limits) {
+  SwitchHandler(
+      Optional<SwitchTls> tls,
+      SwitchListener listener,
+      Counters counters,
+      Limits limits,
+      LogLimit refusals) {
+    this.tls = tls;
     this.listener = listener;
     this.counters = counters;
     this.limits = limits;
+    this.refusals = refusals;
   }
 
   @Override
@@ -88,8 +104,12 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
 
   @Override
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-    // Also of who speaks no TLS, or another, where it is wanted.
-    if (!(cause instanceof IOException) && !(cause.getCause() instanceof SSLException)) {
+    // Also of a peer that speaks no TLS, or shows no certificate, where it is wanted.
+    if (cause.getCause() instanceof SSLException refused) {
+      counters.add(Counter.TLS_FAILURES);
+      String host = host(context);
+      report(host, host + ": " + refused.getMessage());
+    } else if (!(cause instanceof IOException)) {
       LOG.error("a switch's message could not be worked on; its connection is closed", cause);
       counters.add(Counter.INTERNAL_ERRORS);
     }
@@ -160,7 +180,7 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     } else if (message instanceof OFEchoRequest request) {
       return () -> connection.answer(request);
     } else if (message instanceof OFFeaturesReply features && phase == Phase.FEATURES) {
-      return () -> features(features.getDatapathId().getLong());
+      return () -> features(context, features.getDatapathId().getLong());
     } else if (message instanceof OFPortDescStatsReply reply && phase == Phase.PORTS) {
       List<PortState> some = PortMessages.states(reply);
       boolean more = reply.getFlags().contains(OFStatsReplyFlags.REPLY_MORE);
@@ -176,10 +196,45 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     return () -> counters.add(Counter.UNEXPECTED_MESSAGES);
   }
 
-  private void features(long number) {
+  private void features(ChannelHandlerContext context, long number) {
+    if (!mayBe(context, number)) {
+      close(context, Counter.FOREIGN_DATAPATHS);
+      return;
+    }
     datapath = number;
     phase = Phase.PORTS;
     connection.askPorts();
+  }
+
+  /** Whether the connection's certificate names that datapath ID, where there are certificates. */
+  private boolean mayBe(ChannelHandlerContext context, long number) {
+    if (tls.isEmpty()) {
+      return true;
+    }
+    SSLSession session = context.pipeline().get(SslHandler.class).engine().getSession();
+    try {
+      SwitchCertificate certificate = SwitchCertificate.of(session);
+      String refusal = certificate.refusal(number, tls.get().anyDatapath());
+      if (!refusal.isEmpty()) {
+        report(certificate.subject() + ' ' + number, host(context) + ": " + refusal);
+      }
+      return refusal.isEmpty();
+    } catch (SSLPeerUnverifiedException e) {
+      // The handshake asks for a certificate.
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private void report(String subject, String why) {
+    if (refusals.take(subject, System.nanoTime())) {
+      AUDIT.info("refused a switch at {}", why);
+    }
+  }
+
+  private static String host(ChannelHandlerContext context) {
+    return context.channel().remoteAddress() instanceof InetSocketAddress at
+        ? at.getAddress().getHostAddress()
+        : "an address that is gone";
   }
 
   private void hello(ChannelHandlerContext context, OFHello hello, Optional<OFVersion> version) {
