@@ -4,6 +4,7 @@ import io.tapline.compiler.Inventory;
 import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.NodeAccess;
 import io.tapline.control.drill.NodeAddress;
+import io.tapline.flink.TlsFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -30,6 +31,16 @@ final class MultilogOptions {
   private Path authorities;
 
   @Option(
+      names = "--multilog-certificate",
+      paramLabel = "FILE",
+      description =
+          "The certificate to show MultiLog nodes, and what it was signed with, as PEM. Goes with --multilog-ca.")
+  private Path certificate;
+
+  @Option(names = "--multilog-key", paramLabel = "FILE", description = "Its key (PEM, PKCS #8).")
+  private Path key;
+
+  @Option(
       names = "--multilog-token-file",
       paramLabel = "FILE",
       description = "The token that MultiLog nodes want, as the file's first line.")
@@ -54,6 +65,10 @@ final class MultilogOptions {
   }
 
   private NodeAccess access() {
+    if ((certificate == null) != (key == null) || authorities == null && key != null) {
+      throw new UsageException(
+          "--multilog-certificate and --multilog-key go together, and with --multilog-ca");
+    }
     if (authorities == null && tokens == null) {
       return NodeAccess.LOCAL;
     }
@@ -62,9 +77,14 @@ final class MultilogOptions {
           "--multilog-token-file needs --multilog-ca: a token must not be read on its way");
     }
     try {
-      return NodeAccess.tls(authorities, tokens);
+      return NodeAccess.tls(
+          new TlsFiles(authorities.toString(), text(certificate), text(key)), tokens);
     } catch (IOException e) {
-      throw new UsageException("--multilog-ca, --multilog-token-file: " + e.getMessage());
+      throw new UsageException("--multilog-…: " + e.getMessage());
     }
+  }
+
+  private static String text(Path file) {
+    return file == null ? "" : file.toString();
   }
 }

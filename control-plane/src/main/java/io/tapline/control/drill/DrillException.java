@@ -72,7 +72,7 @@ public final class DrillException extends Exception {
     return switch (status.getCode()) {
       case DEADLINE_EXCEEDED -> "did not answer in time";
       case UNAVAILABLE -> unreachable(status);
-      case UNAUTHENTICATED -> "refuses the server: " + status.getDescription();
+      case UNAUTHENTICATED, PERMISSION_DENIED -> "refuses the server: " + status.getDescription();
       default ->
           status.getDescription() == null
               ? status.getCode().name()

@@ -7,18 +7,18 @@ import io.grpc.InsecureChannelCredentials;
 import io.grpc.Metadata;
 import io.grpc.TlsChannelCredentials;
 import io.grpc.stub.MetadataUtils;
-import java.io.ByteArrayInputStream;
+import io.tapline.flink.TlsFiles;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.cert.CertificateException;
-import java.security.cert.CertificateFactory;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * How nodes are spoken to: socket files as they are; other addresses over TLS, with a token, if
- * there is an authority to know them by; without one, only those of this host.
+ * How nodes are spoken to: socket files as they are; other addresses over TLS, with a token, a
+ * certificate or both, if there is an authority to know them by; without one, only those of this
+ * host.
  */
 public final class NodeAccess {
   /** Of nodes of this host alone, which ask for no token. */
@@ -41,31 +41,24 @@ public final class NodeAccess {
   /**
    * Reads the files.
    *
-   * @param authorities certificates, as PEM, of who signs those of the nodes
+   * @param tls the authorities of who signs the nodes' certificates, and this server's own
+   *     certificate where the nodes want one
    * @param tokens a file whose first line is the token that the nodes want; null for none
    * @throws IOException with a sentence for people
    */
-  public static NodeAccess tls(Path authorities, Path tokens) throws IOException {
-    return new NodeAccess(trusting(authorities), tokens == null ? null : firstToken(tokens));
+  public static NodeAccess tls(TlsFiles tls, Path tokens) throws IOException {
+    return new NodeAccess(credentials(tls), tokens == null ? null : firstToken(tokens));
   }
 
-  private static ChannelCredentials trusting(Path authorities) throws IOException {
-    byte[] pem;
-    try {
-      pem = Files.readAllBytes(authorities);
-    } catch (IOException e) {
-      throw new IOException(authorities + ": can't be read; is it there?", e);
+  private static ChannelCredentials credentials(TlsFiles tls) throws IOException {
+    // Says what is wrong with the files; gRPC's library would only not connect.
+    tls.context();
+    TlsChannelCredentials.Builder credentials =
+        TlsChannelCredentials.newBuilder().trustManager(new File(tls.authorities()));
+    if (!tls.certificate().isEmpty()) {
+      credentials.keyManager(new File(tls.certificate()), new File(tls.key()));
     }
-    try {
-      if (CertificateFactory.getInstance("X.509")
-          .generateCertificates(new ByteArrayInputStream(pem))
-          .isEmpty()) {
-        throw new IOException(authorities + ": has no certificate in PEM");
-      }
-    } catch (CertificateException e) {
-      throw new IOException(authorities + ": has no certificate in PEM", e);
-    }
-    return TlsChannelCredentials.newBuilder().trustManager(new ByteArrayInputStream(pem)).build();
+    return credentials.build();
   }
 
   private static String firstToken(Path tokens) throws IOException {

@@ -3,13 +3,26 @@ package io.tapline.control.drill;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.Grpc;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
 import io.tapline.control.testing.Certificates;
 import io.tapline.control.testing.FreePort;
+import io.tapline.flink.TlsFiles;
+import io.tapline.schema.rpc.MultiLogNodeGrpc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -39,16 +52,19 @@ class NodeAccessTest {
   }
 
   private static NodeProcess launch(String name) throws IOException {
+    return launch(name, "--token-file", folder.resolve("tokens").toString());
+  }
+
+  private static NodeProcess launch(String name, String... more) throws IOException {
+    List<String> settings = new ArrayList<>();
+    settings.addAll(List.of("--tls-certificate", folder.resolve(name + ".pem").toString()));
+    settings.addAll(List.of("--tls-key", folder.resolve(name + ".key").toString()));
+    settings.addAll(List.of(more));
     return NodeProcess.launchAt(
         folder,
         new NodeAddress(name, "127.0.0.1:" + FreePort.any()),
         NodeProcess.capture("http_small.pcap.zst"),
-        "--tls-certificate",
-        folder.resolve(name + ".pem").toString(),
-        "--tls-key",
-        folder.resolve(name + ".key").toString(),
-        "--token-file",
-        folder.resolve("tokens").toString());
+        settings.toArray(String[]::new));
   }
 
   private static NodeAccess access(String token) throws IOException {
@@ -57,7 +73,7 @@ class NodeAccessTest {
 
   private static NodeAccess access(Certificates trusted, String token) throws IOException {
     Path file = Files.writeString(Files.createTempFile(folder, "token", ""), token + "\n");
-    return NodeAccess.tls(trusted.file(), file);
+    return NodeAccess.tls(trusted.nobody(), file);
   }
 
   private static DrillService drill(NodeProcess asked, NodeAccess access) {
@@ -106,7 +122,7 @@ class NodeAccessTest {
   void whoHasNoneIsNot() throws Exception {
     assertThat(error(node, access("first-0123456789abcdeF")))
         .isEqualTo("refuses the server: the token is wrong");
-    assertThat(error(node, NodeAccess.tls(authority.file(), null)))
+    assertThat(error(node, NodeAccess.tls(authority.nobody(), null)))
         .isEqualTo("refuses the server: a token is wanted");
     whoHasATokenIsAnswered();
   }
@@ -137,6 +153,95 @@ class NodeAccessTest {
     }
   }
 
+  /** With tokens, too, so that it shows that one of the two is not enough. */
+  @Test
+  void aNodeMayObeyTheControlPlanesCertificateAlone() throws Exception {
+    Certificates controls = Certificates.authority(folder, "controls");
+    controls.sign("control-1", "control", "DNS:control-1");
+    controls.sign("by-dns-name", "somebody", "DNS:control");
+    controls.sign("another-role", "front", "DNS:front");
+    controls.signExpired("expired", "control", "DNS:control");
+    Certificates.authority(folder, "monitors").sign("imposter", "control", "DNS:control");
+    authority.sign("strict", "IP:127.0.0.1");
+    try (NodeProcess strict =
+        launch(
+            "strict",
+            "--token-file",
+            folder.resolve("tokens").toString(),
+            "--tls-client-ca",
+            controls.file().toString(),
+            "--tls-client-name",
+            "control")) {
+      strict.awaitRows(certified("control-1", TOKEN));
+      for (String right : List.of("control-1", "by-dns-name")) {
+        try (DrillService drill = drill(strict, certified(right, TOKEN))) {
+          assertThat(drill.headers(all()).rows()).as(right).isNotEmpty();
+          assertThat(drill.watches().add(watch())).as(right).isNotEmpty();
+        }
+      }
+      for (String stranger : List.of("imposter", "expired")) {
+        // The connection ends before a call begins.
+        error(strict, certified(stranger, TOKEN));
+      }
+      error(strict, access(TOKEN));
+      assertThat(error(strict, certified("another-role", TOKEN)))
+          .isEqualTo(
+              "refuses the server: a certificate of 'front' may not ask, only one of 'control'");
+      assertThat(error(strict, certified("control-1", "first-0123456789abcdeF")))
+          .isEqualTo("refuses the server: the token is wrong");
+      everyCallIsRefused(strict);
+      assertThat(strict.log()).contains("refused a call: a certificate of 'front'");
+      try (DrillService drill = drill(strict, certified("control-1", TOKEN))) {
+        assertThat(drill.headers(all()).rows()).as("after all that").isNotEmpty();
+      }
+    }
+  }
+
+  private static NodeAccess certified(String name, String token) throws IOException {
+    TlsFiles own =
+        new TlsFiles(
+            authority.file().toString(),
+            folder.resolve(name + ".pem").toString(),
+            folder.resolve(name + ".key").toString());
+    Path file = Files.writeString(Files.createTempFile(folder, "token", ""), token + "\n");
+    return NodeAccess.tls(own, file);
+  }
+
+  /** Whatever the node's service has, by its own description. */
+  private static void everyCallIsRefused(NodeProcess node) throws Exception {
+    NodeAccess access = certified("another-role", TOKEN);
+    ManagedChannel connection =
+        Grpc.newChannelBuilder(node.address().target(), access.credentials(node.address())).build();
+    try {
+      Channel calls = access.calls(node.address(), connection);
+      for (MethodDescriptor<?, ?> method : MultiLogNodeGrpc.getServiceDescriptor().getMethods()) {
+        assertThat(ended(calls, method).getCode())
+            .as(method.getFullMethodName())
+            .isEqualTo(Status.Code.PERMISSION_DENIED);
+      }
+    } finally {
+      connection.shutdownNow();
+    }
+  }
+
+  private static <Q, A> Status ended(Channel calls, MethodDescriptor<Q, A> method)
+      throws Exception {
+    CompletableFuture<Status> end = new CompletableFuture<>();
+    ClientCall<Q, A> call =
+        calls.newCall(method, CallOptions.DEFAULT.withDeadlineAfter(30, TimeUnit.SECONDS));
+    call.start(
+        new ClientCall.Listener<>() {
+          @Override
+          public void onClose(Status status, Metadata trailers) {
+            end.complete(status);
+          }
+        },
+        new Metadata());
+    call.request(1);
+    call.halfClose();
+    return end.get(60, TimeUnit.SECONDS);
+  }
+
   @Test
   void otherHostsAreAskedOverTlsAlone() throws Exception {
     List<NodeAddress> far = List.of(new NodeAddress("far", "10.0.0.1:7400"));
@@ -162,7 +267,7 @@ class NodeAccessTest {
             present, empty, folder.resolve("nowhere.pem"), tokens, tokens, tokens, empty, tokens);
     wrong.forEach(
         (certificates, token) ->
-            assertThatThrownBy(() -> NodeAccess.tls(certificates, token))
+            assertThatThrownBy(() -> NodeAccess.tls(TlsFiles.trusting(certificates), token))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining(folder.toString()));
   }

@@ -101,6 +101,11 @@ public final class NodeProcess implements AutoCloseable {
     }
   }
 
+  /** What it says on standard error. */
+  String log() {
+    return read(log);
+  }
+
   public NodeAddress address() {
     return address;
   }
