@@ -124,6 +124,29 @@ class WrongInputTest {
         Cli.run("controller", "--tls", "kafka"), USAGE, "--tls kafka", "does not speak with that");
   }
 
+  @Test
+  void rolesWithoutTheTlsThatTellsThem() {
+    String some = capture().toString();
+    expectError(
+        Cli.run("server", "--agents", "127.0.0.1:0", "--agents-client-ca", some),
+        USAGE,
+        "--agents-client-ca needs --agents-tls-certificate and --agents-tls-key");
+    expectError(
+        Cli.run("server", "--multilog-certificate", some),
+        USAGE,
+        "--multilog-certificate and --multilog-key go together, and with --multilog-ca");
+    expectError(
+        Cli.run("server", "--zookeeper-creator", "CN=flink"),
+        USAGE,
+        "--zookeeper-creator goes with --tls zookeeper");
+    for (String command : List.of("server", "controller")) {
+      expectError(
+          Cli.run(command, "--openflow-any-datapath"),
+          USAGE,
+          "--openflow-any-datapath go with --tls openflow");
+    }
+  }
+
   private Path file(String name, byte[] content) throws IOException {
     return Files.write(folder.resolve(name), content);
   }

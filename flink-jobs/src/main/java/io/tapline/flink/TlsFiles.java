@@ -24,7 +24,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
+import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
  * A process's part in TLS, as PEM files; paths are text, so that a job can carry them.
@@ -80,14 +82,9 @@ public record TlsFiles(String authorities, String certificate, String key) imple
         keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         keys.init(identity(), NO_PASSWORD);
       }
-      TrustManagerFactory trust = null;
-      if (!authorities.isEmpty()) {
-        trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-        trust.init(trusted());
-      }
       context.init(
           keys == null ? null : keys.getKeyManagers(),
-          trust == null ? null : trust.getTrustManagers(),
+          authorities.isEmpty() ? null : new TrustManager[] {trust()},
           null);
       return context;
     } catch (GeneralSecurityException e) {
@@ -108,6 +105,22 @@ public record TlsFiles(String authorities, String certificate, String key) imple
           .orElseThrow();
     } catch (GeneralSecurityException e) {
       throw new IOException(certificate + ": " + e.getMessage(), e);
+    }
+  }
+
+  /**
+   * Reads the authorities. REQUIRES: there is a file of them.
+   *
+   * @throws IOException with a sentence for people
+   */
+  public X509ExtendedTrustManager trust() throws IOException {
+    try {
+      TrustManagerFactory trust =
+          TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+      trust.init(trusted());
+      return (X509ExtendedTrustManager) trust.getTrustManagers()[0];
+    } catch (GeneralSecurityException e) {
+      throw new IOException(authorities + ": " + e.getMessage(), e);
     }
   }
 

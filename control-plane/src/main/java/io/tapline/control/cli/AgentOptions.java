@@ -1,6 +1,7 @@
 package io.tapline.control.cli;
 
 import io.tapline.control.registry.AgentAccess;
+import io.tapline.flink.TlsFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -21,6 +22,14 @@ final class AgentOptions {
 
   @Option(names = "--agents-tls-key", paramLabel = "FILE", description = "Its key (PEM).")
   private Path key;
+
+  @Option(
+      names = "--agents-client-ca",
+      paramLabel = "FILE",
+      description =
+          "Take only agents with a certificate that these authorities (PEM) signed and whose subject (CN) or DNS"
+              + " name is the agent's name.")
+  private Path clients;
 
   @Option(
       names = "--agents-token-file",
@@ -50,18 +59,18 @@ final class AgentOptions {
   }
 
   /**
-   * Usage errors, where other hosts could hold leases without a token, or what leases say could be
-   * read on its way.
+   * Usage errors, where other hosts could hold leases without a token or a certificate, or what
+   * leases say could be read on its way.
    *
    * @param at HOST:PORT, as people wrote it
    */
   void check(ClearOptions clear, String at) {
-    if (certificate == null || tokens == null) {
+    if (certificate == null || tokens == null && clients == null) {
       clear.check(
           ClearOptions.Service.AGENTS,
           Loopback.hosts(at),
           "--agents " + at,
-          "--agents-tls-certificate, --agents-tls-key and --agents-token-file");
+          "--agents-tls-certificate, --agents-tls-key and --agents-token-file or --agents-client-ca");
     }
   }
 
@@ -78,10 +87,20 @@ final class AgentOptions {
       throw new UsageException(
           "--agents-token-file needs --agents-tls-certificate and --agents-tls-key: a token must not be read on its way");
     }
+    if (certificate == null && clients != null) {
+      throw new UsageException(
+          "--agents-client-ca needs --agents-tls-certificate and --agents-tls-key: certificates are shown over TLS alone");
+    }
+    if (certificate == null) {
+      return AgentAccess.OPEN;
+    }
+    String authorities = clients == null ? "" : clients.toString();
     try {
-      return certificate == null ? AgentAccess.OPEN : AgentAccess.tls(certificate, key, tokens);
+      return AgentAccess.tls(
+          new TlsFiles(authorities, certificate.toString(), key.toString()), tokens);
     } catch (IOException e) {
-      throw new UsageException("--agents-tls-…, --agents-token-file: " + e.getMessage());
+      throw new UsageException(
+          "--agents-tls-…, --agents-client-ca, --agents-token-file: " + e.getMessage());
     }
   }
 }

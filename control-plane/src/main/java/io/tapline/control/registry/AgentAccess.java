@@ -1,5 +1,8 @@
 package io.tapline.control.registry;
 
+import io.grpc.Context;
+import io.grpc.Contexts;
+import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
@@ -8,6 +11,8 @@ import io.grpc.ServerCredentials;
 import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import io.grpc.TlsServerCredentials;
+import io.tapline.flink.TlsFiles;
+import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -15,43 +20,57 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.List;
 import java.util.regex.Pattern;
+import javax.net.ssl.SSLSession;
 
 /**
- * Who may hold leases: whoever has one of the tokens, over TLS; or, within a network of their own,
- * everybody.
+ * Who may hold leases: whoever has one of the tokens, over TLS, and, where authorities of agents
+ * are given, a certificate that names the host; or, within a network of their own, everybody.
  */
 public final class AgentAccess implements ServerInterceptor {
   /** Everybody, without TLS. */
   public static final AgentAccess OPEN =
-      new AgentAccess(InsecureServerCredentials.create(), List.of());
+      new AgentAccess(InsecureServerCredentials.create(), false, List.of());
+
+  /** What the caller showed; null where none is asked for. */
+  static final Context.Key<AgentCertificate> CERTIFICATE = Context.key("agent certificate");
 
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
   private static final Pattern TOKEN = Pattern.compile("[\\x21-\\x7e]{16,}");
 
   private final ServerCredentials credentials;
+  private final boolean certified;
   private final List<String> tokens;
 
-  private AgentAccess(ServerCredentials credentials, List<String> tokens) {
+  private AgentAccess(ServerCredentials credentials, boolean certified, List<String> tokens) {
     this.credentials = credentials;
+    this.certified = certified;
     this.tokens = tokens;
   }
 
   /**
    * Reads the files.
    *
-   * @param certificate of this host, and its key, as PEM
+   * @param tls this host's certificate, and the authorities that sign agents' certificates; without
+   *     authorities no certificate is asked for
    * @param tokenFile a token a line; null: none is asked for
    * @throws IOException with a sentence for people
    */
-  public static AgentAccess tls(Path certificate, Path key, Path tokenFile) throws IOException {
-    List<String> tokens = tokenFile == null ? List.of() : tokens(tokenFile);
-    try {
-      return new AgentAccess(
-          TlsServerCredentials.create(certificate.toFile(), key.toFile()), tokens);
-    } catch (IOException e) {
-      throw new IOException(certificate + ", " + key + ": can't be read; are they there?", e);
+  public static AgentAccess tls(TlsFiles tls, Path tokenFile) throws IOException {
+    // Says what is wrong with the files.
+    tls.context();
+    TlsServerCredentials.Builder credentials =
+        TlsServerCredentials.newBuilder()
+            .keyManager(new File(tls.certificate()), new File(tls.key()));
+    if (!tls.authorities().isEmpty()) {
+      credentials
+          .trustManager(new AuditedTrust(tls.trust()))
+          .clientAuth(TlsServerCredentials.ClientAuth.REQUIRE);
     }
+    return new AgentAccess(
+        credentials.build(),
+        !tls.authorities().isEmpty(),
+        tokenFile == null ? List.of() : tokens(tokenFile));
   }
 
   private static List<String> tokens(Path file) throws IOException {
@@ -76,10 +95,17 @@ public final class AgentAccess implements ServerInterceptor {
       ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
     String refusal = refusal(headers.get(AUTHORIZATION));
     if (refusal.isEmpty()) {
-      return next.startCall(call, headers);
+      return Contexts.interceptCall(shown(call), call, headers, next);
     }
     call.close(Status.UNAUTHENTICATED.withDescription(refusal), new Metadata());
     return new ServerCall.Listener<>() {};
+  }
+
+  private Context shown(ServerCall<?, ?> call) {
+    SSLSession session = call.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION);
+    return certified
+        ? Context.current().withValue(CERTIFICATE, AgentCertificate.of(session))
+        : Context.current();
   }
 
   /** Empty if it may. Takes as long whichever token is nearly right. */

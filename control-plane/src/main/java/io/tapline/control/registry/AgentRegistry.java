@@ -10,6 +10,7 @@ import io.tapline.schema.rpc.AgentCommand;
 import io.tapline.schema.rpc.AgentHello;
 import io.tapline.schema.rpc.AgentMessage;
 import io.tapline.schema.rpc.RegistryGrpc;
+import io.tapline.sdn.controller.LogLimit;
 import java.io.IOException;
 import java.util.Comparator;
 import java.util.List;
@@ -31,6 +32,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class AgentRegistry implements Assignments, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(AgentRegistry.class);
+  private static final Logger AUDIT = LoggerFactory.getLogger("tapline.audit");
   private static final Pattern NAME = Pattern.compile("[a-z0-9.-]{1,64}");
 
   /** Users of a broker to which monitors log in by the names of their hosts. */
@@ -47,6 +49,7 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(AgentRegistry::daemon);
   private final Map<String, Agent> agents = new TreeMap<>();
+  private final LogLimit refusals = new LogLimit();
   private Server server;
 
   private AgentRegistry(RegistryOptions options, AgentAccess access, LeaseListener listener) {
@@ -266,7 +269,9 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   private final class Leases extends RegistryGrpc.RegistryImplBase {
     @Override
     public StreamObserver<AgentMessage> lease(StreamObserver<AgentCommand> out) {
-      return new Incoming(new LeaseStream((ServerCallStreamObserver<AgentCommand>) out));
+      return new Incoming(
+          new LeaseStream((ServerCallStreamObserver<AgentCommand>) out),
+          AgentAccess.CERTIFICATE.get());
     }
   }
 
@@ -274,11 +279,15 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
   private final class Incoming implements StreamObserver<AgentMessage> {
     private final LeaseStream stream;
 
+    /** Null where none is asked for. */
+    private final AgentCertificate certificate;
+
     /** Null before its hello, and after it was refused. */
     private Agent agent;
 
-    Incoming(LeaseStream stream) {
+    Incoming(LeaseStream stream, AgentCertificate certificate) {
       this.stream = stream;
+      this.certificate = certificate;
     }
 
     /** Waits, so that an agent that talks too much is read no faster than it is heard. */
@@ -312,6 +321,14 @@ public final class AgentRegistry implements Assignments, AutoCloseable {
       if (agent != null || !refusal.isEmpty()) {
         stream.fail(
             Status.INVALID_ARGUMENT.withDescription(agent != null ? "a second hello" : refusal));
+        return;
+      }
+      String foreign = certificate == null ? "" : certificate.refusal(hello.getAgent());
+      if (!foreign.isEmpty()) {
+        if (refusals.take(foreign, System.nanoTime())) {
+          AUDIT.info("refused a lease: {}", foreign);
+        }
+        stream.fail(Status.PERMISSION_DENIED.withDescription(foreign));
         return;
       }
       makeRoom();

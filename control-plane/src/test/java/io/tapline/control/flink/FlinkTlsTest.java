@@ -26,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 class FlinkTlsTest {
   private static final int PATIENCE_S = 90;
   private static final String PASSWORD = "secret";
+  private static final String REFUSED_BY_FLINK = "it does not take the job's jar";
 
   @TempDir Path folder;
 
@@ -33,8 +34,9 @@ class FlinkTlsTest {
     return folder.resolve(name).toString();
   }
 
+  /** Believes the job manager's authority. */
   private TlsFiles tls(String name) {
-    return new TlsFiles(file("authority.pem"), file(name + ".pem"), file(name + ".key"));
+    return new TlsFiles(file("flinks.pem"), file(name + ".pem"), file(name + ".key"));
   }
 
   /** As the cluster's start script makes them. */
@@ -58,10 +60,10 @@ class FlinkTlsTest {
     assertThat(export.waitFor()).isZero();
     KeyStore trusted = KeyStore.getInstance("PKCS12");
     trusted.load(null, null);
-    try (InputStream pem = Files.newInputStream(folder.resolve("authority.pem"));
-        OutputStream out = Files.newOutputStream(folder.resolve("authority.p12"))) {
+    try (InputStream pem = Files.newInputStream(folder.resolve("controls.pem"));
+        OutputStream out = Files.newOutputStream(folder.resolve("controls.p12"))) {
       trusted.setCertificateEntry(
-          "authority", CertificateFactory.getInstance("X.509").generateCertificate(pem));
+          "controls", CertificateFactory.getInstance("X.509").generateCertificate(pem));
       trusted.store(out, PASSWORD.toCharArray());
     }
     Configuration settings = new Configuration();
@@ -72,17 +74,19 @@ class FlinkTlsTest {
     settings.set(SecurityOptions.SSL_REST_KEYSTORE, file("flink.p12"));
     settings.set(SecurityOptions.SSL_REST_KEYSTORE_PASSWORD, PASSWORD);
     settings.set(SecurityOptions.SSL_REST_KEY_PASSWORD, PASSWORD);
-    settings.set(SecurityOptions.SSL_REST_TRUSTSTORE, file("authority.p12"));
+    settings.set(SecurityOptions.SSL_REST_TRUSTSTORE, file("controls.p12"));
     settings.set(SecurityOptions.SSL_REST_TRUSTSTORE_PASSWORD, PASSWORD);
     return settings;
   }
 
   @Test
-  void onlyThoseWithACertificateOfTheAuthorityAreAnswered() throws Exception {
-    Certificates authority = Certificates.authority(folder, "authority");
-    authority.sign("flink", "DNS:localhost,IP:127.0.0.1");
-    authority.sign("own", "DNS:own");
-    Certificates.authority(folder, "other").sign("stranger", "DNS:own");
+  void onlyTheControlPlaneIsAnswered() throws Exception {
+    Certificates flinks = Certificates.authority(folder, "flinks");
+    flinks.sign("flink", "DNS:localhost,IP:127.0.0.1");
+    Certificates controls = Certificates.authority(folder, "controls");
+    controls.sign("own", "control", "DNS:own");
+    controls.signExpired("expired", "control", "DNS:own");
+    Certificates.authority(folder, "monitors").sign("monitor", "control", "DNS:own");
     MiniClusterConfiguration one =
         new MiniClusterConfiguration.Builder()
             .setConfiguration(settings())
@@ -93,10 +97,18 @@ class FlinkTlsTest {
       int port = cluster.getRestAddress().get(PATIENCE_S, TimeUnit.SECONDS).getPort();
       URI address = URI.create("https://localhost:" + port);
       assertThat(new FlinkRest(address, tls("own")).get("/overview").ok()).isTrue();
+      // This manager takes no jars at all; with the right certificate it can say so.
+      Path jar = Files.createFile(folder.resolve("job.jar"));
+      assertThatThrownBy(() -> new FlinkRest(address, tls("own")).upload(jar))
+          .hasMessageContaining(REFUSED_BY_FLINK);
+      // The job manager's own certificate says who it is, and gives no rights.
       for (TlsFiles stranger :
-          List.of(tls("stranger"), TlsFiles.trusting(folder.resolve("authority.pem")))) {
+          List.of(tls("monitor"), tls("flink"), tls("expired"), flinks.nobody())) {
         assertThatThrownBy(() -> new FlinkRest(address, stranger).get("/overview"))
             .isInstanceOf(IOException.class);
+        assertThatThrownBy(() -> new FlinkRest(address, stranger).upload(jar))
+            .isInstanceOf(IOException.class)
+            .hasMessageNotContaining(REFUSED_BY_FLINK);
       }
       URI plain = URI.create("http://localhost:" + port);
       FlinkRest.Answer sentAway = new FlinkRest(plain).get("/overview");
