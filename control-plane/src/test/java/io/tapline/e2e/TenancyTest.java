@@ -138,7 +138,7 @@ class TenancyTest {
   void resultsAreTheTeamsAlone() throws Exception {
     Cli.Result refused = run(team, "query", "submit", QUERY.formatted(other));
     assertThat(refused.exitCode()).isNotZero();
-    assertThat(refused.stderr()).contains(other + " is beyond what you may look at");
+    assertThat(refused.stderr()).contains(other + " is outside your subnets");
     String mine = submit(team, QUERY.formatted(subnet.replace("/32", "")));
     String whole = submit(admin, QUERY.formatted("*"));
     assertThat(mine).startsWith("web-");

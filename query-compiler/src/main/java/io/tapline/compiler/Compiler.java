@@ -37,12 +37,13 @@ public final class Compiler {
   private final Catalogue catalogue;
   private final Inventory inventory;
   private final Options options;
-  private final Errors errors = new Errors();
+  private final Errors errors;
 
   private Compiler(Catalogue catalogue, Inventory inventory, Options options) {
     this.catalogue = catalogue;
-    this.inventory = inventory;
+    this.inventory = inventory.within(options.rights());
     this.options = options;
+    this.errors = new Errors(options.rights());
   }
 
   /**
@@ -52,10 +53,13 @@ public final class Compiler {
    * @param epoch of the assignment, from 1
    * @param rights of who asks
    * @param placement where monitors go
+   * @param missingTopics topics of alerts that were looked for and are not there
    */
-  public record Options(String query, int epoch, Rights rights, Placement placement) {
+  public record Options(
+      String query, int epoch, Rights rights, Placement placement, Set<String> missingTopics) {
     public Options {
       Objects.requireNonNull(placement, "placement");
+      missingTopics = Set.copyOf(missingTopics);
       if (!query.matches("[a-z0-9][a-z0-9-]{0,199}")) {
         throw new IllegalArgumentException(
             "query identifier must match [a-z0-9][a-z0-9-]{0,199}: " + query);
@@ -63,6 +67,15 @@ public final class Compiler {
       if (epoch < 1) {
         throw new IllegalArgumentException("epoch must be at least 1: " + epoch);
       }
+    }
+
+    /** The same where no topic is known to be missing. */
+    public Options(String query, int epoch, Rights rights, Placement placement) {
+      this(query, epoch, rights, placement, Set.of());
+    }
+
+    public Options withMissingTopics(Set<String> topics) {
+      return new Options(query, epoch, rights, placement, topics);
     }
 
     /**
@@ -170,7 +183,7 @@ public final class Compiler {
     List<Processor> compiled = new ArrayList<>();
     for (Ast.Processor processor : processors) {
       if (allParsersKnown) {
-        new ProcessorCompiler(parsers, catalogue, inventory, errors)
+        new ProcessorCompiler(parsers, catalogue, inventory, options, errors)
             .compile(processor)
             .ifPresent(compiled::add);
       } else {

@@ -13,9 +13,20 @@ final class Errors {
 
   private final List<QueryError> errors = new ArrayList<>();
   private final List<Note> notes = new ArrayList<>();
+  private final Rights rights;
   private int firstForeignLine = Integer.MAX_VALUE;
   private Span use;
   private String used;
+
+  /** Those of a text that names no places. */
+  Errors() {
+    this(Rights.ALL);
+  }
+
+  /** Those of a query of somebody with these rights. */
+  Errors(Rights rights) {
+    this.rights = rights;
+  }
 
   /** Errors from this line on belong to a named query and are shown where it is used. */
   void foreignFrom(int line, Span usedAt, String name) {
@@ -34,6 +45,26 @@ final class Errors {
     } else if (errors.size() < MOST) {
       errors.add(QueryError.at(span, code, message, expected, suggestion));
     }
+  }
+
+  /**
+   * An error of a host, an address or a network. What a named query holds of them is not told to
+   * those who may not look at everything.
+   */
+  void place(Span span, QueryError.Code code, String message, String expected, String suggestion) {
+    if (span.line() >= firstForeignLine && !rights.scope().isEverything()) {
+      String hidden = "it names what is unknown or outside your subnets";
+      add(span, QueryError.Code.FORBIDDEN, hidden, "FROM or TO within " + rights.scope(), "");
+    } else {
+      add(span, code, message, expected, suggestion);
+    }
+  }
+
+  /** A host or network that does not exist. */
+  void unknownPlace(Ast.Word word, String what, String expected, Collection<String> valid) {
+    String message = "unknown %s %s".formatted(what, Names.quoted(word.text()));
+    String nearest = Names.nearest(word.text(), valid);
+    place(word.span(), QueryError.Code.UNKNOWN_NAME, message, expected, nearest);
   }
 
   /** A name that does not exist; all valid ones are expected, the nearest is suggested. */

@@ -1,6 +1,7 @@
 package io.tapline.compiler;
 
 import io.tapline.schema.Plans;
+import io.tapline.schema.proto.Action;
 import io.tapline.schema.proto.Address;
 import io.tapline.schema.proto.Aggregate;
 import io.tapline.schema.proto.Condition;
@@ -34,15 +35,29 @@ public final class Explain {
 
   /** The plan as text of several lines, each ended by a line feed. */
   public static String render(Plan plan, List<Note> notes) {
+    return render(plan, notes, true);
+  }
+
+  /** The same without hosts, switches and servers, for those who may not know the network. */
+  public static String renderWithoutNetwork(Plan plan, List<Note> notes) {
+    return render(plan, notes, false);
+  }
+
+  private static String render(Plan plan, List<Note> notes, boolean network) {
     Explain explain = new Explain();
     explain.head(plan);
     explain.match(plan);
     explain.texts(plan);
     explain.line("sample", sampling(plan.getSampling()));
     explain.line("limit", limit(plan.getLimit()));
-    explain.monitors(plan);
-    explain.rules(plan.getRulesList());
-    explain.stream(plan);
+    if (network) {
+      explain.monitors(plan);
+    }
+    explain.line("parsers", String.join(", ", plan.getParsersList()));
+    if (network) {
+      explain.rules(plan.getRulesList());
+      explain.stream(plan);
+    }
     explain.job(plan);
     explain.notes(notes);
     return explain.out.toString();
@@ -161,7 +176,6 @@ public final class Explain {
       texts.add("%s on %s, partition %d".formatted(monitor.getId(), host, monitor.getPartition()));
     }
     lines("monitors", texts);
-    line("parsers", String.join(", ", plan.getParsersList()));
   }
 
   private void rules(List<Rule> rules) {
@@ -233,12 +247,21 @@ public final class Explain {
       steps.add(
           "alert   %s, after %d in a row"
               .formatted(processor.getTrigger().getSeverity(), processor.getTrigger().getAfter()));
+      processor.getTrigger().getActionsList().forEach(action -> steps.add(action(action)));
     }
     if (processor.hasRanking()) {
       String order = processor.getRanking().getAscending() ? "smallest" : "largest";
       steps.add("rank    the %d %s".formatted(processor.getRanking().getK(), order));
     }
     return steps;
+  }
+
+  private static String action(Action action) {
+    if (!action.getTopic().isEmpty()) {
+      return "send    each alert to the Kafka topic " + action.getTopic();
+    }
+    String where = action.getPrivateAddresses() ? "" : ", at a public address only";
+    return "call    POST %s with each alert%s".formatted(action.getWebhook(), where);
   }
 
   private static String value(String parser, Value value) {

@@ -1,6 +1,7 @@
 package io.tapline.compiler;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,34 +24,38 @@ import java.util.Optional;
  *   slow_pages: "PARSE http_get TO web PROCESS (top-k: by=response_time_ns)"
  * texts:
  *   http_get: {url: template}
- * webhooks: [alerts.example.com, "10.0.2.9:8080"]
+ * webhooks: [https://alerts.example.com, "http://10.0.2.9:8080"]
+ * topics: {web: [pager, "noc.*"]}
  * </pre>
  */
 public final class Inventory {
   private static final Inventory EMPTY =
-      new Inventory(Map.of(), Map.of(), Map.of(), TextPolicy.NONE, WebhookPolicy.ANY);
+      new Inventory(
+          List.of(), Map.of(), Map.of(), TextPolicy.NONE, WebhookPolicy.NONE, AlertTopicPolicy.OWN);
 
   private final Map<String, Entry> byNormalName = new LinkedHashMap<>();
   private final Map<String, Integer> tenants;
   private final Map<String, String> queries;
   private final TextPolicy texts;
   private final WebhookPolicy webhooks;
+  private final AlertTopicPolicy topics;
 
   /** A host or group: its name as the file spells it, and its addresses. */
   record Entry(String name, List<IpPrefix> prefixes) {}
 
   Inventory(
-      Map<String, List<IpPrefix>> entries,
+      Collection<Entry> entries,
       Map<String, Integer> tenants,
       Map<String, String> queries,
       TextPolicy texts,
-      WebhookPolicy webhooks) {
+      WebhookPolicy webhooks,
+      AlertTopicPolicy topics) {
     this.tenants = new LinkedHashMap<>(tenants);
     this.queries = new LinkedHashMap<>(queries);
     this.texts = texts;
     this.webhooks = webhooks;
-    entries.forEach(
-        (name, prefixes) -> byNormalName.put(Names.normal(name), new Entry(name, prefixes)));
+    this.topics = topics;
+    entries.forEach(entry -> byNormalName.put(Names.normal(entry.name()), entry));
   }
 
   /** Knows no names. */
@@ -109,6 +114,30 @@ public final class Inventory {
   /** Where alerts may be posted. */
   WebhookPolicy webhooks() {
     return webhooks;
+  }
+
+  /** To which topics alerts may be sent. */
+  AlertTopicPolicy topics() {
+    return topics;
+  }
+
+  /**
+   * The part that somebody may know of: hosts and groups all of whose addresses are within the
+   * scope, and of networks' tenants the one that is called like his. What is not in it is as
+   * unknown as what never was.
+   */
+  public Inventory within(Rights rights) {
+    Scope scope = rights.scope();
+    if (scope.isEverything()) {
+      return this;
+    }
+    List<Entry> known =
+        byNormalName.values().stream()
+            .filter(entry -> entry.prefixes().stream().allMatch(scope::holds))
+            .toList();
+    Map<String, Integer> own = new LinkedHashMap<>(tenants);
+    own.keySet().removeIf(name -> !Names.same(name, rights.tenant()));
+    return new Inventory(known, own, queries, texts, webhooks, topics);
   }
 
   private static <T> Optional<T> named(Map<String, T> byName, String name) {

@@ -17,7 +17,7 @@ final class InventoryReader {
   private static final YAMLMapper MAPPER =
       YAMLMapper.builder().enable(YAMLParser.Feature.EMPTY_STRING_AS_NULL).build();
   private static final List<String> SECTIONS =
-      List.of("hosts", "groups", "tenants", "queries", "texts", "webhooks", "network");
+      List.of("hosts", "groups", "tenants", "queries", "texts", "webhooks", "topics", "network");
   private static final String NAME = "[\\p{L}\\p{N}_.]+(-[\\p{L}\\p{N}_.]+)*";
 
   private final Map<String, List<IpPrefix>> entries = new LinkedHashMap<>();
@@ -35,7 +35,7 @@ final class InventoryReader {
     require(
         root.isObject(),
         "",
-        "must hold \"hosts:\" and may hold \"groups:\", \"tenants:\", \"queries:\", \"texts:\" and \"webhooks:\"");
+        "must hold \"hosts:\" and may hold \"groups:\", \"tenants:\", \"queries:\", \"texts:\", \"webhooks:\" and \"topics:\"");
     for (Map.Entry<String, JsonNode> section : root.properties()) {
       String nearest = Names.nearest(section.getKey(), SECTIONS);
       String hint = nearest.isEmpty() ? "" : "; did you mean " + nearest + "?";
@@ -48,7 +48,10 @@ final class InventoryReader {
     reader.queries(root.path("queries"));
     TextPolicy texts = TextPolicy.read(root.path("texts"));
     WebhookPolicy webhooks = WebhookPolicy.read(root.path("webhooks"));
-    return new Inventory(reader.entries, reader.tenants, reader.queries, texts, webhooks);
+    AlertTopicPolicy topics = AlertTopicPolicy.read(root.path("topics"));
+    List<Inventory.Entry> entries = new ArrayList<>();
+    reader.entries.forEach((name, prefixes) -> entries.add(new Inventory.Entry(name, prefixes)));
+    return new Inventory(entries, reader.tenants, reader.queries, texts, webhooks, topics);
   }
 
   private static JsonNode parse(String yaml) {

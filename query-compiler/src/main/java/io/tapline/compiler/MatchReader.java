@@ -63,9 +63,9 @@ final class MatchReader {
     }
     Ast.Address place =
         beyond.containsKey(ClauseKind.TO) ? beyond.get(ClauseKind.TO) : beyond.get(ClauseKind.FROM);
-    String message = "%s is beyond what you may look at".formatted(text(place));
+    String message = "%s is outside your subnets".formatted(text(place));
     String expected = "FROM or TO within " + rights.scope();
-    errors.add(place.span(), QueryError.Code.FORBIDDEN, message, expected, "");
+    errors.place(place.span(), QueryError.Code.FORBIDDEN, message, expected, "");
   }
 
   /** Whether a side names no host or network. */
@@ -213,7 +213,7 @@ final class MatchReader {
           ipv6
               ? "for example 2001:db8::1, with a port [2001:db8::1]:80"
               : "four numbers from 0 to 255";
-      errors.type(word.span(), message, expected);
+      errors.place(word.span(), QueryError.Code.TYPE, message, expected, "");
       return List.of();
     }
     IpPrefix prefix = withLength(ip.get(), address);
@@ -229,7 +229,8 @@ final class MatchReader {
     if (!digits.matches("[0-9]{1,3}") || Integer.parseInt(digits) > ip.longest()) {
       String message =
           "%s is no prefix length of %s".formatted(Names.quoted(digits), address.endpoint().text());
-      errors.range(address.length().span(), message, "0 to %d".formatted(ip.longest()));
+      String expected = "0 to %d".formatted(ip.longest());
+      errors.place(address.length().span(), QueryError.Code.RANGE, message, expected, "");
       return ip;
     }
     IpPrefix prefix = ip.shortened(Integer.parseInt(digits));
@@ -281,19 +282,12 @@ final class MatchReader {
         .toList();
   }
 
-  /** A name that is not in the scope is not told of. */
-  private boolean mayKnow(String name) {
-    return inventory.find(name).stream()
-        .flatMap(entry -> entry.prefixes().stream())
-        .allMatch(rights.scope()::holds);
-  }
-
   private void unknownHost(Ast.Word word) {
-    List<String> names = inventory.names().stream().filter(this::mayKnow).toList();
+    List<String> names = inventory.names();
     String expected =
         names.isEmpty()
             ? "an address, or an inventory that names this host"
             : "an address or one of the inventory's names: " + Names.list(names);
-    errors.unknown(word, "host", expected, names);
+    errors.unknownPlace(word, "host", expected, names);
   }
 }

@@ -44,7 +44,7 @@ final class NetworkReader {
         String names = Names.list(inventory.tenants());
         String expected =
             "a number (VNI)" + (names.isEmpty() ? "" : " or one of the inventory's: " + names);
-        errors.unknown(word, "tenant", expected, inventory.tenants());
+        errors.unknownPlace(word, "tenant", expected, inventory.tenants());
       }
       tenant.ifPresent(tenants::add);
     }

@@ -259,10 +259,14 @@ public final class ProcessorCatalogue {
                 "webhook",
                 ArgumentType.TEXT,
                 "none",
-                "an http or https URL",
+                "an http or https URL that the inventory lists",
                 "is posted each alert"),
             new ArgumentInfo(
-                "topic", ArgumentType.TEXT, "none", "a Kafka topic", "is sent each alert")));
+                "topic",
+                ArgumentType.TEXT,
+                "none",
+                "a Kafka topic: alerts.TENANT.… or one that the inventory lists",
+                "is sent each alert")));
   }
 
   private static ArgumentInfo when() {

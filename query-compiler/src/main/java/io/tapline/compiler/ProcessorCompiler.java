@@ -25,11 +25,15 @@ final class ProcessorCompiler {
 
   /** REQUIRES: at least one parser. */
   ProcessorCompiler(
-      List<ParserInfo> parsers, Catalogue catalogue, Inventory inventory, Errors errors) {
+      List<ParserInfo> parsers,
+      Catalogue catalogue,
+      Inventory inventory,
+      Compiler.Options options,
+      Errors errors) {
     this.parsers = parsers;
     this.inventory = inventory;
     this.fields = new Fields(parsers, catalogue, errors);
-    this.triggers = new TriggerReader(inventory.webhooks(), errors);
+    this.triggers = new TriggerReader(inventory, options, errors);
     this.errors = errors;
   }
 

@@ -11,12 +11,14 @@ public record Rights(String tenant, boolean networkWide, Scope scope) {
   /** The tenant of those who need no token. */
   public static final String NOBODY = "q";
 
+  static final String TENANT = "[a-z][a-z0-9]{0,31}";
+
   /** All there are. */
   public static final Rights ALL = new Rights(NOBODY, true, Scope.EVERYTHING);
 
   public Rights {
-    if (!tenant.matches("[a-z][a-z0-9]{0,31}")) {
-      throw new IllegalArgumentException("tenant must match [a-z][a-z0-9]{0,31}: " + tenant);
+    if (!tenant.matches(TENANT)) {
+      throw new IllegalArgumentException("tenant must match " + TENANT + ": " + tenant);
     }
   }
 

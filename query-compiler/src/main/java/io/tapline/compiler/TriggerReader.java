@@ -8,11 +8,13 @@ import java.util.Optional;
 
 /** What a trigger has beyond the condition it watches. */
 final class TriggerReader {
-  private final WebhookPolicy webhooks;
+  private final Inventory inventory;
+  private final Compiler.Options options;
   private final Errors errors;
 
-  TriggerReader(WebhookPolicy webhooks, Errors errors) {
-    this.webhooks = webhooks;
+  TriggerReader(Inventory inventory, Compiler.Options options, Errors errors) {
+    this.inventory = inventory;
+    this.options = options;
     this.errors = errors;
   }
 
@@ -37,33 +39,55 @@ final class TriggerReader {
                                 word.span(),
                                 "clear is no threshold: " + Names.quoted(word.text()),
                                 "a number, size or duration, for example 5MB")));
-    action(arguments, "webhook", "https?://[^\\s/]+(/\\S*)?", "an http or https URL")
-        .filter(url -> mayPostTo(url, arguments))
-        .ifPresent(url -> trigger.addActions(Action.newBuilder().setWebhook(url)));
-    action(arguments, "topic", "[a-zA-Z0-9._-]{1,249}", "letters, digits, '.', '_' and '-'")
-        .ifPresent(topic -> trigger.addActions(Action.newBuilder().setTopic(topic)));
+    arguments.word("webhook").flatMap(this::webhook).ifPresent(trigger::addActions);
+    arguments.word("topic").flatMap(this::topic).ifPresent(trigger::addActions);
     return trigger;
   }
 
-  private boolean mayPostTo(String url, Arguments arguments) {
-    boolean allowed = webhooks.allows(url);
-    if (!allowed) {
-      Span span = arguments.word("webhook").orElseThrow().span();
-      String message = "alerts may not be posted to %s".formatted(Names.quoted(url));
-      String expected = "one of the inventory's webhooks: " + webhooks.expected();
-      errors.add(span, QueryError.Code.FORBIDDEN, message, expected, "");
-    }
-    return allowed;
-  }
-
-  private Optional<String> action(
-      Arguments arguments, String name, String pattern, String expected) {
-    Optional<Ast.Word> word = arguments.word(name);
-    if (word.isPresent() && !word.get().text().matches(pattern)) {
-      String message = "%s can't be %s".formatted(name, Names.quoted(word.get().text()));
-      errors.type(word.get().span(), message, expected);
+  /** The URL as it is called, if the inventory lets alerts be posted there. */
+  private Optional<Action> webhook(Ast.Word word) {
+    WebhookUrl url;
+    try {
+      url = WebhookUrl.parse(word.text());
+    } catch (IllegalArgumentException e) {
+      String message =
+          "webhook can't be %s: %s".formatted(Names.quoted(word.text()), e.getMessage());
+      errors.type(word.span(), message, "an http or https URL");
       return Optional.empty();
     }
-    return word.map(Ast.Word::text);
+    Optional<WebhookPolicy.Entry> entry = inventory.webhooks().entry(url);
+    if (entry.isEmpty()) {
+      String message = "alerts may not be posted to %s".formatted(Names.quoted(url.toString()));
+      String expected = inventory.webhooks().expected();
+      errors.add(word.span(), QueryError.Code.FORBIDDEN, message, expected, "");
+    }
+    return entry.map(
+        allowed ->
+            Action.newBuilder()
+                .setWebhook(url.toString())
+                .setPrivateAddresses(allowed.isPrivate())
+                .build());
+  }
+
+  /** The topic, if the tenant may send there and it was not found missing. */
+  private Optional<Action> topic(Ast.Word word) {
+    String topic = word.text();
+    if (!topic.matches(AlertTopicPolicy.NAME)) {
+      String message = "topic can't be %s".formatted(Names.quoted(topic));
+      errors.type(word.span(), message, "letters, digits, '.', '_' and '-'");
+    } else if (!inventory.topics().allows(options.rights(), topic)) {
+      String message = "alerts may not be sent to topic %s".formatted(Names.quoted(topic));
+      String expected = inventory.topics().expected(options.rights());
+      errors.add(word.span(), QueryError.Code.FORBIDDEN, message, expected, "");
+    } else if (options.missingTopics().contains(topic)) {
+      String message = "there is no topic %s".formatted(Names.quoted(topic));
+      String expected =
+          "a topic that was created by those who run Kafka: kafka-topics.sh --create --topic "
+              + topic;
+      errors.add(word.span(), QueryError.Code.UNKNOWN_NAME, message, expected, "");
+    } else {
+      return Optional.of(Action.newBuilder().setTopic(topic).build());
+    }
+    return Optional.empty();
   }
 }

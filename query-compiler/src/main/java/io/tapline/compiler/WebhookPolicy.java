@@ -1,61 +1,109 @@
 package io.tapline.compiler;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
- * Where alerts may be posted, by the inventory's section {@code webhooks}: a list of hosts, with a
- * port or for any. Without the section they may go anywhere. Immutable.
+ * Where alerts may be posted, by the inventory's section {@code webhooks}:
  *
- * @param hosts null for any
+ * <pre>
+ * webhooks:
+ *   - https://alerts.example.com
+ *   - http://10.0.0.5:8080
+ *   - pager.example.com
+ *   - {url: "https://alerts.internal", private: true}
+ * </pre>
+ *
+ * <p>Scheme, host and port have to be those of an entry. A host, or host and port, without a scheme
+ * stands for http and https, at the scheme's own port where it names none. Without the section
+ * nothing may be posted anywhere. Immutable.
+ *
+ * @param entries none: alerts may be posted nowhere
  */
-record WebhookPolicy(List<String> hosts) {
-  static final WebhookPolicy ANY = new WebhookPolicy(null);
+record WebhookPolicy(List<Entry> entries) {
+  static final WebhookPolicy NONE = new WebhookPolicy(List.of());
 
-  private static final String HOST = "([\\p{L}\\p{N}_.-]+|\\[[0-9a-fA-F:.]+\\])(:[0-9]{1,5})?";
+  private static final Set<String> MEMBERS = Set.of("url", "private");
+  private static final Pattern BARE = Pattern.compile("(\\[[^\\[\\]]*]|[^:/]+)(:[0-9]+)?");
+
+  /**
+   * Receivers at one host.
+   *
+   * @param text as the inventory has it
+   * @param origins scheme, host and port of each
+   * @param isPrivate whether the host's addresses may be private, as one that is an address itself
+   *     says
+   */
+  record Entry(String text, List<WebhookUrl> origins, boolean isPrivate) {
+    boolean holds(WebhookUrl url) {
+      return origins.stream().anyMatch(origin -> origin.origin().equals(url.origin()));
+    }
+  }
 
   /** REQUIRES: not null. */
   static WebhookPolicy read(JsonNode section) {
-    if (section.isMissingNode()) {
-      return ANY;
+    boolean empty = section.isMissingNode() || section.isNull();
+    if (!empty && !section.isArray()) {
+      throw wrong("must be a list of receivers such as https://alerts.example.com");
     }
-    List<String> hosts = new ArrayList<>();
-    for (JsonNode host : section) {
-      if (!host.isTextual() || !host.asText().matches(HOST)) {
-        throw new IllegalArgumentException(
-            "inventory, webhooks: '%s' is no host or host:port".formatted(host.asText()));
-      }
-      hosts.add(host.asText().toLowerCase(Locale.ROOT));
-    }
-    if (!section.isArray() && !section.isNull()) {
-      throw new IllegalArgumentException("inventory, webhooks: must be a list of hosts");
-    }
-    return new WebhookPolicy(List.copyOf(hosts));
+    List<Entry> entries = new ArrayList<>();
+    section.forEach(entry -> entries.add(entry(entry)));
+    return new WebhookPolicy(List.copyOf(entries));
   }
 
-  boolean allows(String url) {
-    if (hosts == null) {
-      return true;
+  private static Entry entry(JsonNode node) {
+    for (Map.Entry<String, JsonNode> member : node.properties()) {
+      if (!MEMBERS.contains(member.getKey())) {
+        throw wrong("an entry has url and private, not " + member.getKey());
+      }
     }
-    URI uri;
+    JsonNode url = node.isObject() ? node.path("url") : node;
+    JsonNode isPrivate = node.path("private");
+    if (!url.isTextual()) {
+      throw wrong("'%s' is no receiver such as https://alerts.example.com".formatted(url.asText()));
+    } else if (!isPrivate.isMissingNode() && !isPrivate.isBoolean()) {
+      throw wrong("private of %s must be true or false".formatted(url.asText()));
+    }
     try {
-      uri = URI.create(url);
+      List<WebhookUrl> origins = origins(url.asText());
+      boolean address = origins.get(0).isAddress();
+      return new Entry(url.asText(), origins, address || isPrivate.asBoolean());
     } catch (IllegalArgumentException e) {
-      return false;
+      throw wrong("'%s' is no receiver: %s".formatted(url.asText(), e.getMessage()));
     }
-    if (uri.getHost() == null) {
-      return false;
+  }
+
+  private static List<WebhookUrl> origins(String text) {
+    Matcher bare = BARE.matcher(text);
+    if (bare.matches()) {
+      return List.of(WebhookUrl.parse("https://" + text), WebhookUrl.parse("http://" + text));
     }
-    String host = uri.getHost().toLowerCase(Locale.ROOT);
-    int standard = "https".equalsIgnoreCase(uri.getScheme()) ? 443 : 80;
-    int port = uri.getPort() < 0 ? standard : uri.getPort();
-    return hosts.contains(host) || hosts.contains(host + ":" + port);
+    WebhookUrl url = WebhookUrl.parse(text);
+    if (!url.path().equals("/")) {
+      throw new IllegalArgumentException("it has a path; all paths of a receiver may be posted to");
+    }
+    return List.of(url);
+  }
+
+  private static IllegalArgumentException wrong(String message) {
+    return new IllegalArgumentException("inventory, webhooks: " + message);
+  }
+
+  /** The entry that lets alerts be posted there. */
+  Optional<Entry> entry(WebhookUrl url) {
+    return entries.stream().filter(entry -> entry.holds(url)).findFirst();
   }
 
   String expected() {
-    return hosts.isEmpty() ? "none" : String.join(", ", hosts);
+    return entries.isEmpty()
+        ? "none: the inventory lists no webhooks"
+        : "one of the inventory's webhooks: "
+            + Names.list(entries.stream().map(Entry::text).toList());
   }
 }

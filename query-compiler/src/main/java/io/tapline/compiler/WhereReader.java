@@ -186,7 +186,7 @@ final class WhereReader {
       return host.get().prefixes().stream().map(IpPrefix::toString).toList();
     } else if (ip.isEmpty()) {
       String expected = "an address, ip/length or a name of the inventory";
-      errors.unknown(word, "host", expected, inventory.names());
+      errors.unknownPlace(word, "host", expected, inventory.names());
       return List.of();
     } else if (literal.length() == null) {
       return List.of(ip.get().toString());
@@ -194,7 +194,8 @@ final class WhereReader {
     String digits = literal.length().text();
     if (!digits.matches("[0-9]{1,3}") || Integer.parseInt(digits) > ip.get().longest()) {
       String message = "%s is no prefix length of %s".formatted(Names.quoted(digits), word.text());
-      errors.range(literal.length().span(), message, "0 to %d".formatted(ip.get().longest()));
+      String expected = "0 to %d".formatted(ip.get().longest());
+      errors.place(literal.length().span(), QueryError.Code.RANGE, message, expected, "");
       return List.of();
     }
     return List.of(ip.get().shortened(Integer.parseInt(digits)).toString());
