@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
  * @param clear what takes the condition's threshold's place once an alert has begun
  * @param after windows in a row that meet the condition before one begins
  * @param cooldownNs least time from one beginning to the next of the same group
- * @param webhooks URLs to which alerts are posted
+ * @param webhooks where alerts are posted
  * @param topics Kafka topics to which they are sent
  */
 public record TriggerSpec(
@@ -23,23 +23,30 @@ public record TriggerSpec(
     int after,
     long cooldownNs,
     String severity,
-    List<String> webhooks,
+    List<Webhook> webhooks,
     List<String> topics)
     implements Serializable {
+
+  /**
+   * Where alerts are posted.
+   *
+   * @param privateAddresses whether its host may have addresses that are not public
+   */
+  public record Webhook(String url, boolean privateAddresses) implements Serializable {}
 
   private static final Set<String> SEVERITIES = Set.of("info", "warning", "critical");
   private static final Pattern TOPIC = Pattern.compile("[a-zA-Z0-9._-]{1,249}");
 
   static TriggerSpec of(Trigger trigger) {
     check(SEVERITIES.contains(trigger.getSeverity()), "severity '" + trigger.getSeverity() + "'");
-    List<String> webhooks =
+    List<Webhook> webhooks =
         trigger.getActionsList().stream()
-            .map(Action::getWebhook)
-            .filter(s -> !s.isEmpty())
+            .filter(action -> !action.getWebhook().isEmpty())
+            .map(action -> new Webhook(action.getWebhook(), action.getPrivateAddresses()))
             .toList();
     List<String> topics =
         trigger.getActionsList().stream().map(Action::getTopic).filter(s -> !s.isEmpty()).toList();
-    webhooks.forEach(url -> check(isHttp(url), "webhook '" + url + "'"));
+    webhooks.forEach(one -> check(isHttp(one.url()), "webhook '" + one.url() + "'"));
     topics.forEach(topic -> check(TOPIC.matcher(topic).matches(), "topic '" + topic + "'"));
     return new TriggerSpec(
         trigger.getClear(),
@@ -54,6 +61,7 @@ public record TriggerSpec(
     try {
       URI uri = URI.create(url);
       return uri.getHost() != null
+          && uri.getRawUserInfo() == null
           && ("http".equals(uri.getScheme()) || "https".equals(uri.getScheme()));
     } catch (IllegalArgumentException e) {
       return false;

@@ -313,6 +313,37 @@ class QueryJobTest {
                 + " can't be reached: start it there, or give another address");
   }
 
+  /** A restart would not mend it, so there is none, and the error is that of the topic. */
+  @Test
+  void aTopicForAlertsThatVanishesFailsTheJobSoonAndIsNamed() throws Exception {
+    kafka.createTopic("alerts.gone", 1);
+    String trigger =
+        Plans.with(
+            Plans.counts("COUNT", "\"url\"", "\"size\":\"0.010s\",\"slide\":\"0.010s\""),
+            """
+            ,"condition":{},"trigger":{"severity":"info","actions":[{"topic":"alerts.gone"}]}""");
+    Plan plan = Plans.plan("q-gone", 1, trigger);
+    kafka.createTopic(plan.getTopic(), 1);
+    MonitorStream monitor = new MonitorStream("q-gone", "m0", 0, 1);
+    long ms = 1_000_000L;
+    JobID id = submit(plan, JobOptions.defaults());
+    List<Tuple> first = List.of(Tuple.http(1001 * ms, 1, "/a", 0));
+    kafka.send(plan.getTopic(), 0, monitor.batch(1015 * ms, first).toByteArray());
+    assertThat(kafka.read("alerts.gone", 1)).hasSize(1);
+    kafka.deleteTopic("alerts.gone");
+    List<Tuple> second = List.of(Tuple.http(1021 * ms, 2, "/b", 0));
+    kafka.send(plan.getTopic(), 0, monitor.batch(1035 * ms, second).toByteArray());
+    // Less than a producer waits by itself for such a topic.
+    JobResult result = cluster.requestJobResult(id).get(30, TimeUnit.SECONDS);
+    Throwable cause =
+        result.getSerializedThrowable().orElseThrow().deserializeError(getClass().getClassLoader());
+    while (cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    assertThat(cause)
+        .hasMessage("alerts can't be sent to topic alerts.gone: it is not there any more");
+  }
+
   /** Requests of one address are counted each 10 ms; alerts go three ways. */
   @Test
   void alertsReachRedisTheWebhookAndTheTopic() throws Exception {
@@ -332,7 +363,7 @@ class QueryJobTest {
             Plans.counts("COUNT", "\"url\"", "\"size\":\"0.010s\",\"slide\":\"0.010s\""),
             """
             ,"condition":{"threshold":2},"trigger":{"clear":2,"severity":"critical","actions":[
-              {"webhook":"http://127.0.0.1:%d/"},{"topic":"alerts"}]}"""
+              {"webhook":"http://127.0.0.1:%d/","private_addresses":true},{"topic":"alerts"}]}"""
                 .formatted(receiver.getAddress().getPort()));
     Plan plan = Plans.plan("q-alerts", 1, trigger);
     kafka.createTopic(plan.getTopic(), 1);

@@ -1,24 +1,16 @@
 package io.tapline.flink.results;
 
 import io.tapline.flink.Endpoints;
-import io.tapline.flink.KafkaClients;
 import io.tapline.flink.QuerySpec;
 import io.tapline.flink.TriggerSpec;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.atomic.AtomicReference;
 import org.apache.flink.api.connector.sink2.Sink;
 import org.apache.flink.api.connector.sink2.StatefulSinkWriter;
 import org.apache.flink.api.connector.sink2.SupportsWriterState;
 import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.ProducerConfig;
-import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * Carries alerts out of the calls that write them into Redis to webhooks and Kafka topics, at least
@@ -45,7 +37,9 @@ public final class AlertSink
 
   @Override
   public Writer restoreWriter(WriterInitContext context, Collection<AlertDelivery> waiting) {
-    Writer writer = new Writer(query, endpoints, System.getenv().getOrDefault(SECRET, ""));
+    String secret = System.getenv().getOrDefault(SECRET, "");
+    Receivers receivers = Receivers.of(query, Backplane.of(endpoints));
+    Writer writer = new Writer(query, endpoints, new Webhooks(secret, receivers));
     waiting.forEach(writer.webhooks::add);
     return writer;
   }
@@ -59,49 +53,39 @@ public final class AlertSink
     private final QuerySpec query;
     private final Endpoints endpoints;
     private final Webhooks webhooks;
-    private final AtomicReference<Exception> failure = new AtomicReference<>();
-    private KafkaProducer<byte[], byte[]> producer;
+    private AlertTopics topics;
 
-    Writer(QuerySpec query, Endpoints endpoints, String secret) {
+    Writer(QuerySpec query, Endpoints endpoints, Webhooks webhooks) {
       this.query = query;
       this.endpoints = endpoints;
-      this.webhooks = new Webhooks(secret);
+      this.webhooks = webhooks;
       webhooks.start();
     }
 
     @Override
-    public void write(String[] call, Context context) {
+    public void write(String[] call, Context context) throws IOException {
       for (String[] alert : RedisCalls.alertsOf(call)) {
         TriggerSpec trigger = query.processors().get(Integer.parseInt(alert[0])).trigger();
-        trigger.webhooks().forEach(url -> webhooks.add(new AlertDelivery(url, alert[1])));
-        trigger.topics().forEach(topic -> send(topic, alert[1]));
+        for (TriggerSpec.Webhook webhook : trigger.webhooks()) {
+          webhooks.add(new AlertDelivery(webhook.url(), alert[1]));
+        }
+        for (String topic : trigger.topics()) {
+          topics().send(topic, alert[1]);
+        }
       }
     }
 
-    private void send(String topic, String json) {
-      if (producer == null) {
-        Map<String, Object> settings = KafkaClients.settings(endpoints.kafka());
-        settings.put(ProducerConfig.CLIENT_ID_CONFIG, "tapline-alerts-" + query.query());
-        settings.put(ProducerConfig.LINGER_MS_CONFIG, 0);
-        producer =
-            new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
+    private AlertTopics topics() {
+      if (topics == null) {
+        topics = new AlertTopics(query.query(), endpoints.kafka());
       }
-      byte[] value = json.getBytes(StandardCharsets.UTF_8);
-      producer.send(
-          new ProducerRecord<>(topic, value),
-          (metadata, fault) -> failure.compareAndSet(null, fault));
+      return topics;
     }
 
-    /**
-     * A topic that can't be written to fails the checkpoint, and with it the job: it starts again.
-     */
     @Override
-    public void flush(boolean endOfInput) throws IOException {
-      if (producer != null) {
-        producer.flush();
-      }
-      if (failure.get() != null) {
-        throw new IOException("alerts can't be sent: " + failure.get().getMessage(), failure.get());
+    public void flush(boolean endOfInput) throws IOException, InterruptedException {
+      if (topics != null) {
+        topics.flush();
       }
     }
 
@@ -113,8 +97,8 @@ public final class AlertSink
     @Override
     public void close() {
       webhooks.close();
-      if (producer != null) {
-        producer.close();
+      if (topics != null) {
+        topics.close();
       }
     }
   }

@@ -1,10 +1,8 @@
 package io.tapline.flink.results;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.time.Duration;
@@ -12,15 +10,19 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HexFormat;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
+import javax.net.ssl.SSLSocketFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Posts alerts from a thread of its own, one after another, each until its receiver has answered
- * with 2xx or attempts are used up. Thread-safe.
+ * with 2xx or attempts are used up. Where a receiver is decides {@link Receivers}, at each attempt
+ * anew. Thread-safe.
  *
  * <p>Each request carries the time and, if there is a secret, HMAC-SHA256 of {@code time + "." +
  * body} in hexadecimal, so that a receiver knows the sender and refuses old ones. A request may
@@ -38,17 +40,25 @@ final class Webhooks implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   private final String secret;
-  private final HttpClient client = HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
+  private final Receivers receivers;
+  private final SSLSocketFactory tls;
   private final Deque<AlertDelivery> pending = new ArrayDeque<>();
   private final Thread thread = new Thread(this::run, "tapline-webhooks");
   private boolean closed;
   private long given;
+  private HttpPost underWay;
 
   /**
    * @param secret empty for requests without a signature
    */
-  Webhooks(String secret) {
+  Webhooks(String secret, Receivers receivers) {
+    this(secret, receivers, (SSLSocketFactory) SSLSocketFactory.getDefault());
+  }
+
+  Webhooks(String secret, Receivers receivers, SSLSocketFactory tls) {
     this.secret = secret;
+    this.receivers = receivers;
+    this.tls = tls;
     thread.setDaemon(true);
   }
 
@@ -117,14 +127,16 @@ final class Webhooks implements AutoCloseable {
         pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
       }
       try {
-        int status = client.send(request(delivery), BodyHandlers.discarding()).statusCode();
+        int status = post(delivery);
         if (status / 100 == 2) {
           return "";
         }
         fault = delivery.url() + " answers " + status;
-        if (status / 100 == 4 && status != 408 && status != 429) {
+        if (status / 100 != 5 && status != 408 && status != 429) {
           return fault;
         }
+      } catch (Receivers.Refused e) {
+        return delivery.url() + ": " + e.getMessage();
       } catch (IOException | IllegalArgumentException e) {
         fault = delivery.url() + ": " + e;
       }
@@ -132,18 +144,29 @@ final class Webhooks implements AutoCloseable {
     return fault;
   }
 
-  private HttpRequest request(AlertDelivery delivery) {
-    String time = Long.toString(System.currentTimeMillis() / 1000);
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create(delivery.url()))
-            .timeout(TIMEOUT)
-            .header("Content-Type", "application/json")
-            .header(TIME_HEADER, time)
-            .POST(HttpRequest.BodyPublishers.ofString(delivery.json()));
-    if (!secret.isEmpty()) {
-      request.header(SIGNATURE_HEADER, "sha256=" + signature(secret, time, delivery.json()));
+  private int post(AlertDelivery delivery) throws IOException {
+    List<InetAddress> addresses = receivers.addresses(delivery.url());
+    HttpPost post = new HttpPost(URI.create(delivery.url()), tls, TIMEOUT);
+    synchronized (this) {
+      if (closed) {
+        throw new IOException("the job ends");
+      }
+      underWay = post;
     }
-    return request.build();
+    byte[] body = delivery.json().getBytes(StandardCharsets.UTF_8);
+    return post.send(addresses, headers(delivery), body);
+  }
+
+  private Map<String, String> headers(AlertDelivery delivery) {
+    String time = Long.toString(System.currentTimeMillis() / 1000);
+    Map<String, String> headers = new LinkedHashMap<>();
+    headers.put("User-Agent", "tapline");
+    headers.put("Content-Type", "application/json");
+    headers.put(TIME_HEADER, time);
+    if (!secret.isEmpty()) {
+      headers.put(SIGNATURE_HEADER, "sha256=" + signature(secret, time, delivery.json()));
+    }
+    return headers;
   }
 
   static String signature(String secret, String time, String body) {
@@ -162,6 +185,9 @@ final class Webhooks implements AutoCloseable {
     synchronized (this) {
       closed = true;
       notifyAll();
+      if (underWay != null) {
+        underWay.close();
+      }
     }
     thread.interrupt();
   }

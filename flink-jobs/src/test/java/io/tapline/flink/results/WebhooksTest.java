@@ -7,6 +7,7 @@ import io.tapline.flink.support.Deadline;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -47,6 +48,11 @@ class WebhooksTest {
     url = "http://127.0.0.1:" + server.getAddress().getPort() + "/alerts";
   }
 
+  /** Receivers that the inventory lists with addresses that are not public. */
+  private static Receivers listed(String... urls) {
+    return new Receivers(Set.of(urls), new Backplane(List.of()), Resolver.SYSTEM);
+  }
+
   @AfterEach
   void stop() {
     server.stop(0);
@@ -55,7 +61,7 @@ class WebhooksTest {
   @Test
   void alertsComeInOrderAndSignedOnceTheReceiverIsThere() throws Exception {
     failures.set(3);
-    try (Webhooks webhooks = new Webhooks("secret")) {
+    try (Webhooks webhooks = new Webhooks("secret", listed(url))) {
       webhooks.start();
       webhooks.add(new AlertDelivery(url, "{\"a\":1}"));
       webhooks.add(new AlertDelivery(url, "{\"a\":2}"));
@@ -76,7 +82,7 @@ class WebhooksTest {
 
   @Test
   void withoutASecretThereIsNoSignature() throws Exception {
-    try (Webhooks webhooks = new Webhooks("")) {
+    try (Webhooks webhooks = new Webhooks("", listed(url))) {
       webhooks.start();
       webhooks.add(new AlertDelivery(url, "{}"));
       Deadline.await("the alert", () -> webhooks.pending().isEmpty());
@@ -88,7 +94,7 @@ class WebhooksTest {
   void aReceiverThatRefusesIsNotAskedAgain() throws Exception {
     failures.set(1);
     failureStatus = 410;
-    try (Webhooks webhooks = new Webhooks("")) {
+    try (Webhooks webhooks = new Webhooks("", listed(url))) {
       webhooks.start();
       webhooks.add(new AlertDelivery(url, "{\"refused\":true}"));
       webhooks.add(new AlertDelivery(url, "{\"next\":true}"));
@@ -99,7 +105,7 @@ class WebhooksTest {
 
   @Test
   void whatWaitsIsBoundedAndTheOldestGoes() {
-    try (Webhooks webhooks = new Webhooks("")) {
+    try (Webhooks webhooks = new Webhooks("", listed(url))) {
       for (int i = 0; i < Webhooks.MOST_PENDING + 5; i++) {
         webhooks.add(new AlertDelivery(url, Integer.toString(i)));
       }

@@ -26,6 +26,10 @@ public final class EmbeddedKafka implements AutoCloseable {
     client.createTopic(topic, partitions);
   }
 
+  public void deleteTopic(String topic) throws Exception {
+    client.deleteTopic(topic);
+  }
+
   /** Returns when the broker has it. */
   public void send(String topic, int partition, byte[] value) throws Exception {
     client.send(topic, partition, value);

@@ -1,0 +1,155 @@
+package io.tapline.flink.results;
+
+import io.tapline.flink.KafkaClients;
+import io.tapline.flink.KafkaEndpoint;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.flink.runtime.execution.SuppressRestartsException;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.errors.InvalidTopicException;
+import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/**
+ * Sends alerts to Kafka topics. A topic that is gone, or that the job may not write to, fails the
+ * job for good within seconds, by an error that names the topic: no restart would mend it. Brokers
+ * that don't answer are waited for. No call holds up an interrupted thread. For one thread, beside
+ * the producer's own.
+ */
+final class AlertTopics implements AutoCloseable {
+  /** Brokers learn of new topics and rights one after another. */
+  private static final Duration GONE_AFTER = Duration.ofSeconds(3);
+
+  private static final Duration SILENCE = Duration.ofSeconds(60);
+  private static final int BLOCK_MS = 1_000;
+
+  private final KafkaProducer<byte[], byte[]> producer;
+
+  /** Alerts that no broker has acknowledged, by topic. */
+  private final Map<String, Integer> unsent = new TreeMap<>();
+
+  private String failedTopic;
+  private Exception failure;
+
+  AlertTopics(String query, KafkaEndpoint kafka) {
+    Map<String, Object> settings = KafkaClients.settings(kafka);
+    settings.put(ProducerConfig.CLIENT_ID_CONFIG, "tapline-alerts-" + query);
+    settings.put(ProducerConfig.LINGER_MS_CONFIG, 0);
+    settings.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, BLOCK_MS);
+    producer = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
+  }
+
+  /**
+   * Sends an alert; {@link #flush} tells whether it arrived.
+   *
+   * @throws SuppressRestartsException if the topic can't be written to
+   * @throws IOException if no broker answers
+   */
+  void send(String topic, String json) throws IOException {
+    requireWritable(topic);
+    synchronized (this) {
+      unsent.merge(topic, 1, Integer::sum);
+    }
+    byte[] value = json.getBytes(StandardCharsets.UTF_8);
+    producer.send(new ProducerRecord<>(topic, value), (metadata, fault) -> sent(topic, fault));
+  }
+
+  private synchronized void sent(String topic, Exception fault) {
+    unsent.compute(topic, (name, count) -> count == 1 ? null : count - 1);
+    if (fault != null && failure == null) {
+      failedTopic = topic;
+      failure = fault;
+    }
+    notifyAll();
+  }
+
+  /** Costs nothing while the producer knows the topic. */
+  private void requireWritable(String topic) throws IOException {
+    long begin = System.nanoTime();
+    while (true) {
+      try {
+        producer.partitionsFor(topic);
+        return;
+      } catch (TopicAuthorizationException | InvalidTopicException | TimeoutException e) {
+        Exception reason = e.getCause() instanceof ApiException known ? known : e;
+        Duration waited = Duration.ofNanos(System.nanoTime() - begin);
+        if (isFinal(reason) && waited.compareTo(GONE_AFTER) >= 0) {
+          throw unwritable(topic, reason);
+        } else if (waited.compareTo(SILENCE) >= 0) {
+          throw undelivered(topic, reason);
+        }
+      }
+    }
+  }
+
+  private static boolean isFinal(Exception reason) {
+    return reason instanceof UnknownTopicOrPartitionException
+        || reason instanceof TopicAuthorizationException
+        || reason instanceof InvalidTopicException
+        || reason instanceof RecordTooLargeException;
+  }
+
+  private static SuppressRestartsException unwritable(String topic, Exception reason) {
+    String why = reason.getMessage();
+    if (reason instanceof UnknownTopicOrPartitionException) {
+      why = "it is not there any more";
+    } else if (reason instanceof TopicAuthorizationException) {
+      why = "the job may not write to it";
+    }
+    // The innermost cause is what the query shows as its error.
+    return new SuppressRestartsException(
+        new IOException("alerts can't be sent to topic %s: %s".formatted(topic, why)));
+  }
+
+  private static IOException undelivered(String topic, Exception reason) {
+    return new IOException(
+        "alerts can't be sent to topic %s: %s".formatted(topic, reason.getMessage()));
+  }
+
+  /**
+   * Waits until all alerts have arrived.
+   *
+   * @throws SuppressRestartsException if a topic can't be written to
+   * @throws IOException if one did not arrive within the producer's delivery timeout
+   */
+  void flush() throws IOException, InterruptedException {
+    Map<String, Integer> waiting = awaitSent();
+    while (!waiting.isEmpty()) {
+      for (String topic : waiting.keySet()) {
+        requireWritable(topic);
+      }
+      waiting = awaitSent();
+    }
+  }
+
+  /** Waits for a moment; the topics whose alerts have not all arrived then. */
+  private synchronized Map<String, Integer> awaitSent() throws IOException, InterruptedException {
+    long deadline = System.nanoTime() + BLOCK_MS * 1_000_000L;
+    long leftMs = BLOCK_MS;
+    while (!unsent.isEmpty() && failure == null && leftMs > 0) {
+      wait(leftMs);
+      leftMs = (deadline - System.nanoTime()) / 1_000_000;
+    }
+    if (failure != null && isFinal(failure)) {
+      throw unwritable(failedTopic, failure);
+    } else if (failure != null) {
+      throw undelivered(failedTopic, failure);
+    }
+    return Map.copyOf(unsent);
+  }
+
+  /** What has not arrived is not part of a checkpoint yet, and comes again. */
+  @Override
+  public void close() {
+    producer.close(Duration.ZERO);
+  }
+}

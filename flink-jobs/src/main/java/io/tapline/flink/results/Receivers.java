@@ -1,0 +1,88 @@
+package io.tapline.flink.results;
+
+import io.tapline.flink.QuerySpec;
+import io.tapline.flink.TriggerSpec;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.URI;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * To which addresses alerts of a query may be posted, whatever a name server says of a receiver's
+ * name:
+ *
+ * <pre>
+ * receiver in the inventory        public  private, loopback  link-local, backplane
+ * a name                           yes     no                 no
+ * a name with private: true        yes     yes                no
+ * an address                       yes     yes                yes
+ * </pre>
+ *
+ * <p>All of a name's addresses have to be allowed, so that no answer of a name server that holds
+ * one which is not is used at all. Immutable.
+ *
+ * @param privateUrls receivers that the inventory lists as private, or by their address
+ */
+record Receivers(Set<String> privateUrls, Backplane backplane, Resolver resolver) {
+  /** A receiver that is not asked, now or later. */
+  static final class Refused extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    Refused(String message) {
+      super(message);
+    }
+  }
+
+  static Receivers of(QuerySpec query, Backplane backplane) {
+    Set<String> urls =
+        query.processors().stream()
+            .map(processor -> processor.trigger())
+            .filter(Objects::nonNull)
+            .flatMap(trigger -> trigger.webhooks().stream())
+            .filter(TriggerSpec.Webhook::privateAddresses)
+            .map(TriggerSpec.Webhook::url)
+            .collect(Collectors.toSet());
+    return new Receivers(urls, backplane, Resolver.SYSTEM);
+  }
+
+  /**
+   * Looks a receiver up once.
+   *
+   * @return its addresses, all of them allowed; to be connected to without asking again
+   * @throws Refused if one of them is not
+   * @throws java.net.UnknownHostException if it has none
+   */
+  List<InetAddress> addresses(String url) throws IOException {
+    URI uri = URI.create(url);
+    String host = uri.getHost();
+    boolean literal = host.startsWith("[") || host.matches("[0-9.]+");
+    List<InetAddress> addresses = resolver.resolve(host);
+    for (InetAddress address : addresses) {
+      String fault = fault(address, HttpPost.port(uri), literal, privateUrls.contains(url));
+      if (!fault.isEmpty()) {
+        throw new Refused(
+            "%s has the address %s, %s".formatted(host, address.getHostAddress(), fault));
+      }
+    }
+    return addresses;
+  }
+
+  private String fault(InetAddress address, int port, boolean literal, boolean isPrivate) {
+    AddressKind kind = AddressKind.of(address);
+    if (kind == AddressKind.NO_HOST) {
+      return "which is of no single host";
+    } else if (literal && isPrivate) {
+      return "";
+    } else if (backplane.holds(address, port, resolver)) {
+      return "which is of the servers that Tapline runs on; list the address itself to allow it";
+    } else if (kind == AddressKind.LINK_LOCAL) {
+      return "which is link-local; list the address itself to allow it";
+    } else if (kind != AddressKind.PUBLIC && !isPrivate) {
+      return "which is not public; list the receiver with private: true to allow it";
+    }
+    return "";
+  }
+}
