@@ -1,5 +1,6 @@
 package io.tapline.control.drill;
 
+import io.tapline.compiler.Scope;
 import java.util.List;
 
 /**
@@ -11,9 +12,16 @@ import java.util.List;
  * @param limit most rows, or packets of a capture file, in all; 0 for all
  * @param nodes names of those asked; empty for all
  * @param stored a filter that the nodes keep, to begin with; empty for none
+ * @param scope of who asks: hosts outside it are as unknown as those that are not there
  */
 public record DrillRequest(
-    String filter, long fromNs, long toNs, long limit, List<String> nodes, String stored) {
+    String filter,
+    long fromNs,
+    long toNs,
+    long limit,
+    List<String> nodes,
+    String stored,
+    Scope scope) {
   /**
    * Headers in JSON are collected, some 1.5 KB each, before they are shown in the order of time.
    */
@@ -24,7 +32,13 @@ public record DrillRequest(
     nodes = nodes.stream().distinct().toList();
   }
 
-  /** Without a stored filter. */
+  /** Of somebody who may look at everything. */
+  public DrillRequest(
+      String filter, long fromNs, long toNs, long limit, List<String> nodes, String stored) {
+    this(filter, fromNs, toNs, limit, nodes, stored, Scope.EVERYTHING);
+  }
+
+  /** The same without a stored filter. */
   public DrillRequest(String filter, long fromNs, long toNs, long limit, List<String> nodes) {
     this(filter, fromNs, toNs, limit, nodes, "");
   }

@@ -66,8 +66,8 @@ public final class DrillService implements AutoCloseable {
 
   private DrillService(NodeTable nodes, Function<String, List<String>> addressesOf) {
     this.nodes = nodes;
-    watches = new WatchService(nodes);
     reach = new Reach(addressesOf);
+    watches = new WatchService(nodes, reach);
   }
 
   /** As above, for one that leaves the nodes' watches to another until it {@code lead()}s. */
@@ -319,7 +319,7 @@ public final class DrillService implements AutoCloseable {
   }
 
   private SnapshotVector snapshot(DrillRequest request) throws DrillException {
-    Map<String, NodeClient> known = nodes.all();
+    Map<String, NodeClient> known = reach.within(request.scope(), nodes.all());
     if (known.isEmpty()) {
       throw DrillException.noNodes();
     }
@@ -327,7 +327,7 @@ public final class DrillService implements AutoCloseable {
     // Whoever names nodes gets their answers.
     List<NodeClient> asked =
         request.nodes().isEmpty()
-            ? reach.of(List.copyOf(known.values()), request.filter(), leftOut)
+            ? reach.of(List.copyOf(known.values()), request.filter(), request.scope(), leftOut)
             : asked(request.nodes(), known);
     SnapshotVector snapshot = snapshots.take(asked, leftOut);
     if (snapshot.tails().isEmpty() && !asked.isEmpty()) {

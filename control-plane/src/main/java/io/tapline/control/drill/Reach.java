@@ -2,6 +2,7 @@ package io.tapline.control.drill;
 
 import com.google.protobuf.ByteString;
 import io.grpc.StatusRuntimeException;
+import io.tapline.compiler.Scope;
 import io.tapline.schema.rpc.EndpointsReply;
 import io.tapline.schema.rpc.EndpointsReply.Pair;
 import io.tapline.schema.rpc.EndpointsReply.Range;
@@ -73,10 +74,35 @@ final class Reach {
   }
 
   /**
+   * The nodes that somebody may know of: those whose hosts have an address within the scope, and
+   * those of which no addresses are known.
+   */
+  Map<String, NodeClient> within(Scope scope, Map<String, NodeClient> nodes) {
+    if (scope.isEverything()) {
+      return nodes;
+    }
+    Map<String, NodeClient> known = new LinkedHashMap<>(nodes);
+    known.keySet().removeIf(name -> !isWithin(scope, name));
+    return known;
+  }
+
+  private boolean isWithin(Scope scope, String node) {
+    List<String> own = addresses.apply(node);
+    return own.isEmpty() || !within(scope, own).isEmpty();
+  }
+
+  private static List<String> within(Scope scope, List<String> prefixes) {
+    return prefixes.stream()
+        .filter(each -> Scope.prefix(each).filter(scope::holds).isPresent())
+        .toList();
+  }
+
+  /**
    * Those of the nodes that can have seen packets that match; the others go to {@code leftOut},
    * with the reason.
    */
-  List<NodeClient> of(List<NodeClient> nodes, String filter, Map<String, String> leftOut) {
+  List<NodeClient> of(
+      List<NodeClient> nodes, String filter, Scope scope, Map<String, String> leftOut) {
     if (nodes.stream().allMatch(node -> addresses.apply(node.name()).isEmpty())) {
       return nodes;
     }
@@ -87,11 +113,13 @@ final class Reach {
     List<NodeClient> asked = new ArrayList<>();
     for (NodeClient node : nodes) {
       List<String> prefixes = addresses.apply(node.name());
-      List<Block> own = prefixes.stream().map(Block::of).toList();
-      if (own.isEmpty() || endpoints.getPairsList().stream().anyMatch(pair -> isAt(own, pair))) {
+      List<Block> blocks = prefixes.stream().map(Block::of).toList();
+      if (blocks.isEmpty()
+          || endpoints.getPairsList().stream().anyMatch(pair -> isAt(blocks, pair))) {
         asked.add(node);
       } else {
-        leftOut.put(node.name(), "sees packets of " + String.join(", ", prefixes) + " only");
+        String own = String.join(", ", within(scope, prefixes));
+        leftOut.put(node.name(), "sees packets of " + own + " only");
       }
     }
     return asked;

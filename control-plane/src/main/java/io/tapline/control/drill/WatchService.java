@@ -49,6 +49,7 @@ public final class WatchService implements AutoCloseable {
   private static final Pattern OURS = Pattern.compile("watch_\\d+(_filter|_seq)?");
 
   private final NodeTable nodes;
+  private final Reach reach;
   private final ScheduledExecutorService worker =
       Executors.newSingleThreadScheduledExecutor(
           task -> {
@@ -69,8 +70,9 @@ public final class WatchService implements AutoCloseable {
   private volatile boolean leads;
 
   /** REQUIRES: {@link #lead} is called before anything is watched for. */
-  WatchService(NodeTable nodes) {
+  WatchService(NodeTable nodes, Reach reach) {
     this.nodes = nodes;
+    this.reach = reach;
   }
 
   /**
@@ -121,13 +123,14 @@ public final class WatchService implements AutoCloseable {
     spec.check();
     String name;
     synchronized (this) {
+      Map<String, NodeClient> known = reach.within(spec.scope(), nodes.all());
       for (String node : spec.nodes()) {
-        if (!nodes.all().containsKey(node)) {
+        if (!known.containsKey(node)) {
           throw new DrillException(
-              Kind.NOT_FOUND, "there is no node " + node + "; known: " + nodes.all().keySet());
+              Kind.NOT_FOUND, "there is no node " + node + "; known: " + known.keySet());
         }
       }
-      if (nodes.all().isEmpty()) {
+      if (known.isEmpty()) {
         throw DrillException.noNodes();
       }
       if (owners.values().stream().filter(owner::equals).count() >= most) {
@@ -171,8 +174,9 @@ public final class WatchService implements AutoCloseable {
     return nodes.all().values().stream().filter(node -> isOn(spec, node)).toList();
   }
 
-  private static boolean isOn(WatchSpec spec, NodeClient node) {
-    return spec.nodes().isEmpty() || spec.nodes().contains(node.name());
+  private boolean isOn(WatchSpec spec, NodeClient node) {
+    return (spec.nodes().isEmpty() || spec.nodes().contains(node.name()))
+        && !reach.within(spec.scope(), Map.of(node.name(), node)).isEmpty();
   }
 
   /** A node that can't be reached now will be told when it comes back. */

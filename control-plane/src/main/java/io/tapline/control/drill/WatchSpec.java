@@ -1,5 +1,6 @@
 package io.tapline.control.drill;
 
+import io.tapline.compiler.Scope;
 import io.tapline.control.drill.DrillException.Kind;
 import io.tapline.schema.rpc.AggregateFunction;
 import io.tapline.schema.rpc.Definition;
@@ -19,6 +20,7 @@ import java.util.regex.Pattern;
  * @param severity info, warning or critical
  * @param nodes names of the hosts; empty for all
  * @param together whether the condition is about what all of them have, not each
+ * @param scope of who watches: it is on none of the hosts outside
  */
 public record WatchSpec(
     String filter,
@@ -28,7 +30,8 @@ public record WatchSpec(
     long everyNs,
     String severity,
     List<String> nodes,
-    boolean together) {
+    boolean together,
+    Scope scope) {
   /**
    * Figure 2's: how far the sender of a header's flow had got before it, and when the header that
    * tells came.
@@ -54,7 +57,20 @@ public record WatchSpec(
     nodes = List.copyOf(nodes);
   }
 
-  /** One whose condition is about each node. */
+  /** One of somebody who may look at everything. */
+  public WatchSpec(
+      String filter,
+      DrillAggregate aggregate,
+      String when,
+      long windowNs,
+      long everyNs,
+      String severity,
+      List<String> nodes,
+      boolean together) {
+    this(filter, aggregate, when, windowNs, everyNs, severity, nodes, together, Scope.EVERYTHING);
+  }
+
+  /** The same with a condition about each node. */
   public WatchSpec(
       String filter,
       DrillAggregate aggregate,

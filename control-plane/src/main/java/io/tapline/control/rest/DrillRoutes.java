@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
+import io.tapline.compiler.Scope;
 import io.tapline.control.drill.DrillAggregate;
 import io.tapline.control.drill.DrillException;
 import io.tapline.control.drill.DrillRequest;
@@ -51,7 +52,8 @@ final class DrillRoutes {
     JsonNode body = RequestBody.object(ctx, MEMBERS);
     boolean asFile = PCAPNG.equals(ctx.header("Accept"));
     String filter = Access.filter(ctx, Members.text(body, "filter"), drill);
-    DrillRequest request = request(body, filter, asFile ? 0 : USUAL_ROWS);
+    DrillRequest request =
+        request(body, filter, asFile ? 0 : USUAL_ROWS, Access.rights(ctx).scope());
     try {
       if (asFile) {
         answerFile(ctx, request);
@@ -73,14 +75,14 @@ final class DrillRoutes {
     drill.pcapng(request, ctx.outputStream());
   }
 
-  private static DrillRequest request(JsonNode body, String filter, long usualLimit) {
+  private static DrillRequest request(JsonNode body, String filter, long usualLimit, Scope scope) {
     long limit = Members.number(body, "limit", usualLimit, DrillRequest.MOST_ROWS);
     long from = Members.number(body, "from_ns", 0, Long.MAX_VALUE);
     long to = Members.number(body, "to_ns", 0, Long.MAX_VALUE);
     if (to != 0 && to < from) {
       throw Problem.badRequest("to_ns is before from_ns").asException();
     }
-    return new DrillRequest(filter, from, to, limit, Members.texts(body, "nodes"));
+    return new DrillRequest(filter, from, to, limit, Members.texts(body, "nodes"), "", scope);
   }
 
   private static ObjectNode json(Headers headers) {

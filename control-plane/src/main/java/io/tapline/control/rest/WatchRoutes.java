@@ -83,7 +83,8 @@ final class WatchRoutes {
               Members.number(body, "every_ns", USUAL_EVERY_NS, Long.MAX_VALUE),
               body.hasNonNull("severity") ? Members.text(body, "severity") : "warning",
               Members.texts(body, "nodes"),
-              Members.flag(body, "together"));
+              Members.flag(body, "together"),
+              Access.rights(ctx).scope());
       String name = watches.add(spec, Access.rights(ctx).tenant(), Access.quota(ctx).watches());
       Json.answer(ctx, 201, json(name, spec));
     } catch (DrillException e) {
