@@ -8,7 +8,9 @@ import io.tapline.compiler.Note;
 import io.tapline.compiler.Rights;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.StreamLayout;
+import io.tapline.control.PipelineException;
 import io.tapline.control.registry.AgentRegistry;
+import io.tapline.schema.proto.Action;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Stream;
 import java.time.Instant;
@@ -19,11 +21,16 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Collectors;
 import org.apache.flink.api.common.JobID;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Makes plans of texts: what is compiled, and where it has its place in the network. */
 public final class QueryPlanner {
+  private static final Logger LOG = LoggerFactory.getLogger(QueryPlanner.class);
   private static final DateTimeFormatter ID_TIME =
       DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT).withZone(ZoneOffset.UTC);
 
@@ -31,10 +38,16 @@ public final class QueryPlanner {
   private final Inventory inventory;
   private final QueryPlacements placements;
   private final StreamSites sites;
+  private final Topics topics;
 
   QueryPlanner(
-      Catalogue catalogue, Inventory inventory, QueryPlacements placements, StreamSites sites) {
+      Catalogue catalogue,
+      Inventory inventory,
+      QueryPlacements placements,
+      StreamSites sites,
+      Topics topics) {
     this.sites = sites;
+    this.topics = topics;
     this.catalogue = catalogue;
     this.inventory = inventory;
     this.placements = placements;
@@ -57,8 +70,10 @@ public final class QueryPlanner {
    * Compiles without running.
    *
    * @param source what the query would look at, if it can be submitted
+   * @throws PipelineException if Kafka does not tell whether the topics of its alerts are there
    */
-  public Explanation explain(String text, Rights rights, Optional<Source> source) {
+  public Explanation explain(String text, Rights rights, Optional<Source> source)
+      throws PipelineException {
     CompileResult local = compile(text, rights);
     if (local.plan().isEmpty()) {
       return new Explanation(local, Optional.empty());
@@ -67,7 +82,9 @@ public final class QueryPlanner {
     Optional<AgentRegistry> hosts = source.flatMap(Source::hosts);
     Optional<AgentRegistry> mirrored = hosts.filter(any -> placements.mirrors());
     QueryPlacements.Outcome outcome =
-        placements.tried(plan.getQuery(), plan.getMatch(), mirrored.map(RemoteMonitors::up));
+        shown(
+            placements.tried(plan.getQuery(), plan.getMatch(), mirrored.map(RemoteMonitors::up)),
+            rights);
     Plan placed =
         mirrored.isEmpty()
             ? outcome
@@ -94,7 +111,8 @@ public final class QueryPlanner {
   record Submission(QueryRecord record, String refusal) {}
 
   /** Compiles a query and makes room for it in the network, which stays until it is removed. */
-  Submission submission(String text, Source source, Rights rights) throws QueryRejected {
+  Submission submission(String text, Source source, Rights rights)
+      throws QueryRejected, PipelineException {
     CompileResult compiled = compile(text, rights);
     if (compiled.plan().isEmpty()) {
       throw new QueryRejected(text, compiled.errors());
@@ -103,7 +121,9 @@ public final class QueryPlanner {
     // Mirrored packets come to agents' monitors: only where there are agents.
     Optional<AgentRegistry> mirrored = source.hosts().filter(hosts -> placements.mirrors());
     QueryPlacements.Outcome outcome =
-        placements.add(local.getQuery(), local.getMatch(), mirrored.map(RemoteMonitors::up));
+        shown(
+            placements.add(local.getQuery(), local.getMatch(), mirrored.map(RemoteMonitors::up)),
+            rights);
     Optional<NetworkPlan> place = outcome.plan().filter(found -> mirrored.isPresent());
     Plan plan;
     try {
@@ -139,9 +159,33 @@ public final class QueryPlanner {
     return new Submission(record, refusal);
   }
 
-  private CompileResult compile(String text, Rights rights) {
-    return Compiler.compile(
-        text, catalogue, inventory, Compiler.Options.local(newId(rights.tenant()), rights));
+  /** Why there is no place may name hosts of others. */
+  private static QueryPlacements.Outcome shown(QueryPlacements.Outcome outcome, Rights rights) {
+    if (outcome.refusal().isEmpty() || rights.scope().isEverything()) {
+      return outcome;
+    }
+    LOG.info("for {}: {}", rights.tenant(), outcome.refusal());
+    return new QueryPlacements.Outcome(
+        outcome.plan(), "not placed in the inventory's network: ask those who run this server");
+  }
+
+  /** Once more with what is missing, so that the error stands where the topic does. */
+  private CompileResult compile(String text, Rights rights) throws PipelineException {
+    Compiler.Options options = Compiler.Options.local(newId(rights.tenant()), rights);
+    CompileResult compiled = Compiler.compile(text, catalogue, inventory, options);
+    Set<String> wanted = compiled.plan().map(QueryPlanner::alertTopics).orElse(Set.of());
+    Set<String> missing = wanted.isEmpty() ? Set.of() : topics.missing(wanted);
+    return missing.isEmpty()
+        ? compiled
+        : Compiler.compile(text, catalogue, inventory, options.withMissingTopics(missing));
+  }
+
+  private static Set<String> alertTopics(Plan plan) {
+    return plan.getProcessorsList().stream()
+        .flatMap(processor -> processor.getTrigger().getActionsList().stream())
+        .map(Action::getTopic)
+        .filter(topic -> !topic.isEmpty())
+        .collect(Collectors.toSet());
   }
 
   private static String newId(String tenant) {

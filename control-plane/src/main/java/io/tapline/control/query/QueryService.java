@@ -66,7 +66,7 @@ public final class QueryService implements AutoCloseable {
     this.store = new QueryStore(backend.endpoints().redis(), backend.jobKey());
     this.topics = new Topics(backend.endpoints().kafka(), backend.access());
     this.sites = new StreamSites(network, topics, backend.flink());
-    this.planner = new QueryPlanner(catalogue, inventory, placements, sites);
+    this.planner = new QueryPlanner(catalogue, inventory, placements, sites, topics);
     this.topicKeeper = new TopicKeeper(topics, backend.topics());
     this.services = new Services(backend, topics, store);
     this.monitors = new Monitors(backend);
@@ -110,9 +110,10 @@ public final class QueryService implements AutoCloseable {
    * Compiles a query and starts it.
    *
    * @return its ID; whether it then runs, {@link #find} tells
+   * @throws PipelineException if Kafka does not tell whether the topics of its alerts are there
    */
   public String submit(String text, Source source, ProgressListener progress)
-      throws QueryRejected, TooManyQueries {
+      throws QueryRejected, TooManyQueries, PipelineException {
     return submit(text, source, progress, Rights.ALL, mostRunning());
   }
 
@@ -123,7 +124,7 @@ public final class QueryService implements AutoCloseable {
    */
   public String submit(
       String text, Source source, ProgressListener progress, Rights rights, int most)
-      throws QueryRejected, TooManyQueries {
+      throws QueryRejected, TooManyQueries, PipelineException {
     QueryPlanner.Submission submission = planner.submission(text, source, rights);
     Runs.Start how = new Runs.Start(false, submission.refusal(), source);
     LiveQuery live = runs.of(state, submission.record(), how, progress);

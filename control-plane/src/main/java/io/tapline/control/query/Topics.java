@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -16,11 +17,15 @@ import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The topics of queries: one each, made before anything writes to it, deleted when nothing reads it
@@ -28,6 +33,8 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
  */
 final class Topics implements AutoCloseable {
   static final String PREFIX = "tapline.tuples.";
+
+  private static final Logger LOG = LoggerFactory.getLogger(Topics.class);
 
   private static final long PAUSE_MS = 20;
   private static final String MOST_MESSAGE_BYTES = Integer.toString(4 << 20);
@@ -175,6 +182,38 @@ final class Topics implements AutoCloseable {
     return await(admin.client().listTopics().names(), "list topics").stream()
         .filter(name -> name.startsWith(PREFIX))
         .collect(Collectors.toSet());
+  }
+
+  /**
+   * Those of the topics that are not there.
+   *
+   * @throws PipelineException if Kafka does not tell; the message names no server, since tenants
+   *     see it
+   */
+  Set<String> missing(Set<String> topics) throws PipelineException {
+    Set<String> missing = new TreeSet<>();
+    for (Map.Entry<String, KafkaFuture<TopicDescription>> each :
+        admin.client().describeTopics(topics).topicNameValues().entrySet()) {
+      try {
+        await(each.getValue(), "look for topic " + each.getKey());
+      } catch (PipelineException e) {
+        if (!isAbsent(e.getCause())) {
+          LOG.warn("{}", e.getMessage());
+          throw new PipelineException(
+              PipelineException.Kind.RESOURCES,
+              "Kafka does not answer, so it is not known whether there is a topic '%s' for alerts: try again later"
+                  .formatted(each.getKey()),
+              e);
+        }
+        missing.add(each.getKey());
+      }
+    }
+    return missing;
+  }
+
+  private static boolean isAbsent(Throwable cause) {
+    return cause instanceof UnknownTopicOrPartitionException
+        || cause instanceof InvalidTopicException;
   }
 
   private boolean isThere(String topic, int partitions) throws PipelineException {

@@ -9,6 +9,8 @@ import io.tapline.compiler.Explain;
 import io.tapline.compiler.Note;
 import io.tapline.compiler.ProcessorCatalogue;
 import io.tapline.compiler.network.NetworkExplain;
+import io.tapline.compiler.network.NetworkPlan;
+import io.tapline.control.PipelineException;
 import io.tapline.control.query.QueryPlanner;
 import io.tapline.control.query.QueryRejected;
 import io.tapline.control.query.QueryService;
@@ -55,26 +57,30 @@ final class CatalogueRoutes {
         .problem(400, "The query can't be compiled, or the request is not understood.")
         .problem(413, "The body is too long.")
         .problem(415, "The body is neither JSON nor plain text.")
+        .problem(503, "Kafka does not answer, and the query sends alerts to a topic.")
         .to(this::explain);
   }
 
-  private void explain(Context ctx) throws QueryRejected, IOException {
-    String text = RequestBody.query(ctx);
+  private void explain(Context ctx) throws QueryRejected, PipelineException, IOException {
+    String query = RequestBody.query(ctx);
     QueryPlanner.Explanation explanation =
-        queries.planner().explain(text, Access.rights(ctx), source);
+        queries.planner().explain(query, Access.rights(ctx), source);
     CompileResult compiled = explanation.result();
     if (compiled.plan().isEmpty()) {
-      throw new QueryRejected(text, compiled.errors());
+      throw new QueryRejected(query, compiled.errors());
     }
+    boolean network = Access.rights(ctx).scope().isEverything();
     Plan plan = compiled.plan().get();
+    Optional<NetworkPlan> placement = explanation.placement().filter(known -> network);
+    List<Note> notes = compiled.notes();
     ObjectNode json = Json.object();
-    json.set("plan", Json.parse(Explain.json(plan)));
-    json.set("notes", Json.strings(compiled.notes().stream().map(Note::message).toList()));
-    explanation
-        .placement()
-        .ifPresent(placement -> json.set("placement", NetworkExplain.json(placement)));
-    String placed = explanation.placement().map(p -> "\n" + NetworkExplain.text(p)).orElse("");
-    json.put("text", Explain.render(plan, compiled.notes()) + placed);
+    JsonNode whole = Json.parse(Explain.json(plan));
+    json.set("plan", network ? whole : QueryJson.withoutNetwork(whole));
+    json.set("notes", Json.strings(notes.stream().map(Note::message).toList()));
+    placement.ifPresent(known -> json.set("placement", NetworkExplain.json(known)));
+    String placed = placement.map(known -> "\n" + NetworkExplain.text(known)).orElse("");
+    String text = network ? Explain.render(plan, notes) : Explain.renderWithoutNetwork(plan, notes);
+    json.put("text", text + placed);
     Json.answer(ctx, 200, json);
   }
 

@@ -6,6 +6,7 @@ import io.javalin.config.RoutesConfig;
 import io.javalin.http.Context;
 import io.javalin.http.HttpResponseException;
 import io.tapline.compiler.QueryError;
+import io.tapline.control.PipelineException;
 import io.tapline.control.query.QueryRejected;
 import io.tapline.control.query.TooManyQueries;
 import jakarta.servlet.http.HttpServletResponse;
@@ -36,6 +37,7 @@ final class Problems {
     config.exception(
         TooManyQueries.class, (e, ctx) -> answer(ctx, tooMany("queries", e.getMessage())));
     config.exception(JedisException.class, (e, ctx) -> answer(ctx, unavailable(e)));
+    config.exception(PipelineException.class, (e, ctx) -> answer(ctx, notReady(e.getMessage())));
     config.exception(UncheckedIOException.class, (e, ctx) -> answer(ctx, notReady(e.getMessage())));
     config.exception(HttpResponseException.class, (e, ctx) -> answer(ctx, unrouted(ctx, e)));
     config.exception(Exception.class, this::internal);

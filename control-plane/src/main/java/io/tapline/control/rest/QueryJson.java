@@ -1,9 +1,12 @@
 package io.tapline.control.rest;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.tapline.compiler.Rights;
 import io.tapline.compiler.network.NetworkExplain;
 import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.QueryService;
+import java.util.List;
 
 /** Queries as JSON. */
 final class QueryJson {
@@ -24,14 +27,29 @@ final class QueryJson {
     return json;
   }
 
-  /** With the plan, the place in the network while it runs, and the totals as far as known. */
-  static ObjectNode full(QueryInfo query, QueryService queries) {
+  /**
+   * With the plan, the place in the network while it runs, and the totals as far as known. Who may
+   * not look at everything sees no place in the network.
+   */
+  static ObjectNode full(QueryInfo query, QueryService queries, Rights rights) {
     ObjectNode json = brief(query);
-    queries.plan(query.id()).ifPresent(plan -> json.set("plan", plan));
+    boolean network = rights.scope().isEverything();
+    queries
+        .plan(query.id())
+        .ifPresent(plan -> json.set("plan", network ? plan : withoutNetwork(plan)));
     queries
         .placement(query.id())
+        .filter(placement -> network)
         .ifPresent(placement -> json.set("placement", NetworkExplain.json(placement)));
     json.set("totals", queries.results().totals(query.id()));
     return json;
+  }
+
+  /** A plan without hosts, switches and servers. */
+  static JsonNode withoutNetwork(JsonNode plan) {
+    ObjectNode shown = plan.deepCopy();
+    shown.remove(List.of("rules", "stream"));
+    shown.path("monitors").forEach(monitor -> ((ObjectNode) monitor).remove("host"));
+    return shown;
   }
 }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
 import io.tapline.compiler.Rights;
+import io.tapline.control.PipelineException;
 import io.tapline.control.ProgressListener;
 import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.QueryRejected;
@@ -65,11 +66,11 @@ final class QueryRoutes {
         .problem(
             429,
             "As many queries run as this server takes, or of this tenant; Retry-After says when to ask again.")
-        .problem(503, UNAVAILABLE)
+        .problem(503, UNAVAILABLE + ", or Kafka does not where the query sends alerts to a topic")
         .to(this::submit);
   }
 
-  private void submit(Context ctx) throws QueryRejected, TooManyQueries {
+  private void submit(Context ctx) throws QueryRejected, TooManyQueries, PipelineException {
     String text = RequestBody.query(ctx);
     String detail =
         source == null
@@ -82,11 +83,11 @@ final class QueryRoutes {
     String id = submitCounted(text, Access.rights(ctx), Access.quota(ctx).queries());
     QueryInfo query = queries.find(id).orElseThrow(() -> unknown(id));
     ctx.header("Location", ALL + "/" + id);
-    Json.answer(ctx, 201, QueryJson.full(query, queries));
+    Json.answer(ctx, 201, QueryJson.full(query, queries, Access.rights(ctx)));
   }
 
   private String submitCounted(String text, Rights rights, int most)
-      throws QueryRejected, TooManyQueries {
+      throws QueryRejected, TooManyQueries, PipelineException {
     try {
       String id = queries.submit(text, source, new WarningLog(), rights, most);
       metrics.submitted();
@@ -132,7 +133,7 @@ final class QueryRoutes {
     return one(Route.get(ONE, "getQuery"))
         .summary("One query, with its plan and what it has counted.")
         .answers(200, "Query", "The query.")
-        .to(ctx -> Json.answer(ctx, 200, QueryJson.full(query(ctx), queries)));
+        .to(ctx -> Json.answer(ctx, 200, QueryJson.full(query(ctx), queries, Access.rights(ctx))));
   }
 
   private Route stopRoute() {

@@ -1,0 +1,246 @@
+package io.tapline.control.rest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.control.access.Token;
+import io.tapline.control.access.TokenFile;
+import io.tapline.control.drill.DrillService;
+import io.tapline.control.drill.NodeAddress;
+import io.tapline.control.query.Source;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * What a team learns of others by what it writes: of hosts, addresses, topics and receivers. Kafka
+ * is not there.
+ */
+class NamesTenancyTest {
+  private static final String ADMIN = Token.newSecret();
+  private static final String WEB = Token.newSecret();
+  private static final String INVENTORY =
+      """
+      hosts:
+        web-1: 10.0.2.5
+        web-2: [10.0.2.6, 10.0.9.6]
+        client-1: 10.0.3.7
+      queries:
+        spying: PARSE http_get FROM * TO client-1:80 LIMIT 90s SAMPLE * PROCESS (top-k)
+        dreaming: PARSE http_get FROM * TO client-9:80 LIMIT 90s SAMPLE * PROCESS (top-k)
+        paging: "PARSE http_get TO web-1 PROCESS (trigger: topic=tapline.tuples.db-1)"
+      webhooks: [https://ops.example]
+      topics: {web: [pager], db: [secret]}
+      network:
+        switches: {leaf1: [web-1, web-2], leaf2: [client-1]}
+        links: [[leaf1, leaf2]]
+      """;
+
+  @TempDir static Path folder;
+  private static StoredQueries stored;
+  private static DrillService drill;
+
+  @BeforeAll
+  static void start() throws Exception {
+    Path file = folder.resolve("tokens.yaml");
+    Files.writeString(
+        file,
+        "tokens:\n"
+            + "  - {tenant: ops, role: admin, sha256: %s}\n".formatted(Token.hash(ADMIN))
+            + "  - {tenant: web, role: analyst, subnets: [10.0.2.0/24], sha256: %s}\n"
+                .formatted(Token.hash(WEB)));
+    drill =
+        new DrillService(
+            List.of(
+                new NodeAddress("web-1", "127.0.0.1:1"),
+                new NodeAddress("web-2", "127.0.0.1:1"),
+                new NodeAddress("client-1", "127.0.0.1:1"),
+                new NodeAddress("tap", "127.0.0.1:1")),
+            name ->
+                switch (name) {
+                  case "web-1" -> List.of("10.0.2.5/32");
+                  case "web-2" -> List.of("10.0.2.6/32", "10.0.9.6/32");
+                  case "client-1" -> List.of("10.0.3.7/32");
+                  default -> List.of();
+                });
+    Source source = Source.files(List.of(Path.of("some.pcap")), "max");
+    stored =
+        new StoredQueries(
+            source, INVENTORY, RestOptions.loopback(0).with(new TokenFile(file)), drill);
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    stored.close();
+    drill.close();
+  }
+
+  private static HttpResponse<String> ask(String token, String path, String body) throws Exception {
+    return stored.rest.send(
+        stored
+            .rest
+            .request(path)
+            .header("Authorization", "Bearer " + token)
+            .header("Content-Type", body.startsWith("{") ? "application/json" : "text/plain")
+            .POST(BodyPublishers.ofString(body)));
+  }
+
+  private static String query(String fromTo) {
+    return "PARSE http_get " + fromTo + " LIMIT 90s SAMPLE * PROCESS (top-k)";
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "FROM %s TO web-1:80",
+        "FROM * TO %s",
+        "TO web-1, %s",
+        "FROM %s TO *:80",
+        "TO web-1 WHERE url != a AND src_ip = %s",
+      })
+  void aNameBeyondIsAnsweredAsOneThatNeverWas(String fromTo) throws Exception {
+    for (String path : List.of("/api/v1/explain", "/api/v1/queries")) {
+      HttpResponse<String> beyond = ask(WEB, path, query(fromTo.formatted("client-1")));
+      HttpResponse<String> never = ask(WEB, path, query(fromTo.formatted("client-9")));
+      Rest.problem(beyond, 400, "query-rejected");
+      assertThat(beyond.body()).isEqualTo(never.body().replace("client-9", "client-1"));
+      assertThat(beyond.body()).doesNotContain("10.0.3.7", "web-2", "10.0.9.6");
+      assertThat(beyond.headers().map().keySet()).isEqualTo(never.headers().map().keySet());
+    }
+  }
+
+  @Test
+  void namedQueriesTellNothingOfWhatTheyName() throws Exception {
+    HttpResponse<String> beyond = ask(WEB, "/api/v1/explain", "USE spying");
+    HttpResponse<String> never = ask(WEB, "/api/v1/explain", "USE dreaming");
+    assertThat(Rest.problem(beyond, 400, "query-rejected").path("detail").asText())
+        .isEqualTo("in the query 'spying': it names what is unknown or outside your subnets");
+    assertThat(Rest.problem(never, 400, "query-rejected").path("detail").asText())
+        .isEqualTo("in the query 'dreaming': it names what is unknown or outside your subnets");
+    assertThat(beyond.body() + never.body()).doesNotContain("client-");
+  }
+
+  @Test
+  void addressesThatTheTenantNamesAreSaidToBeOutside() throws Exception {
+    HttpResponse<String> answer = ask(WEB, "/api/v1/explain", query("FROM * TO 10.0.3.7:80"));
+    assertThat(Rest.problem(answer, 400, "query-rejected").path("detail").asText())
+        .isEqualTo("10.0.3.7:80 is outside your subnets");
+    assertThat(answer.body()).contains("10.0.2.0/24").doesNotContain("client-1");
+  }
+
+  /** Where monitors go, and by which switches, is the business of those who run the network. */
+  @Test
+  void aPlanShowsTheNetworkToThoseWhoMayKnowIt() throws Exception {
+    String text = query("FROM 10.0.3.7 TO web-1:80");
+    JsonNode own = Rest.json(ask(WEB, "/api/v1/explain", text));
+    assertThat(own.path("plan").path("match").path("to").get(0).path("host").asText())
+        .isEqualTo("web-1");
+    assertThat(own.toString()).doesNotContain("client-1", "leaf", "web-2");
+    assertThat(own.has("placement")).isFalse();
+    JsonNode all = Rest.json(ask(ADMIN, "/api/v1/explain", text));
+    assertThat(all.path("text").asText()).contains("leaf1", "monitors");
+    assertThat(all.path("placement").path("monitors")).isNotEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "tapline.tuples.db-20261125-101010-abcdef",
+        "__consumer_offsets",
+        "alerts.db.slow",
+        "secret",
+        "alerts.webx.slow",
+      })
+  void foreignTopicsAreForbiddenBeforeAnybodyLooksForThem(String topic) throws Exception {
+    String text = "PARSE http_get TO web-1 PROCESS (trigger: topic=%s)".formatted(topic);
+    for (String path : List.of("/api/v1/explain", "/api/v1/queries")) {
+      JsonNode problem = Rest.problem(ask(WEB, path, text), 400, "query-rejected");
+      JsonNode error = problem.path("errors").get(0);
+      assertThat(error.path("code").asText()).isEqualTo("forbidden");
+      assertThat(error.path("message").asText()).contains("'" + topic + "'");
+      assertThat(error.path("expected").asText()).isEqualTo("one of alerts.web.*, pager");
+      assertThat(error.path("column").asInt()).isEqualTo(1 + text.indexOf(topic));
+    }
+  }
+
+  @Test
+  void aNamedQueryIsNoWayToForeignTopics() throws Exception {
+    for (String token : List.of(WEB, ADMIN)) {
+      JsonNode problem =
+          Rest.problem(ask(token, "/api/v1/queries", "USE paging"), 400, "query-rejected");
+      assertThat(problem.path("errors").get(0).path("code").asText()).isEqualTo("forbidden");
+      assertThat(problem.path("detail").asText()).contains("tapline.tuples.db-1");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "http://127.0.0.1:6379/, forbidden",
+    "http://169.254.169.254/latest/meta-data/, forbidden",
+    "http://localhost/, forbidden",
+    "http://redis:6379/, forbidden",
+    "http://ops.example/, forbidden",
+    "https://ops.example:8443/, forbidden",
+    "http://[::1]/, forbidden",
+    "http://2130706433/, type",
+    "http://0x7f.1/, type",
+    "https://ops.example@169.254.169.254/, type",
+  })
+  void webhooksThatAreNotListedAreRefused(String url, String code) throws Exception {
+    String text = "PARSE http_get TO web-1 PROCESS (trigger: webhook=\"%s\")".formatted(url);
+    for (String token : List.of(WEB, ADMIN)) {
+      JsonNode problem = Rest.problem(ask(token, "/api/v1/queries", text), 400, "query-rejected");
+      assertThat(problem.path("errors").get(0).path("code").asText()).isEqualTo(code);
+    }
+  }
+
+  @Test
+  void explainShowsWhatIsCalled() throws Exception {
+    JsonNode explained =
+        Rest.json(
+            ask(
+                WEB,
+                "/api/v1/explain",
+                "PARSE http_get TO web-1 PROCESS (trigger: webhook=\"https://OPS.example/a\")"));
+    assertThat(explained.path("text").asText())
+        .contains("POST https://ops.example/a with each alert, at a public address only");
+    assertThat(explained.at("/plan/processors/0/trigger/actions/0/webhook").asText())
+        .isEqualTo("https://ops.example/a");
+  }
+
+  @Test
+  void withoutKafkaNobodyKnowsWhetherATopicIsThere() throws Exception {
+    String text = "PARSE http_get TO web-1 PROCESS (trigger: topic=alerts.web.slow)";
+    JsonNode problem = Rest.problem(ask(WEB, "/api/v1/explain", text), 503, "unavailable");
+    assertThat(problem.path("detail").asText())
+        .contains("Kafka does not answer", "'alerts.web.slow'")
+        .doesNotContain("127.0.0.1");
+  }
+
+  @Test
+  void nodesBeyondAreAnsweredAsThoseThatNeverWere() throws Exception {
+    for (String path : List.of("/api/v1/drilldown", "/api/v1/watches")) {
+      String body = "{\"filter\": \"\", \"nodes\": [\"%s\"]}";
+      HttpResponse<String> beyond = ask(WEB, path, body.formatted("client-1"));
+      HttpResponse<String> never = ask(WEB, path, body.formatted("client-9"));
+      Rest.problem(beyond, 404, "not-found");
+      assertThat(beyond.body())
+          .isEqualTo(never.body().replace("client-9", "client-1"))
+          .contains("known: [web-1, web-2, tap]");
+      assertThat(ask(ADMIN, path, body.formatted("client-9")).body()).contains("client-1");
+    }
+    HttpResponse<String> own = ask(WEB, "/api/v1/drilldown", "{\"filter\": \"\"}");
+    assertThat(own.body()).contains("web-1").doesNotContain("client-1", "10.0.9.6", "10.0.3.7");
+    HttpResponse<String> watch = ask(WEB, "/api/v1/watches", "{\"filter\": \"\"}");
+    assertThat(watch.statusCode()).as(watch.body()).isEqualTo(201);
+  }
+}
