@@ -136,6 +136,10 @@ reference: build ## Write docs/reference/configuration.md anew, from the program
 chaos: cluster-ready programs java ## Kill, freeze and cut off the containers of a cluster of its own, in turn and two at once: is each result right, how long until it is back; then lose it all but a backup
 	@deploy/cluster chaos $(SIZE) $(CHAOS)
 
+.PHONY: sbom
+sbom: java ## List what Tapline is made of, as CycloneDX, in build/sbom: jars, npm packages, Debian packages of the images
+	@deploy/sbom
+
 .PHONY: bench
 bench: build ## Compare with baselines: needs an idle machine
 	@bench/run
