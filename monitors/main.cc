@@ -1,5 +1,6 @@
 // tapline-monitor: packets in, tuples out.
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -129,6 +130,8 @@ int Act(CommandLine line, Reporter* reporter) {
 }
 
 int Main(int argc, char** argv) {
+  // Its files and sockets, DPDK's among them, lead to other people's packets.
+  umask(S_IRWXG | S_IRWXO);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   CommandLine line;
   Status status = ParseCommandLine(arguments, &line);

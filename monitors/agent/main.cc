@@ -1,5 +1,6 @@
 // tapline-agent: this host's part in queries that a control plane runs.
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -91,6 +92,8 @@ Status Act(const std::string& action, AgentConfig* config, Reporter* reporter) {
 }
 
 int Main(int argc, char** argv) {
+  // Whatever it or its monitor puts on disk leads to other people's packets.
+  umask(S_IRWXG | S_IRWXO);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   AgentConfig config;
   std::string action;

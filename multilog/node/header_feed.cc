@@ -50,6 +50,18 @@ Result<std::shared_ptr<FeedCounters>> MapCounters(const std::string& path, bool 
   return counters;
 }
 
+// Whoever may write to the directory could put rings of their own there, and read every header.
+Status RequireOwn(const std::string& directory) {
+  struct stat made = {};
+  if (stat(directory.c_str(), &made) != 0)
+    return errno == ENOENT ? Status(Code::kNotFound, directory + " is not there: no node has opened it")
+                           : SystemError(directory);
+  if (made.st_uid == geteuid() && (made.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
+  return {Code::kInvalid, directory +
+                              ": other users own it or may write to it; name a directory of this user's own, "
+                              "which the node makes if it is not there"};
+}
+
 uint64_t WallNs() {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -103,6 +115,7 @@ Result<std::unique_ptr<FeedReader>> FeedReader::Open(const std::string& director
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) return Status(Code::kIoError, directory + ": " + error.message());
+  if (Status own = RequireOwn(directory); !own.ok()) return own;
   auto lock = FileLock::Take(directory + "/node");
   if (!lock.ok()) return lock.status();
   auto reader = std::unique_ptr<FeedReader>(new FeedReader(directory, std::move(settings), std::move(*lock)));
@@ -178,6 +191,7 @@ Status FeedReader::Change(const CaptureSettings& capture) {
 
 Result<std::unique_ptr<FeedWriter>> FeedWriter::Join(const std::string& directory, uint32_t lanes,
                                                      const HashKey& hash_key) {
+  if (Status own = RequireOwn(directory); !own.ok()) return own;
   const auto settings = ReadSettings(directory);
   if (!settings.ok()) return settings.status();
   if (settings->rings < lanes) {

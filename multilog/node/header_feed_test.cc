@@ -129,6 +129,23 @@ TEST_F(HeaderFeedTest, OneOfEach) {
   EXPECT_EQ(FeedWriter::Join(directory_, 1, {}).status().code(), Code::kInUse);
 }
 
+TEST_F(HeaderFeedTest, ADirectoryThatOthersMayWriteToHasNoHeaders) {
+  ASSERT_EQ(chmod(directory_.c_str(), 0777), 0);
+  EXPECT_EQ(FeedReader::Open(directory_, {.rings = 2}).status().code(), Code::kInvalid);
+  ASSERT_EQ(chmod(directory_.c_str(), 0755), 0);
+  const auto reader = Open();
+  ASSERT_EQ(chmod(directory_.c_str(), 0775), 0);
+  EXPECT_EQ(FeedWriter::Join(directory_, 1, {}).status().code(), Code::kInvalid);
+}
+
+TEST_F(HeaderFeedTest, AnotherUsersDirectoryHasNoHeaders) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
+  { const auto reader = Open(); }
+  ASSERT_EQ(chown(directory_.c_str(), 65534, 65534), 0);
+  EXPECT_EQ(FeedReader::Open(directory_, {.rings = 2}).status().code(), Code::kInvalid);
+  EXPECT_EQ(FeedWriter::Join(directory_, 1, {}).status().code(), Code::kInvalid);
+}
+
 TEST_F(HeaderFeedTest, WithoutANodeOrWithOneThatIsTooSmall) {
   EXPECT_EQ(FeedWriter::Join(directory_, 1, {}).status().code(), Code::kNotFound);
   const auto reader = Open();

@@ -1,5 +1,6 @@
 // tapline-multilog: packets in, their headers kept; questions answered over gRPC.
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -80,7 +81,9 @@ RunStatus Serve(const NodeConfig& config, HostNode* node, PacketSource* source, 
   const auto warn = [reporter](const std::string& message) { reporter->Warning(message); };
   if (RunStatus status = MakeCredentials(config.access, warn, &credentials); !status.ok()) return status;
   NodeService service(node);
-  const std::unique_ptr<NodeServer> server = NodeServer::Listen(config.listen, credentials, &service);
+  const bool own_user = config.access.certificate.empty() && config.listen.rfind("unix", 0) != 0;
+  const std::unique_ptr<NodeServer> server = NodeServer::Listen(
+      config.listen, credentials, &service, own_user ? NodeServer::Callers::kOwnUser : NodeServer::Callers::kAll);
   if (server == nullptr)
     return RunStatus::Resources("--listen " + config.listen + ": can't be listened on; is it in use?" +
                                 (config.access.key.empty() ? "" : " Does --tls-key fit --tls-certificate?"));
@@ -124,6 +127,8 @@ RunStatus Act(const std::string& action, NodeConfig* config, Reporter* reporter)
 }
 
 int Main(int argc, char** argv) {
+  // Its files and sockets lead to other people's packets.
+  umask(S_IRWXG | S_IRWXO);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   NodeConfig config;
   std::string action;

@@ -8,6 +8,7 @@
 #include <semaphore>
 #include <utility>
 
+#include "multilog/node/local_peer.h"
 #include "multilog/node/node_workers.h"
 #include "multilog/node/snapshot_session.h"
 
@@ -55,7 +56,15 @@ struct Calls {
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   size_t lasting = 0;
   NodeWorkers workers;
+  uint16_t own_users_port = 0;  // where other users of this host may not ask; 0: they may, or can't reach it
 };
+
+// Empty if the caller may ask.
+std::optional<grpc::Status> Refusal(const Calls& calls, const ServerContext& context) {
+  if (calls.own_users_port == 0 || IsOwnUser(context.peer(), calls.own_users_port)) return {};
+  return grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
+                      "without --token-file the node answers its own user's processes and root's alone");
+}
 
 // A question and its answer.
 template <typename Request, typename Reply>
@@ -77,6 +86,7 @@ class UnaryCall {
     }
     ++calls_->lasting;
     new UnaryCall(calls_, answer_, ask_);
+    if (const auto refusal = Refusal(*calls_, context_)) return writer_.FinishWithError(*refusal, &finished_);
     const bool runs = calls_->workers.Run([this] {
       const grpc::Status status = (calls_->node->*answer_)(request_, &reply_);
       writer_.Finish(reply_, status, &finished_);
@@ -127,6 +137,7 @@ class StreamingCall final : public NodeStream<Reply> {
     }
     ++calls_->lasting;
     new StreamingCall(calls_, answer_, ask_);
+    if (const auto refusal = Refusal(*calls_, context_)) return writer_.Finish(*refusal, &finished_);
     if (!calls_->workers.Run([this] { Run(); })) writer_.Finish(TooMany(), &finished_);
   }
   void Run() {
@@ -182,6 +193,7 @@ class SnapshotsCall {
     }
     ++calls_->lasting;
     new SnapshotsCall(calls_);
+    if (const auto refusal = Refusal(*calls_, context_)) return stream_.Finish(*refusal, &finished_);
     Written(true);
   }
   void Written(bool ok) {
@@ -246,12 +258,15 @@ class NodeServer::Network {
 
   // Null if that fails. The server goes before this does.
   std::unique_ptr<grpc::Server> Listen(const std::string& address,
-                                       const std::shared_ptr<grpc::ServerCredentials>& credentials) {
+                                       const std::shared_ptr<grpc::ServerCredentials>& credentials, Callers callers) {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(address, credentials);
+    int port = 0;
+    builder.AddListeningPort(address, credentials, &port);
     builder.RegisterService(&calls_.service);
     calls_.queue = builder.AddCompletionQueue();
-    return builder.BuildAndStart();
+    auto server = builder.BuildAndStart();
+    if (callers == Callers::kOwnUser) calls_.own_users_port = static_cast<uint16_t>(port);
+    return server;
   }
   void Serve() {
     WaitForCalls(&calls_);
@@ -286,9 +301,9 @@ NodeServer::NodeServer(NodeService* service) : service_(service), network_(std::
 
 std::unique_ptr<NodeServer> NodeServer::Listen(const std::string& address,
                                                const std::shared_ptr<grpc::ServerCredentials>& credentials,
-                                               NodeService* service) {
+                                               NodeService* service, Callers callers) {
   std::unique_ptr<NodeServer> made(new NodeServer(service));
-  made->server_ = made->network_->Listen(address, credentials);
+  made->server_ = made->network_->Listen(address, credentials, callers);
   if (made->server_ == nullptr) return nullptr;
   made->thread_ = std::thread([network = made->network_.get()] { network->Serve(); });
   return made;

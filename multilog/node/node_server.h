@@ -18,10 +18,13 @@ namespace tapline::multilog {
 
 class NodeServer {
  public:
+  // On a TCP port of loopback without TLS only the user can tell who asks.
+  enum class Callers { kAll, kOwnUser };
+
   // Nothing, if that address can't be listened on or the credentials don't fit each other.
   static std::unique_ptr<NodeServer> Listen(const std::string& address,
                                             const std::shared_ptr<grpc::ServerCredentials>& credentials,
-                                            NodeService* service);
+                                            NodeService* service, Callers callers = Callers::kAll);
 
   // Calls that last end soon, the others have a second; returns once none is left.
   ~NodeServer();

@@ -2,8 +2,10 @@
 """tapline-multilog as users start and stop it. TAPLINE_MULTILOG names the program."""
 import json
 import os
+import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -71,6 +73,22 @@ class ProcessTest(NodeTestCase):
         self.await_rows(port)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(10), 0)
+
+    def test_what_it_keeps_is_its_users_alone(self):
+        before = os.umask(0)
+        self.addCleanup(os.umask, before)
+        feed = tempfile.mkdtemp(prefix="tapline-test-", dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, feed)
+        store = os.path.join(self.directory.name, "store")
+        port = free_port()
+        self.start("--pcap", CAPTURE, "--directory", store, "--metrics", f"127.0.0.1:{port}")
+        self.await_rows(port)
+        os.rename(self.listen.removeprefix("unix:"), os.path.join(store, "socket"))
+        self.start("--headers-from", os.path.join(feed, "made"))
+        made = [os.path.join(at, name) for top in (self.directory.name, feed) for at, folders, files in os.walk(top)
+                for name in folders + files]
+        self.assertGreater(len(made), 8)
+        self.assertEqual([path for path in made if stat.S_IMODE(os.stat(path).st_mode) & 0o077], [])
 
     def test_wrong_use_is_named(self):
         for arguments, word in [

@@ -58,7 +58,7 @@ class PosixMap final : public MappedFile {
 class Posix final : public FileSystem {
  public:
   Result<std::unique_ptr<File>> Create(const std::string& path) override {
-    const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+    const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) return Failed("create", path);
     return {std::make_unique<PosixFile>(fd, path)};
   }
@@ -87,7 +87,7 @@ class Posix final : public FileSystem {
     return names;
   }
   Status MakeDirectory(const std::string& directory) override {
-    return mkdir(directory.c_str(), 0750) == 0 || errno == EEXIST ? Status() : Failed("make directory", directory);
+    return mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST ? Status() : Failed("make directory", directory);
   }
   Status Rename(const std::string& from, const std::string& to) override {
     return rename(from.c_str(), to.c_str()) == 0 ? Status() : Failed("rename", from);

@@ -1,0 +1,72 @@
+#include "multilog/node/local_peer.h"
+
+#include <arpa/inet.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+namespace tapline::multilog {
+namespace {
+
+// As the tables write an address: words of four bytes, as this machine reads them.
+std::string Words(const void* address, size_t words) {
+  std::string text;
+  for (size_t i = 0; i < words; ++i) {
+    char hex[9];
+    std::snprintf(hex, sizeof hex, "%08X", static_cast<const uint32_t*>(address)[i]);
+    text += hex;
+  }
+  return text;
+}
+
+// An IPv6 socket's name for an IPv4 address.
+const std::string kMapped = "0000000000000000FFFF0000";
+
+std::string PortInTable(unsigned long port) {
+  char text[6];
+  std::snprintf(text, sizeof text, ":%04X", static_cast<unsigned>(port & 0xFFFF));
+  return text;
+}
+
+// "0100007F" of "127.0.0.1"; empty if that is no address.
+std::string HostInTable(std::string host) {
+  if (host.rfind("%5B", 0) == 0 && host.size() > 6) host = host.substr(3, host.size() - 6);
+  uint32_t words[4];
+  if (inet_pton(AF_INET, host.c_str(), words) == 1) return Words(words, 1);
+  return inet_pton(AF_INET6, host.c_str(), words) == 1 ? Words(words, 4) : "";
+}
+
+bool IsOwn(unsigned user) {
+  const char* sudo = geteuid() == 0 ? std::getenv("SUDO_UID") : nullptr;
+  return user == 0 || user == geteuid() || (sudo != nullptr && std::to_string(user) == sudo);
+}
+
+}  // namespace
+
+bool IsOwnUser(const std::string& peer, uint16_t port) {
+  const size_t scheme = peer.find(':'), colon = peer.rfind(':');
+  if (scheme == std::string::npos || scheme == colon) return false;
+  const std::string host = HostInTable(peer.substr(scheme + 1, colon - scheme - 1));
+  if (host.empty()) return false;
+  const std::string local = host + PortInTable(std::strtoul(peer.c_str() + colon + 1, nullptr, 10));
+  const std::string to_port = PortInTable(port);
+  bool found = false;
+  for (const char* table : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
+    std::ifstream lines(table);
+    for (std::string line; std::getline(lines, line);) {
+      char at[64], to[64];
+      unsigned user = 0;
+      unsigned long inode = 0;
+      if (std::sscanf(line.c_str(), " %*s %63s %63s %*s %*s %*s %*s %u %*s %lu", at, to, &user, &inode) != 4) continue;
+      const bool is_it = (local == at || kMapped + local == at) && std::string(to).ends_with(to_port);
+      if (!is_it || inode == 0) continue;
+      if (!IsOwn(user)) return false;
+      found = true;
+    }
+  }
+  return found;
+}
+
+}  // namespace tapline::multilog
