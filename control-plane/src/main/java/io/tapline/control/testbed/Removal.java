@@ -45,7 +45,7 @@ final class Removal {
     }
     deleteFolder();
     try {
-      Files.createDirectories(folder);
+      Testbed.makeFolder(folder);
     } catch (IOException e) {
       throw new TestbedException("can't use " + folder, e);
     }

@@ -8,6 +8,7 @@ import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -135,10 +136,18 @@ public final class Testbed {
   }
 
   private FileLock lock() throws IOException {
-    Files.createDirectories(folder);
+    makeFolder(folder);
     return FileChannel.open(
             FOLDER.resolve(name + ".lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)
         .lock();
+  }
+
+  /**
+   * For its user alone: in it are sockets that control switches and answer with packets' headers.
+   */
+  static void makeFolder(Path folder) throws IOException {
+    Files.createDirectories(
+        folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
   }
 
   private void requirePrograms(Agents agents) throws TestbedException {
