@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
@@ -159,7 +160,9 @@ final class Console {
   }
 
   void trace(Throwable e) {
-    e.printStackTrace(err);
+    StringWriter text = new StringWriter();
+    e.printStackTrace(new PrintWriter(text, true));
+    errorText(text.toString());
   }
 
   Progress progress() {
