@@ -47,4 +47,19 @@ class ReadableTextTest {
   void showsHalvesOfPairs() {
     assertThat(ReadableText.of("\ud83d.")).isEqualTo("\\u{d83d}.");
   }
+
+  @Test
+  void anErrorsCaretStandsUnderItsPlace() {
+    String text = "\tPARSE \u202ehttp_get\u200b FROM";
+    QueryError error =
+        new QueryError(QueryError.Code.UNKNOWN_NAME, 1, 8, 10, "no parser \u202e", "", "\u2066");
+    assertThat(ErrorRenderer.render(text, error))
+        .isEqualTo(
+            """
+            query:1:8: no parser \\u{202e}
+               PARSE \\u{202e}http_get\\u{200b} FROM
+                     ^~~~~~~~~~~~~~~~~~~~~~~~
+              did you mean \\u{2066}?
+            """);
+  }
 }
