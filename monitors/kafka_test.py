@@ -2,14 +2,16 @@
 """tapline-monitor with a real Kafka broker that stops answering for a while. Skipped without the broker's jars."""
 import json
 import os
+import subprocess
 import tempfile
 import unittest
 
-from testing.kafka_broker import Broker, available
-from testing.monitor_process import Monitor, balanced
+from testing.kafka_broker import ROOT, AuthorizingBroker, Broker, available
+from testing.monitor_process import MONITOR, Monitor, balanced
 from testing.traffic import Traffic, audit, create_topic, device, differences
 
 RATE = 20_000
+CAPTURE = os.path.join(ROOT, "testbed", "captures", "http_small.pcap.zst")
 
 
 class KafkaTest(unittest.TestCase):
@@ -95,6 +97,50 @@ class KafkaTest(unittest.TestCase):
         found = audit(self.broker.address, "tapline.tuples.idle")
         self.assertGreaterEqual(found["heartbeats"], 3, "one each half of a second")
         self.assertEqual((found["watermarks_back"], found["ends"]), (0, 1))
+
+
+class KafkaLoginTest(unittest.TestCase):
+    """A broker that asks who a monitor is, and what it may do."""
+
+    @classmethod
+    def setUpClass(cls):
+        if not available():
+            raise unittest.SkipTest("no broker: make java first")
+        cls.folder = tempfile.TemporaryDirectory(prefix="tapline-test-")
+        cls.broker = AuthorizingBroker(cls.folder.name).await_ready()
+        create_topic(cls.broker.address, "tapline.tuples.q")
+        cls.plan = os.path.join(cls.folder.name, "q.json")
+        with open(cls.plan, "w") as file:
+            json.dump({"format": 1, "query": "q", "parsers": ["http_get"], "monitors": [{"id": "local-0"}]}, file)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.broker.__exit__()
+        cls.folder.cleanup()
+
+    def run_as(self, user, password):
+        login = os.path.join(self.folder.name, "broker.login")
+        with open(login, "w") as file:
+            file.write(f"{user}:{password}\n")
+        return subprocess.run(
+            [MONITOR, "--pcap", CAPTURE, "--plan", self.plan, "--output", "kafka", "--brokers",
+             self.broker.login_address, "--broker-login-file", login], capture_output=True, text=True, timeout=60)
+
+    def test_a_user_that_may_write(self):
+        done = self.run_as("writer", AuthorizingBroker.PASSWORDS["writer"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(audit(self.broker.address, "tapline.tuples.q")["rows"], 0)
+
+    def test_one_that_may_not_is_named_with_the_topic(self):
+        done = self.run_as("stranger", AuthorizingBroker.PASSWORDS["stranger"])
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, "does not let User:stranger write (topic tapline.tuples.q|any topic)")
+
+    def test_a_wrong_password_is_not_repeated(self):
+        done = self.run_as("writer", "guessed")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("refuses the login of User:writer", done.stderr)
+        self.assertNotIn("guessed", done.stderr)
 
 
 if __name__ == "__main__":

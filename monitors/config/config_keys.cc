@@ -73,7 +73,7 @@ ConfigTable TableOf(MonitorConfig* config) {
                 "and show them this certificate, and what it was signed with, as PEM");
   table.AddText(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
   table.AddText(&config->broker_login_file, "broker_login_file", "FILE",
-                "log in to brokers (SCRAM-SHA-256) with USER:PASSWORD, the file's only line");
+                "log in to brokers (PLAIN) with USER:PASSWORD, the file's only line");
   table.AddList(&config->clear, "clear", "SERVICE",
                 "the network is your own: speak without TLS with these beyond loopback, too (kafka, metrics)", true);
   table.AddChoice(&config->compression, {"lz4", "zstd", "none"}, "compression", "lz4|zstd|none",

@@ -118,9 +118,9 @@ class KafkaSink::Impl {
       settings.emplace_back("security.protocol", !login ? "ssl" : tls ? "sasl_ssl" : "sasl_plaintext");
     }
     if (login) {
-      settings.insert(settings.end(), {{"sasl.mechanism", "SCRAM-SHA-256"},
-                                       {"sasl.username", options_.user},
-                                       {"sasl.password", options_.password}});
+      settings.insert(
+          settings.end(),
+          {{"sasl.mechanism", "PLAIN"}, {"sasl.username", options_.user}, {"sasl.password", options_.password}});
     }
     if (tls) {
       settings.insert(settings.end(), {{"ssl.endpoint.identification.algorithm", "https"},
@@ -170,7 +170,7 @@ class KafkaSink::Impl {
       rd_kafka_resp_err_t error = Partitions(query.topic, &partitions);
       if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return CheckPartition(query, partitions);
       if (error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART && MonotonicNs() >= grant_deadline_ns && MayNotWrite(query))
-        return TopicRefused(query);
+        return TopicRefused("topic " + query.topic);
       if (!MayPass(error) || MonotonicNs() >= deadline_ns) return NoTopic(query, error);
       usleep(kPauseUs);
     }
@@ -207,11 +207,10 @@ class KafkaSink::Impl {
     return options_.certificate.empty() ? "an anonymous client" : "the owner of " + options_.certificate;
   }
 
-  Status TopicRefused(const QuerySpec& query) const {
-    return Status::Resources("Kafka at " + options_.brokers + " does not let " + Principal() + " write topic " +
-                             query.topic +
-                             "; the control plane grants that to the agents of the query's hosts: is this host's name "
-                             "in the inventory the one of its certificate?");
+  Status TopicRefused(const std::string& what) const {
+    return Status::Resources("Kafka at " + options_.brokers + " does not let " + Principal() + " write " + what +
+                             "; the control plane grants that to the agents of a query's hosts: is the agent's --name "
+                             "the one of its certificate?");
   }
 
   Status LoginRefused() const {
@@ -261,8 +260,12 @@ class KafkaSink::Impl {
     sink->login_refused_ |= error == RD_KAFKA_RESP_ERR__AUTHENTICATION;
     if (error != RD_KAFKA_RESP_ERR__FATAL) return;
     char text[512];
-    rd_kafka_fatal_error(producer, text, sizeof text);
-    sink->status_ = Status::Resources(std::string("Kafka's producer failed: ") + text);
+    // A producer gets an ID if it may write any topic.
+    if (rd_kafka_fatal_error(producer, text, sizeof text) == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED) {
+      sink->status_ = sink->TopicRefused("any topic");
+    } else {
+      sink->status_ = Status::Resources(std::string("Kafka's producer failed: ") + text);
+    }
   }
 
   KafkaOptions options_;

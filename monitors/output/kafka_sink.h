@@ -21,7 +21,8 @@ struct KafkaOptions {
   std::string ca;
   std::string certificate;
   std::string key;
-  // For SCRAM-SHA-256; without a user there is no login.
+  // Without a user there is no login. By PLAIN: librdkafka before 2.6.1 repeats its nonce in SCRAM, for which brokers
+  // since 3.8.1 refuse it.
   std::string user;
   std::string password;
   std::string compression = "lz4";  // "lz4", "zstd" or "none"

@@ -84,3 +84,27 @@ class Broker:
         self.process.kill()
         self.process.wait()
         self.log.close()
+
+
+class AuthorizingBroker(Broker):
+    """Also has a listener at which clients log in (PLAIN), and an authorizer: `writer` may do anything, others nothing."""
+
+    PASSWORDS = {"writer": "a-password", "stranger": "another"}
+
+    def settings(self, folder, controller):
+        self.login_port, = free_ports(1)
+        users = " ".join(f'user_{user}="{password}"' for user, password in self.PASSWORDS.items())
+        settings = super().settings(folder, controller)
+        return settings | {
+            "listeners": settings["listeners"] + f",LOGIN://127.0.0.1:{self.login_port}",
+            "advertised.listeners": settings["advertised.listeners"] + f",LOGIN://127.0.0.1:{self.login_port}",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,LOGIN:SASL_PLAINTEXT",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.login.plain.sasl.jaas.config":
+                f"org.apache.kafka.common.security.plain.PlainLoginModule required {users};",
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS;User:writer"}
+
+    @property
+    def login_address(self):
+        return f"127.0.0.1:{self.login_port}"

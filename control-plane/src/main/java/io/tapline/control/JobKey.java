@@ -19,17 +19,22 @@ public final class JobKey {
   private static final int LEAST_CHARACTERS = 16;
   private static final int RANDOM_BYTES = 32;
 
-  private final SecretKeySpec key;
+  private final String secret;
 
-  private JobKey(byte[] key) {
-    this.key = new SecretKeySpec(key, ALGORITHM);
+  private JobKey(String secret) {
+    this.secret = secret;
+  }
+
+  /** What {@link #secret} gave. */
+  public static JobKey of(String secret) {
+    return new JobKey(secret);
   }
 
   /** A new one, for control planes whose jobs nobody takes over. */
   public static JobKey random() {
     byte[] key = new byte[RANDOM_BYTES];
     new SecureRandom().nextBytes(key);
-    return new JobKey(key);
+    return new JobKey(Base64.getUrlEncoder().encodeToString(key));
   }
 
   /**
@@ -49,7 +54,7 @@ public final class JobKey {
           "%s: its first line is the secret, which needs %d characters or more; openssl rand -hex 32 prints a good one"
               .formatted(file, LEAST_CHARACTERS));
     }
-    return new JobKey(line.getBytes(StandardCharsets.UTF_8));
+    return new JobKey(line);
   }
 
   /**
@@ -58,10 +63,24 @@ public final class JobKey {
    * @param service {@code kafka} or {@code redis}
    */
   public String password(String service, String query) {
+    return code(service + " job " + query);
+  }
+
+  /** The password of a host's monitor at an embedded broker. */
+  public String monitorPassword(String user) {
+    return code("kafka monitor " + user);
+  }
+
+  /** For where passwords are checked. */
+  public String secret() {
+    return secret;
+  }
+
+  private String code(String of) {
     try {
       Mac mac = Mac.getInstance(ALGORITHM);
-      mac.init(key);
-      byte[] code = mac.doFinal((service + " job " + query).getBytes(StandardCharsets.UTF_8));
+      mac.init(new SecretKeySpec(secret.getBytes(StandardCharsets.UTF_8), ALGORITHM));
+      byte[] code = mac.doFinal(of.getBytes(StandardCharsets.UTF_8));
       return Base64.getUrlEncoder().withoutPadding().encodeToString(code);
     } catch (GeneralSecurityException e) {
       throw new IllegalStateException("every JVM has HmacSHA256", e);

@@ -1,6 +1,7 @@
 package io.tapline.control.embedded;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
@@ -85,7 +86,8 @@ final class ClosedMiniCluster extends MiniCluster {
     @Override
     protected List<Tuple2<RestHandlerSpecification, ChannelInboundHandler>> initializeHandlers(
         CompletableFuture<String> address) {
-      return List.of();
+      // It will be sorted.
+      return new ArrayList<>();
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.tapline.control.embedded;
 
+import io.tapline.control.JobKey;
 import io.tapline.flink.KafkaEndpoint;
 import io.tapline.flink.Login;
 import io.tapline.flink.TlsFiles;
@@ -195,6 +196,11 @@ public final class EmbeddedKafka implements AutoCloseable {
   /** That of monitors on this host, which may only do what they are granted. */
   public Login monitorLogin() {
     return users.map(BrokerUsers::monitor).orElse(Login.NONE);
+  }
+
+  /** From which the passwords of monitors on other hosts follow; empty if it is open. */
+  public Optional<JobKey> monitorKey() {
+    return users.map(BrokerUsers::monitors);
   }
 
   @Override

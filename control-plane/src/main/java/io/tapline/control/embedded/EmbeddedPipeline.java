@@ -1,6 +1,5 @@
 package io.tapline.control.embedded;
 
-import io.tapline.control.JobKey;
 import io.tapline.control.OwnerFiles;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
@@ -91,9 +90,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
     CompletableFuture<JobClusters> flink = starting(() -> opened(clusters(options, folder)));
     // All three are awaited before anything is thrown, so that close() finds whatever came up.
     CompletableFuture.allOf(redis, kafka, flink).join();
-    Endpoints endpoints =
-        new Endpoints(
-            kafka.join().endpoint(), redis.join());
+    Endpoints endpoints = new Endpoints(kafka.join().endpoint(), redis.join());
     Backend backend =
         new Backend(
             endpoints,
@@ -168,7 +165,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
             KafkaEndpoint.open(own.brokers()),
             Optional.of(options.jobKey()),
             Optional.of(new KafkaAccess.LoginFile(monitors, file)),
-            Optional.of(JobKey.random()));
+            kafka.monitorKey());
     String hosts = kafka.hostBrokers();
     return new Kafka(own, hosts.isEmpty() ? own.brokers() : hosts, access);
   }

@@ -55,6 +55,6 @@ public record KafkaAccess(
    * How the monitor of a host logs in: as its agent is called, which is also a certificate's CN.
    */
   Login hostLogin(String host) {
-    return hostKey.map(key -> new Login(host, key.password("kafka host", host))).orElse(Login.NONE);
+    return hostKey.map(key -> new Login(host, key.monitorPassword(host))).orElse(Login.NONE);
   }
 }

@@ -6,7 +6,6 @@ import io.tapline.control.ProgressListener;
 import io.tapline.control.query.JobCluster.JobEnd;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
-import io.tapline.flink.Login;
 import io.tapline.schema.proto.Leader;
 import io.tapline.schema.proto.Monitor;
 import io.tapline.schema.proto.Plan;

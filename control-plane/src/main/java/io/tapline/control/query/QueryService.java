@@ -361,9 +361,9 @@ public final class QueryService implements AutoCloseable {
     return backend.hostBrokers();
   }
 
-  /** How the monitor of a host logs in there; none if brokers want none. Does not block. */
+  /** How the monitor of a host logs in there; none if brokers want none. */
   public Login hostLogin(String host) {
-    return topics.rights().hostLogin(host);
+    return backend.access().hostLogin(host);
   }
 
   /** Queries under way. */

@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
@@ -30,8 +31,6 @@ import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourcePatternFilter;
 import org.apache.kafka.common.resource.ResourceType;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Who may do what with the topics of queries: a query's monitors write its topic, its job reads it
@@ -44,7 +43,6 @@ import org.slf4j.LoggerFactory;
  * moment.
  */
 final class TopicRights {
-  private static final Logger LOG = LoggerFactory.getLogger(TopicRights.class);
   private static final String USER = "User:";
   private static final ScramMechanism SCRAM = ScramMechanism.SCRAM_SHA_256;
 
@@ -56,8 +54,6 @@ final class TopicRights {
 
   /** By topic, the users that may write it, as this control plane granted it. */
   private final Map<String, Set<String>> writers = new ConcurrentHashMap<>();
-
-  private final Set<String> hosts = ConcurrentHashMap.newKeySet();
 
   TopicRights(KafkaAdmin admin, KafkaAccess access) {
     this.admin = admin;
@@ -209,29 +205,21 @@ final class TopicRights {
   }
 
   private Collection<AclBinding> rights(ResourcePatternFilter where) throws PipelineException {
-    AclBindingFilter all = new AclBindingFilter(where, AccessControlEntryFilter.ANY);
-    Collection<AclBinding> found =
-        ifAuthorized(admin.client().describeAcls(all).values(), "list rights");
-    return found == null ? List.of() : found;
+    return describe(where).orElse(List.of());
   }
 
-  /**
-   * The login of a host's monitor; none if brokers want none. The broker is told of it without
-   * being waited for, since a monitor tries again.
-   */
-  Login hostLogin(String host) {
-    Login login = access.hostLogin(host);
-    if (!login.isNone() && hosts.add(host)) {
-      alter(upsertion(login))
-          .whenComplete(
-              (done, fault) -> {
-                if (fault != null) {
-                  hosts.remove(host);
-                  LOG.warn("user {} can't be made at the broker: {}", host, fault.getMessage());
-                }
-              });
-    }
-    return login;
+  /** Empty where brokers have no authorizer. */
+  private Optional<Collection<AclBinding>> describe(ResourcePatternFilter where)
+      throws PipelineException {
+    AclBindingFilter all = new AclBindingFilter(where, AccessControlEntryFilter.ANY);
+    return Optional.ofNullable(
+        ifAuthorized(admin.client().describeAcls(all).values(), "list rights"));
+  }
+
+  /** Whether a broker has heard what was granted on a topic. */
+  boolean areKnown(String topic, Users users) throws PipelineException {
+    int granted = users.monitors().size() + 1;
+    return describe(literal(topic).toFilter()).map(found -> found.size() >= granted).orElse(true);
   }
 
   private static AclBinding right(String topic, String user, AclOperation operation) {

@@ -113,7 +113,7 @@ final class Topics implements AutoCloseable {
     await(admin.client().createTopics(List.of(made)).all(), "create topic " + topic);
     granted.await();
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(KafkaAdmin.TIMEOUT_SECONDS);
-    while (!isThere(topic, wanted.partitions())) {
+    while (!isThere(topic, wanted.partitions()) || !rights.areKnown(topic, wanted.users())) {
       if (System.nanoTime() > deadline) {
         throw admin.failure("see topic " + topic, new TimeoutException("it does not appear"));
       }

@@ -107,15 +107,19 @@ public final class TupleSource
   @Override
   public SplitEnumerator<KafkaPartitionSplit, KafkaSourceEnumState> createEnumerator(
       SplitEnumeratorContext<KafkaPartitionSplit> context) {
-    return kafka.createEnumerator(context);
+    return kafka.createEnumerator(patient(context));
   }
 
   @Override
   public SplitEnumerator<KafkaPartitionSplit, KafkaSourceEnumState> restoreEnumerator(
       SplitEnumeratorContext<KafkaPartitionSplit> context, KafkaSourceEnumState state)
       throws Exception {
-    var restored = kafka.restoreEnumerator(context, state);
+    var restored = kafka.restoreEnumerator(patient(context), state);
     return knowsAll(state) ? new RestoredEnumerator(restored, context) : restored;
+  }
+
+  private PatientContext patient(SplitEnumeratorContext<KafkaPartitionSplit> context) {
+    return new PatientContext(context, endpoints.kafka(), query.topic());
   }
 
   private boolean knowsAll(KafkaSourceEnumState state) {

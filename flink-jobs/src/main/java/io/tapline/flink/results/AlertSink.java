@@ -63,7 +63,7 @@ public final class AlertSink
     }
 
     @Override
-    public void write(String[] call, Context context) throws IOException {
+    public void write(String[] call, Context context) throws IOException, InterruptedException {
       for (String[] alert : RedisCalls.alertsOf(call)) {
         TriggerSpec trigger = query.processors().get(Integer.parseInt(alert[0])).trigger();
         for (TriggerSpec.Webhook webhook : trigger.webhooks()) {

@@ -31,6 +31,7 @@ final class AlertTopics implements AutoCloseable {
 
   private static final Duration SILENCE = Duration.ofSeconds(60);
   private static final int BLOCK_MS = 1_000;
+  private static final int PAUSE_MS = 100;
 
   private final KafkaProducer<byte[], byte[]> producer;
 
@@ -54,7 +55,7 @@ final class AlertTopics implements AutoCloseable {
    * @throws SuppressRestartsException if the topic can't be written to
    * @throws IOException if no broker answers
    */
-  void send(String topic, String json) throws IOException {
+  void send(String topic, String json) throws IOException, InterruptedException {
     requireWritable(topic);
     synchronized (this) {
       unsent.merge(topic, 1, Integer::sum);
@@ -73,7 +74,7 @@ final class AlertTopics implements AutoCloseable {
   }
 
   /** Costs nothing while the producer knows the topic. */
-  private void requireWritable(String topic) throws IOException {
+  private void requireWritable(String topic) throws IOException, InterruptedException {
     long begin = System.nanoTime();
     while (true) {
       try {
@@ -87,6 +88,7 @@ final class AlertTopics implements AutoCloseable {
         } else if (waited.compareTo(SILENCE) >= 0) {
           throw undelivered(topic, reason);
         }
+        Thread.sleep(PAUSE_MS);
       }
     }
   }

@@ -72,6 +72,8 @@ final class HttpPost implements Closeable {
       stream.getOutputStream().write(request(headers, body));
       stream.getOutputStream().flush();
       return status(new BufferedInputStream(stream.getInputStream()));
+    } catch (IOException e) {
+      throw isClosed() ? new IOException("no answer within " + timeout.toMillis() + " ms", e) : e;
     } finally {
       late.cancel(false);
       close();
@@ -96,10 +98,14 @@ final class HttpPost implements Closeable {
   private synchronized Socket renewed() throws IOException {
     socket.close();
     if (closed) {
-      throw new IOException("no answer within " + timeout.toMillis() + " ms");
+      throw new IOException("it was closed");
     }
     socket = new Socket();
     return socket;
+  }
+
+  private synchronized boolean isClosed() {
+    return closed;
   }
 
   private SSLSocket encrypted(Socket plain) throws IOException {

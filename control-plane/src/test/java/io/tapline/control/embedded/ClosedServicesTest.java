@@ -1,0 +1,136 @@
+package io.tapline.control.embedded;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.tapline.flink.KafkaClients;
+import io.tapline.flink.KafkaEndpoint;
+import io.tapline.flink.Login;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What others find of embedded services: each port that this process listens on is tried. */
+class ClosedServicesTest {
+  @TempDir Path folder;
+
+  @Test
+  void noListenerOfTheBrokerAnswersWhoHasNoPassword() throws Exception {
+    Set<Integer> before = listening();
+    EmbeddedKafka kafka = EmbeddedKafka.start(folder, "127.0.0.2", reason -> {});
+    try {
+      Set<Integer> ports = listening();
+      ports.removeAll(before);
+      assertThat(ports).as("clients, controller, hosts").hasSize(3);
+      String user = kafka.endpoint().login().user();
+      for (int port : ports) {
+        String host = kafka.hostBrokers().endsWith(":" + port) ? "127.0.0.2:" : "127.0.0.1:";
+        String server = host + port;
+        for (Map<String, Object> stranger :
+            List.of(
+                settings(server, "PLAINTEXT", "", ""),
+                settings(server, "SASL_PLAINTEXT", "Scram", user),
+                settings(server, "SASL_PLAINTEXT", "Plain", user),
+                settings(server, "SASL_PLAINTEXT", "Plain", "broker"))) {
+          assertRefused(stranger);
+        }
+      }
+    } finally {
+      kafka.close();
+    }
+  }
+
+  private static Map<String, Object> settings(
+      String server, String protocol, String mechanism, String user) {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put("bootstrap.servers", server);
+    settings.put("security.protocol", protocol);
+    settings.put("request.timeout.ms", 1_500);
+    settings.put("default.api.timeout.ms", 3_000);
+    if (!mechanism.isEmpty()) {
+      settings.put("sasl.mechanism", mechanism.equals("Scram") ? "SCRAM-SHA-256" : "PLAIN");
+      settings.put(
+          "sasl.jaas.config",
+          "org.apache.kafka.common.security.%s.%sLoginModule required username=\"%s\" password=\"guessed\";"
+              .formatted(mechanism.toLowerCase(java.util.Locale.ROOT), mechanism, user));
+    }
+    return settings;
+  }
+
+  private static void assertRefused(Map<String, Object> stranger) {
+    Map<String, Object> asController = new HashMap<>(stranger);
+    asController.put("bootstrap.controllers", asController.remove("bootstrap.servers"));
+    for (Map<String, Object> settings : List.of(stranger, asController)) {
+      try (Admin admin = Admin.create(settings)) {
+        assertThatThrownBy(() -> admin.describeCluster().clusterId().get())
+            .as(settings.toString())
+            .isInstanceOf(ExecutionException.class);
+      }
+    }
+  }
+
+  @Test
+  void theBrokersOwnClientGetsIn() throws Exception {
+    EmbeddedKafka kafka = EmbeddedKafka.start(folder, "127.0.0.2", reason -> {});
+    try {
+      KafkaEndpoint own = kafka.endpoint();
+      KafkaEndpoint hosts = new KafkaEndpoint(kafka.hostBrokers(), own.tls(), own.login());
+      for (KafkaEndpoint each : List.of(own, hosts)) {
+        try (Admin admin = Admin.create(KafkaClients.settings(each))) {
+          assertThat(admin.listTopics().names().get()).isEmpty();
+        }
+      }
+      assertThat(own.login()).isNotEqualTo(Login.NONE);
+      assertThat(own.login().password()).isNotEqualTo(kafka.monitorLogin().password());
+    } finally {
+      kafka.close();
+    }
+  }
+
+  @Test
+  void flinkListensOnNothing() throws Exception {
+    Set<Integer> before = listening();
+    EmbeddedFlink flink = EmbeddedFlink.start(folder, 2);
+    try {
+      Set<Integer> ports = listening();
+      ports.removeAll(before);
+      assertThat(flink.isRunning()).isTrue();
+      assertThat(ports).isEmpty();
+    } finally {
+      flink.close();
+    }
+  }
+
+  /** TCP ports on which this process listens: its sockets in proc(5), IPv4 and IPv6. */
+  private static Set<Integer> listening() throws IOException {
+    Set<String> own = new TreeSet<>();
+    try (var descriptors = Files.newDirectoryStream(Path.of("/proc/self/fd"))) {
+      for (Path descriptor : descriptors) {
+        try {
+          own.add(Files.readSymbolicLink(descriptor).toString());
+        } catch (IOException closedMeanwhile) {
+          continue;
+        }
+      }
+    }
+    Set<Integer> ports = new TreeSet<>();
+    for (String table : List.of("/proc/self/net/tcp", "/proc/self/net/tcp6")) {
+      for (String line : Files.readAllLines(Path.of(table))) {
+        String[] words = line.trim().split("\\s+");
+        if (words[3].equals("0A") && own.contains("socket:[" + words[9] + "]")) {
+          ports.add(Integer.parseInt(words[1].substring(words[1].indexOf(':') + 1), 16));
+        }
+      }
+    }
+    return ports;
+  }
+}

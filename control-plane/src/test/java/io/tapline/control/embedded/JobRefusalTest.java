@@ -1,0 +1,93 @@
+package io.tapline.control.embedded;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.tapline.compiler.Catalogue;
+import io.tapline.compiler.Compiler;
+import io.tapline.compiler.Inventory;
+import io.tapline.control.query.JobCluster.JobEnd;
+import io.tapline.control.testing.TestRedis;
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.JobOptions;
+import io.tapline.flink.KafkaClients;
+import io.tapline.flink.KafkaEndpoint;
+import io.tapline.flink.Login;
+import io.tapline.flink.RedisEndpoint;
+import io.tapline.flink.TlsFiles;
+import io.tapline.schema.proto.Plan;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.apache.flink.api.common.JobID;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.ScramCredentialInfo;
+import org.apache.kafka.clients.admin.ScramMechanism;
+import org.apache.kafka.clients.admin.UserScramCredentialUpsertion;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A job that the broker refuses ends at once and says why, instead of starting again and again. */
+class JobRefusalTest {
+  private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
+
+  @TempDir private static Path folder;
+  private static EmbeddedKafka kafka;
+  private static EmbeddedFlink flink;
+  private static TestRedis redis;
+  private static Plan plan;
+
+  @BeforeAll
+  static void start() throws Exception {
+    kafka = EmbeddedKafka.start(folder, "", reason -> {});
+    flink = EmbeddedFlink.start(folder, 1);
+    redis = TestRedis.start();
+    Catalogue catalogue =
+        Catalogue.fromJson(Files.readString(ROOT.resolve("build/share/tapline/parsers.json")));
+    String text = "PARSE http_get FROM * TO * SAMPLE * PROCESS (group-count: group=method)";
+    plan =
+        Compiler.compile(text, catalogue, Inventory.empty(), Compiler.Options.local("q1"))
+            .plan()
+            .orElseThrow();
+    try (Admin admin = Admin.create(KafkaClients.settings(kafka.endpoint()))) {
+      admin.createTopics(List.of(new NewTopic(plan.getTopic(), 1, (short) 1))).all().get();
+      UserScramCredentialUpsertion user =
+          new UserScramCredentialUpsertion(
+              "job-q2", new ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096), "a-password");
+      admin.alterUserScramCredentials(List.of(user)).all().get();
+    }
+  }
+
+  @AfterAll
+  static void stop() {
+    flink.close();
+    redis.close();
+    kafka.close();
+  }
+
+  private static String failure(Login login) throws Exception {
+    KafkaEndpoint endpoint = new KafkaEndpoint(kafka.endpoint().brokers(), TlsFiles.NONE, login);
+    Endpoints endpoints = new Endpoints(endpoint, RedisEndpoint.parse(redis.address()));
+    JobID job = new JobID();
+    flink.submit(plan, endpoints, JobOptions.defaults(), job);
+    // Ten starts, each half as late again as the one before, would take longer.
+    JobEnd end = flink.end(job).get(30, TimeUnit.SECONDS);
+    return end.failure();
+  }
+
+  @Test
+  void withoutARightOnItsTopic() throws Exception {
+    assertThat(failure(new Login("job-q2", "a-password")))
+        .contains("does not let user job-q2 read topic " + plan.getTopic());
+  }
+
+  @Test
+  void withAWrongPassword() throws Exception {
+    assertThat(failure(new Login("job-q2", "guessed")))
+        .contains("does not let user job-q2 read topic " + plan.getTopic())
+        .doesNotContain("guessed");
+  }
+}

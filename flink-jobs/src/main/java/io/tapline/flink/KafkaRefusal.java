@@ -1,0 +1,69 @@
+package io.tapline.flink;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import org.apache.flink.runtime.execution.SuppressRestartsException;
+import org.apache.kafka.common.errors.AuthenticationException;
+import org.apache.kafka.common.errors.AuthorizationException;
+
+/** What becomes of a job that brokers refuse: starting again would not help it. */
+public final class KafkaRefusal {
+  private static final long PAUSE_MS = 100;
+
+  private KafkaRefusal() {}
+
+  /**
+   * Calls again while brokers refuse, since one may not have heard of a new user or right yet.
+   *
+   * @throws SuppressRestartsException once they have refused for that long
+   */
+  public static <T> T retried(
+      Callable<T> call, Duration patience, KafkaEndpoint kafka, String action) throws Exception {
+    long deadline = System.nanoTime() + patience.toNanos();
+    while (true) {
+      try {
+        return call.call();
+      } catch (Exception e) {
+        if (!isRefusal(e)) {
+          throw e;
+        } else if (System.nanoTime() > deadline) {
+          throw end(e, kafka, action);
+        }
+        Thread.sleep(PAUSE_MS);
+      }
+    }
+  }
+
+  /** Whether brokers refused the user or what it wanted. */
+  public static boolean isRefusal(Throwable fault) {
+    return refusal(fault) != null;
+  }
+
+  private static Throwable refusal(Throwable fault) {
+    for (Throwable each = fault; each != null; each = each.getCause()) {
+      if (each instanceof AuthorizationException || each instanceof AuthenticationException) {
+        return each;
+      }
+    }
+    return null;
+  }
+
+  /**
+   * Ends the job. The exception has no cause of its own kind: people see the first one.
+   *
+   * @param action as in "can't read topic x"
+   */
+  public static SuppressRestartsException end(Throwable fault, KafkaEndpoint kafka, String action) {
+    String who =
+        kafka.login().isNone() ? "the stream jobs' certificate" : "user " + kafka.login().user();
+    return new SuppressRestartsException(
+        new IOException(
+            "Kafka at %s does not let %s %s: %s; the control plane grants rights when a query starts: did somebody take them, or does another rule deny it?"
+                .formatted(
+                    kafka.brokers(),
+                    who,
+                    action,
+                    String.valueOf(refusal(fault).getMessage()).replaceFirst("\\.$", ""))));
+  }
+}
