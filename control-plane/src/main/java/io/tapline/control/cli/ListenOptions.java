@@ -38,7 +38,8 @@ final class ListenOptions {
       names = "--tokens",
       paramLabel = "FILE",
       description =
-          "YAML file of tokens (tapline token): who gives none of them is refused. Read again when it changes.")
+          "YAML file of tokens (tapline token): who gives none of them is refused. Read again when it changes. Default:"
+              + " none, and other users of this host are refused.")
   private Path tokens;
 
   @Option(

@@ -11,9 +11,11 @@ import io.grpc.ServerCredentials;
 import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import io.grpc.TlsServerCredentials;
+import io.tapline.control.LocalPeer;
 import io.tapline.flink.TlsFiles;
 import java.io.File;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,7 +26,8 @@ import javax.net.ssl.SSLSession;
 
 /**
  * Who may hold leases: whoever has one of the tokens, over TLS, and, where authorities of agents
- * are given, a certificate that names the host; or, within a network of their own, everybody.
+ * are given, a certificate that names the host; or, within a network of their own, everybody but
+ * other users of this host.
  */
 public final class AgentAccess implements ServerInterceptor {
   /** Everybody, without TLS. */
@@ -93,12 +96,20 @@ public final class AgentAccess implements ServerInterceptor {
   @Override
   public <Q, A> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
-    String refusal = refusal(headers.get(AUTHORIZATION));
+    String refusal = refusal(call, headers.get(AUTHORIZATION));
     if (refusal.isEmpty()) {
       return Contexts.interceptCall(shown(call), call, headers, next);
     }
     call.close(Status.UNAUTHENTICATED.withDescription(refusal), new Metadata());
     return new ServerCall.Listener<>() {};
+  }
+
+  /** Empty if the caller may. */
+  private String refusal(ServerCall<?, ?> call, String authorization) {
+    if (!tokens.isEmpty()) {
+      return refusal(authorization);
+    }
+    return certified ? "" : ofAnotherUser(call);
   }
 
   private Context shown(ServerCall<?, ?> call) {
@@ -108,11 +119,19 @@ public final class AgentAccess implements ServerInterceptor {
         : Context.current();
   }
 
+  /** Empty if it may: whoever comes from elsewhere, and here this process's user and root. */
+  private static String ofAnotherUser(ServerCall<?, ?> call) {
+    boolean may =
+        call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR) instanceof InetSocketAddress peer
+            && call.getAttributes().get(Grpc.TRANSPORT_ATTR_LOCAL_ADDR)
+                instanceof InetSocketAddress own
+            && (!peer.getAddress().isLoopbackAddress() || LocalPeer.isOwnUser(peer, own));
+    return may ? "" : "the control plane is another user's: an agent of this host gives a token";
+  }
+
   /** Empty if it may. Takes as long whichever token is nearly right. */
   private String refusal(String authorization) {
-    if (tokens.isEmpty()) {
-      return "";
-    } else if (authorization == null) {
+    if (authorization == null) {
       return "a token is wanted";
     }
     byte[] given = authorization.getBytes(StandardCharsets.US_ASCII);

@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Believes whom another trust manager believes, and audits the agents' certificates that it refuses:
- * gRPC closes such connections without a word. Thread-safe.
+ * Believes whom another trust manager believes, and audits the agents' certificates that it
+ * refuses: gRPC closes such connections without a word. Thread-safe.
  */
 final class AuditedTrust extends X509ExtendedTrustManager {
   private static final Logger AUDIT = LoggerFactory.getLogger("tapline.audit");

@@ -3,21 +3,28 @@ package io.tapline.control.rest;
 import io.javalin.http.Context;
 import io.tapline.compiler.Rights;
 import io.tapline.compiler.Scope;
+import io.tapline.control.LocalPeer;
 import io.tapline.control.access.Quota;
 import io.tapline.control.access.Role;
 import io.tapline.control.access.Token;
 import io.tapline.control.access.TokenFile;
 import io.tapline.control.drill.DrillService;
+import java.net.InetSocketAddress;
 import java.util.HashSet;
 import java.util.Optional;
 import java.util.Set;
+import org.eclipse.jetty.ee10.servlet.ServletContextRequest;
+import org.eclipse.jetty.server.ConnectionMetaData;
 
-/** Asks for tokens, and tells what their holders may do. Without a file of them, all may all. */
+/**
+ * Asks for tokens, and tells what their holders may do. Without a file of them, this process's user
+ * and root may do everything, and no other user of the host anything.
+ */
 final class Access {
   private static final String HOLDER = "holder";
   private static final String SCHEME = "Bearer ";
-  private static final Token EVERYBODY =
-      new Token("", Role.ADMIN, Rights.ALL, "", null, Quota.NONE);
+  private static final String OWN_USER = Access.class.getName();
+  private static final Token ADMIN = new Token("", Role.ADMIN, Rights.ALL, "", null, Quota.NONE);
 
   private final Optional<TokenFile> tokens;
   private final RateLimits limits = new RateLimits();
@@ -31,7 +38,7 @@ final class Access {
     if (route.role().isEmpty()) {
       return;
     }
-    Token token = tokens.map(known -> given(ctx, known)).orElse(EVERYBODY);
+    Token token = tokens.map(known -> given(ctx, known)).orElseGet(() -> ownUser(ctx));
     ctx.attribute(HOLDER, token);
     requireAllowance(token);
     if (!token.role().mayActAs(route.role().get())) {
@@ -66,6 +73,28 @@ final class Access {
           .withHeader("Retry-After", Integer.toString(wait))
           .asException();
     }
+  }
+
+  /** Looked up once a connection: the kernel has one table of all. */
+  private static Token ownUser(Context ctx) {
+    ConnectionMetaData connection =
+        ServletContextRequest.getServletContextRequest(ctx.req()).getConnectionMetaData();
+    if (connection.getAttribute(OWN_USER) == null) {
+      boolean own =
+          LocalPeer.isOwnUser(
+              (InetSocketAddress) connection.getRemoteSocketAddress(),
+              (InetSocketAddress) connection.getLocalSocketAddress());
+      connection.setAttribute(OWN_USER, own);
+    }
+    if (!Boolean.TRUE.equals(connection.getAttribute(OWN_USER))) {
+      throw Problem.of(
+              403,
+              "another-user",
+              "This server is another user's",
+              "without --tokens a server answers its own user's processes and root's alone: start it with --tokens FILE")
+          .asException();
+    }
+    return ADMIN;
   }
 
   private static Token given(Context ctx, TokenFile tokens) {

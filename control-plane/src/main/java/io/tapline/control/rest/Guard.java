@@ -9,7 +9,7 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
- * Keeps web pages of others away from a server that trusts its host's users. A page may make a
+ * Keeps web pages of others away from a server that trusts its user's browser. A page may make a
  * browser ask this server, by a name that it made resolve to it (DNS rebinding: seen from Host) or
  * by its address (request forgery: seen from Origin).
  */

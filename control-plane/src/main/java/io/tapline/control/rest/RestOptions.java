@@ -11,7 +11,7 @@ import java.util.Optional;
  * @param bind address to bind to
  * @param port TCP port; 0 for any free one, which {@link RestServer#port} then tells
  * @param leader who leads
- * @param tokens of those who may ask; empty: all who reach it may do everything
+ * @param tokens of those who may ask; empty: this process's user and root may do everything
  * @param proxies whose word is taken for whom they ask
  * @param tls empty for plain HTTP
  * @param names of this host that requests may be for, besides its address

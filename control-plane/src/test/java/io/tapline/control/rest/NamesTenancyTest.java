@@ -32,7 +32,7 @@ class NamesTenancyTest {
       """
       hosts:
         web-1: 10.0.2.5
-        web-2: [10.0.2.6, 10.0.9.6]
+        www-2: [10.0.2.6, 10.0.9.6]
         client-1: 10.0.3.7
       queries:
         spying: PARSE http_get FROM * TO client-1:80 LIMIT 90s SAMPLE * PROCESS (top-k)
@@ -41,7 +41,7 @@ class NamesTenancyTest {
       webhooks: [https://ops.example]
       topics: {web: [pager], db: [secret]}
       network:
-        switches: {leaf1: [web-1, web-2], leaf2: [client-1]}
+        switches: {leaf1: [web-1, www-2], leaf2: [client-1]}
         links: [[leaf1, leaf2]]
       """;
 
@@ -62,13 +62,13 @@ class NamesTenancyTest {
         new DrillService(
             List.of(
                 new NodeAddress("web-1", "127.0.0.1:1"),
-                new NodeAddress("web-2", "127.0.0.1:1"),
+                new NodeAddress("www-2", "127.0.0.1:1"),
                 new NodeAddress("client-1", "127.0.0.1:1"),
                 new NodeAddress("tap", "127.0.0.1:1")),
             name ->
                 switch (name) {
                   case "web-1" -> List.of("10.0.2.5/32");
-                  case "web-2" -> List.of("10.0.2.6/32", "10.0.9.6/32");
+                  case "www-2" -> List.of("10.0.2.6/32", "10.0.9.6/32");
                   case "client-1" -> List.of("10.0.3.7/32");
                   default -> List.of();
                 });
@@ -113,7 +113,7 @@ class NamesTenancyTest {
       HttpResponse<String> never = ask(WEB, path, query(fromTo.formatted("client-9")));
       Rest.problem(beyond, 400, "query-rejected");
       assertThat(beyond.body()).isEqualTo(never.body().replace("client-9", "client-1"));
-      assertThat(beyond.body()).doesNotContain("10.0.3.7", "web-2", "10.0.9.6");
+      assertThat(beyond.body()).doesNotContain("10.0.3.7", "www-2", "10.0.9.6");
       assertThat(beyond.headers().map().keySet()).isEqualTo(never.headers().map().keySet());
     }
   }
@@ -144,7 +144,7 @@ class NamesTenancyTest {
     JsonNode own = Rest.json(ask(WEB, "/api/v1/explain", text));
     assertThat(own.path("plan").path("match").path("to").get(0).path("host").asText())
         .isEqualTo("web-1");
-    assertThat(own.toString()).doesNotContain("client-1", "leaf", "web-2");
+    assertThat(own.toString()).doesNotContain("client-1", "leaf", "www-2");
     assertThat(own.has("placement")).isFalse();
     JsonNode all = Rest.json(ask(ADMIN, "/api/v1/explain", text));
     assertThat(all.path("text").asText()).contains("leaf1", "monitors");
@@ -235,7 +235,7 @@ class NamesTenancyTest {
       Rest.problem(beyond, 404, "not-found");
       assertThat(beyond.body())
           .isEqualTo(never.body().replace("client-9", "client-1"))
-          .contains("known: [web-1, web-2, tap]");
+          .contains("known: [web-1, www-2, tap]");
       assertThat(ask(ADMIN, path, body.formatted("client-9")).body()).contains("client-1");
     }
     HttpResponse<String> own = ask(WEB, "/api/v1/drilldown", "{\"filter\": \"\"}");
