@@ -36,6 +36,8 @@ final class EventStreams implements AutoCloseable {
    */
   private static final long POLL_MS = 200;
 
+  private static final int CLOSE_SECONDS = 5;
+
   private static final int READERS = 4;
 
   /** A stream writes what others made: it needs little. */
@@ -192,7 +194,10 @@ final class EventStreams implements AutoCloseable {
     }
   }
 
-  /** Ends all streams, each between two events. */
+  /**
+   * Ends all streams, each between two events, and waits a few seconds for them, since the server's
+   * own patience with answers under way is short.
+   */
   @Override
   public void close() {
     readers.shutdown();
@@ -200,6 +205,13 @@ final class EventStreams implements AutoCloseable {
     streams.forEach(EventStream::end);
     synchronized (followed) {
       followed.values().forEach(one -> one.feed.wake());
+    }
+    try {
+      if (!threads.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
+        LOG.warn("{} event streams do not end: their clients do not read", streams.size());
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 }
