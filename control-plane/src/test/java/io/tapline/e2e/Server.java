@@ -32,16 +32,30 @@ final class Server implements AutoCloseable {
     return startAt(freePort(), arguments);
   }
 
+  /** The same, with extra environment variables. */
+  static Server start(Map<String, String> environment, String... arguments) throws Exception {
+    return start(environment, freePort(), arguments);
+  }
+
   static Server startAt(int port, String... arguments) throws Exception {
+    return start(Map.of(), port, arguments);
+  }
+
+  private static Server start(Map<String, String> environment, int port, String... arguments)
+      throws Exception {
     List<String> all = new ArrayList<>(List.of("server", "--port", Integer.toString(port)));
     all.addAll(List.of(arguments));
-    Server server = new Server(Cli.start(Map.of(), all.toArray(String[]::new)), port);
+    Server server = new Server(Cli.start(environment, all.toArray(String[]::new)), port);
     server.awaitReady();
     return server;
   }
 
   static int freePort() throws IOException {
     return FreePort.any();
+  }
+
+  int port() {
+    return port;
   }
 
   String url() {

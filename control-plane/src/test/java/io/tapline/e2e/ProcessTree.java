@@ -1,0 +1,120 @@
+package io.tapline.e2e;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+
+/**
+ * What processes have that others could reach: their ports, their socket files and the files that
+ * they have open or mapped. Linux only; their own user, or root, may look.
+ */
+final class ProcessTree {
+  /** Everybody's, and nobody's secret; beside these the installation. */
+  private static final List<String> PUBLIC =
+      List.of(
+          "/usr/", "/lib", "/proc/", "/sys/", "/etc/", "/dev/null", "/dev/urandom", "/dev/pts/");
+
+  private static final int LISTENS = 0x0A;
+
+  private final Set<Integer> ports = new TreeSet<>();
+  private final Set<String> sockets = new TreeSet<>();
+  private final Set<String> files = new TreeSet<>();
+
+  /** Of a process and all below it. */
+  static ProcessTree of(List<ProcessHandle> processes) {
+    ProcessTree open = new ProcessTree();
+    processes.forEach(process -> open.add(Path.of("/proc", Long.toString(process.pid()))));
+    return open;
+  }
+
+  Set<Integer> ports() {
+    return ports;
+  }
+
+  Set<String> sockets() {
+    return sockets;
+  }
+
+  Set<String> files() {
+    return files;
+  }
+
+  private void add(Path process) {
+    String program = program(process);
+    Set<String> inodes = new HashSet<>();
+    for (String target : descriptors(process)) {
+      if (target.startsWith("socket:[")) {
+        inodes.add(target.substring(8, target.length() - 1));
+      } else {
+        addFile(target);
+      }
+    }
+    lines(process.resolve("maps")).stream()
+        .map(line -> line.split(" +", 6))
+        .filter(words -> words.length == 6 && !words[5].equals(program))
+        .forEach(words -> addFile(words[5]));
+    for (String table : List.of("tcp", "tcp6", "udp", "udp6")) {
+      rows(process.resolve("net").resolve(table)).stream()
+          .filter(row -> inodes.contains(row[9]))
+          .filter(row -> table.startsWith("udp") || Integer.parseInt(row[3], 16) == LISTENS)
+          .forEach(row -> ports.add(portOf(row[1])));
+    }
+    rows(process.resolve("net/unix")).stream()
+        .filter(row -> row.length > 7 && inodes.contains(row[6]))
+        .forEach(row -> sockets.add(row[7]));
+  }
+
+  private static String program(Path process) {
+    try {
+      return Files.readSymbolicLink(process.resolve("exe")).toString();
+    } catch (IOException ended) {
+      return "";
+    }
+  }
+
+  private static int portOf(String address) {
+    return Integer.parseInt(address.substring(address.indexOf(':') + 1), 16);
+  }
+
+  private void addFile(String path) {
+    boolean isPublic =
+        PUBLIC.stream().anyMatch(path::startsWith) || path.startsWith(Cli.root() + "/");
+    if (path.startsWith("/") && !isPublic && Files.isRegularFile(Path.of(path))) {
+      files.add(path);
+    }
+  }
+
+  private static List<String> descriptors(Path process) {
+    List<String> targets = new ArrayList<>();
+    try (Stream<Path> all = Files.list(process.resolve("fd"))) {
+      for (Path descriptor : all.toList()) {
+        if (Files.isSymbolicLink(descriptor)) {
+          targets.add(Files.readSymbolicLink(descriptor).toString());
+        }
+      }
+    } catch (IOException closedMeanwhile) {
+      return targets;
+    }
+    return targets;
+  }
+
+  /** Of a table with a heading. */
+  private static List<String[]> rows(Path table) {
+    return lines(table).stream().skip(1).map(line -> line.strip().split(" +")).toList();
+  }
+
+  private static List<String> lines(Path file) {
+    try {
+      return Files.readAllLines(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}
