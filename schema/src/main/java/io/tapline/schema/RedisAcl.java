@@ -79,7 +79,8 @@ public final class RedisAcl {
     }
   }
 
-  private static String sha256(String password) {
+  /** The SHA-256 of a password in hexadecimal, as rules name it. */
+  public static String sha256(String password) {
     try {
       MessageDigest digest = MessageDigest.getInstance("SHA-256");
       return HexFormat.of().formatHex(digest.digest(password.getBytes(StandardCharsets.UTF_8)));

@@ -52,7 +52,7 @@ public final class TestRedis implements AutoCloseable {
         new ProcessBuilder(
                 ROOT.resolve("deploy/images/redis/aclfile").toString(),
                 ROOT.resolve("schema/redis.acl").toString(),
-                folder.resolve("redis.password").toString())
+                RedisAcl.sha256(PASSWORD))
             .redirectOutput(users.toFile())
             .redirectError(ProcessBuilder.Redirect.INHERIT)
             .start();
