@@ -25,8 +25,17 @@ enum Environment {
       "`info`",
       "`off` keeps who changed what, and who was refused, out of a server's standard error (only where there are tokens);"
           + " `debug` adds who read what"),
+  TAPLINE_LOG_BROKER_AUDIT(
+      "as `TAPLINE_LOG`",
+      "as `TAPLINE_LOG_ALL`",
+      "of a Kafka broker that runs with Tapline's logging, as in the cluster in Docker: `info` reports connections and logins"
+          + " that it refuses, and operations that its authorizer denies"),
   TAPLINE_WEBHOOK_SECRET(
       "text", "", "signs the webhooks of alerts; for the process that the stream job runs in"),
+  SUDO_UID(
+      "number",
+      "",
+      "set by sudo: whoever started a server by it may use it, too, where there are no tokens"),
   TMPDIR("folder", "`/tmp`", "where pipelines keep their files while they run");
 
   final String type;

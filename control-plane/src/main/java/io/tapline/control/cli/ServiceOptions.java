@@ -275,5 +275,4 @@ final class ServiceOptions {
   boolean areOthers() {
     return !brokers.isEmpty() && !redis.isEmpty() && !flink.isEmpty();
   }
-
 }

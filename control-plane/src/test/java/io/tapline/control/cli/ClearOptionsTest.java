@@ -83,7 +83,7 @@ class ClearOptionsTest {
       strings = {
         "--brokers 127.0.0.1:9092,localhost:9093,[::1]:9094 --redis localhost:6379",
         "--zookeeper 127.0.0.1:2181/tapline --flink http://localhost:8081 --flink http://[::1]:8082",
-        "--agents 127.0.0.1:8481 --openflow-address ::1",
+        "--agents 127.0.0.1:8481 --openflow-address ::1 --redis unix:/run/redis.sock",
         "--agents 10.0.0.1:8481 --agents-tls-certificate c --agents-tls-key k --agents-token-file t",
         "--brokers k:1 --redis r:1 --zookeeper z:1 --flink https://f:1 --openflow-address 0.0.0.0"
             + " --tls kafka,redis,zookeeper,flink,openflow"
