@@ -48,8 +48,7 @@ public final class AccessMatrix {
    */
   public static void main(String[] args) throws Exception {
     Path secrets = Path.of(args[1]);
-    Cluster cluster =
-        new Cluster(args[2], args[3], args[4], args[5], args[6], args[7], args[8]);
+    Cluster cluster = new Cluster(args[2], args[3], args[4], args[5], args[6], args[7], args[8]);
     AccessTable table = AccessTable.read(Path.of(args[0]));
     Map<String, Component> components = new HashMap<>();
     for (String role : table.roles()) {
@@ -135,8 +134,7 @@ public final class AccessMatrix {
 
   private void connect(Row row, Component client) throws Exception {
     boolean internal = row.service().equals("flink") && row.port() != 8081;
-    Doors.connect(
-        host(row.service()), row.port(), internal ? client.internalTls() : client.tls());
+    Doors.connect(host(row.service()), row.port(), internal ? client.internalTls() : client.tls());
   }
 
   private String host(String service) {

@@ -8,13 +8,16 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 
 /** TLS connections as such. */
 final class Doors {
   private static final int PATIENCE_MS = 5_000;
 
-  /** A server that refuses a certificate says so after its own part of the handshake, in TLS 1.3. */
+  /**
+   * A server that refuses a certificate says so after its own part of the handshake, in TLS 1.3.
+   */
   private static final int REFUSAL_MS = 700;
 
   private Doors() {}
@@ -26,6 +29,10 @@ final class Doors {
     SSLSocket socket =
         (SSLSocket) own.context().getSocketFactory().createSocket(plain, host, port, true);
     socket.setSoTimeout(PATIENCE_MS);
+    // gRPC closes connections that do not agree on it; other servers do not mind.
+    SSLParameters parameters = socket.getSSLParameters();
+    parameters.setApplicationProtocols(new String[] {"h2"});
+    socket.setSSLParameters(parameters);
     try {
       socket.startHandshake();
       return socket;

@@ -1,8 +1,8 @@
 package io.tapline.matrix;
 
-import io.grpc.ClientInterceptors;
 import io.grpc.Channel;
 import io.grpc.ChannelCredentials;
+import io.grpc.ClientInterceptors;
 import io.grpc.Grpc;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
@@ -80,8 +80,7 @@ final class HostProbes {
     TlsChannelCredentials.Builder credentials =
         TlsChannelCredentials.newBuilder().trustManager(client.authorities().toFile());
     if (!client.tls().certificate().isEmpty()) {
-      credentials.keyManager(
-          new File(client.tls().certificate()), new File(client.tls().key()));
+      credentials.keyManager(new File(client.tls().certificate()), new File(client.tls().key()));
     }
     return credentials.build();
   }
@@ -122,7 +121,9 @@ final class HostProbes {
     }
   }
 
-  /** The host's own agent has the lease: another of its name is told so, if it may have the name. */
+  /**
+   * The host's own agent has the lease: another of its name is told so, if it may have the name.
+   */
   private static void lease(Channel channel, String agent) throws Exception {
     CompletableFuture<Void> answer = new CompletableFuture<>();
     StreamObserver<AgentMessage> messages =

@@ -58,7 +58,8 @@ final class OpenFlowProbes {
       ByteBuffer header = ByteBuffer.wrap(Doors.read(in, HEADER_BYTES));
       Doors.read(in, header.getShort(2) - HEADER_BYTES);
       if (header.get(1) == FEATURES_REQUEST) {
-        byte[] features = ByteBuffer.allocate(24).putLong(datapath).putInt(256).put((byte) 254).array();
+        byte[] features =
+            ByteBuffer.allocate(24).putLong(datapath).putInt(256).put((byte) 254).array();
         out.write(message(FEATURES_REPLY, header.getInt(4), features));
         return;
       }

@@ -61,7 +61,9 @@ final class RedisProbes {
   private static void write(Jedis redis, String query, boolean asJob) {
     if (asJob) {
       redis.fcall(
-          "tapline_totals", List.of(key(query) + ":totals"), List.of("0".repeat(20), "tuples", "0"));
+          "tapline_totals",
+          List.of(key(query) + ":totals"),
+          List.of("0".repeat(20), "tuples", "0"));
     } else {
       redis.hset(key(query) + ":matrix", "probe", "1");
       redis.del(key(query) + ":matrix");
