@@ -1,5 +1,5 @@
-// Who may ask the node: its own user on this machine (node_server), or, over TLS, a caller with one of its tokens, or with
-// a certificate of the authorities and names that it obeys, or with both where both are set.
+// Who may ask the node: its own user on this machine (node_server), or, over TLS, a caller with one of its tokens, or
+// with a certificate of the authorities and names that it obeys, or with both where both are set.
 //
 // A port that other machines reach wants TLS and one of the two: what a node tells are other people's packets.
 #pragma once
