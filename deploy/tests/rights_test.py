@@ -75,6 +75,24 @@ def subjects(file):
             for cert in certs}
 
 
+def passes(authority, certificate):
+    return subprocess.run(["openssl", "verify", "-CAfile", authority, certificate], capture_output=True).returncode == 0
+
+
+def check_stolen(folder, entries):
+    """A new authority for a role shuts its old certificates out, and no others."""
+    stolen = folder / "stolen.pem"
+    stolen.write_bytes((folder / "monitor-1/own.pem").read_bytes())
+    (folder / "authority/monitor.key").unlink()
+    environment = {"SECRETS": str(folder), "RIGHTS": str(RIGHTS), "PATH": "/usr/bin:/bin", "RENEW": "yes"}
+    subprocess.run([ROOT / "deploy/images/web/certificates", *entries], check=True, env=environment)
+    for service in ("control", "kafka"):
+        authority = folder / service / "monitor.ca.pem"
+        require(not passes(authority, stolen), f"{service} still admits a monitor's certificate of the authority before")
+        require(passes(authority, folder / "monitor-1/own.pem"), f"{service} does not admit a monitor's new certificate")
+    require(passes(folder / "authority/switch.pem", folder / "switch/own.pem"), "another role's certificates are not of its authority any more")
+
+
 def check_certificates(rows):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -89,14 +107,14 @@ def check_certificates(rows):
             own = folder / home / "own.pem"
             if own.exists():
                 for other in {role for role in ("control", "monitor", "switch", "kafka") if role != entry.split("/")[0]}:
-                    done = subprocess.run(["openssl", "verify", "-CAfile", folder / "authority" / f"{other}.pem", own], capture_output=True)
-                    require(done.returncode != 0, f"{home}'s certificate passes as one of {other}")
+                    require(not passes(folder / "authority" / f"{other}.pem", own), f"{home}'s certificate passes as one of {other}")
         readable = [file for file in folder.rglob("*") if file.is_file() and file.stat().st_mode & 0o77 and file.parent.name != "switch"]
         require(not readable, f"others may read {readable}")
         before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
         subprocess.run([ROOT / "deploy/images/web/certificates", *entries], check=True, env={"SECRETS": str(folder), "RIGHTS": str(RIGHTS), "PATH": "/usr/bin:/bin"})
         changed = [file for file, content in before.items() if file.read_bytes() != content]
         require(not changed, f"a second run changed {changed}")
+        check_stolen(folder, entries)
 
 
 def main():

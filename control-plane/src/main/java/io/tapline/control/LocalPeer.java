@@ -38,8 +38,8 @@ public final class LocalPeer {
   }
 
   /**
-   * Whether this process's user, root, or whoever started this process by sudo, holds the other
-   * end. False if nobody does: a socket that was closed has lost its user, and shows root's.
+   * Returns whether this process's user, root, or the user who started this process by sudo holds
+   * the other end. False if no process does: a closed socket has lost its user, and shows root's.
    *
    * @param peer the other end's address
    * @param own this end's

@@ -136,7 +136,7 @@ final class ServiceOptions {
     return brokers;
   }
 
-  /** Where jobs log in; empty if they don't. */
+  /** The brokers that jobs log in to; empty if jobs do not log in. */
   String jobBrokers() {
     if (!jobBrokers.isEmpty() && brokers.isEmpty()) {
       throw new UsageException("--job-brokers goes with --brokers");
@@ -230,7 +230,7 @@ final class ServiceOptions {
     return flinkTls;
   }
 
-  /** Redis of somebody else's, if any; after {@link #speakTls}. */
+  /** The Redis that {@code --redis} names, if any; after {@link #speakTls}. */
   Optional<RedisEndpoint> redis(Console console) {
     if (redis.isEmpty()) {
       if (redisPassword != null) {

@@ -66,7 +66,7 @@ public final class Leadership implements AutoCloseable {
    * @param session without a sign of life for so long one has lost the lead
    * @param tls how they are spoken to, if not in the clear
    * @param creators subjects of certificates that alone may create nodes beside {@code /tapline},
-   *     once this one leads; empty: whoever ZooKeeper lets
+   *     once this one leads; empty: every client that ZooKeeper admits may
    */
   public static Leadership connect(
       String servers, Duration session, TlsFiles tls, List<String> creators)

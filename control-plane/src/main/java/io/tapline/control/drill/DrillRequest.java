@@ -32,7 +32,7 @@ public record DrillRequest(
     nodes = nodes.stream().distinct().toList();
   }
 
-  /** Of somebody who may look at everything. */
+  /** A request of a caller whose scope is everything. */
   public DrillRequest(
       String filter, long fromNs, long toNs, long limit, List<String> nodes, String stored) {
     this(filter, fromNs, toNs, limit, nodes, stored, Scope.EVERYTHING);

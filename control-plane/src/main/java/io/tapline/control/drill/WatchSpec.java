@@ -57,7 +57,7 @@ public record WatchSpec(
     nodes = List.copyOf(nodes);
   }
 
-  /** One of somebody who may look at everything. */
+  /** A watch of a caller whose scope is everything. */
   public WatchSpec(
       String filter,
       DrillAggregate aggregate,

@@ -43,7 +43,7 @@ record BrokerUsers(Login control, Login broker, JobKey monitors) {
     return new Login(MONITOR, monitors.monitorPassword(MONITOR));
   }
 
-  /** What the metadata log is formatted with. */
+  /** The records that the metadata log is formatted with. */
   List<String> credentials() {
     return List.of(credential(control));
   }

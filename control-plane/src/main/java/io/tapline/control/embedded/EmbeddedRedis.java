@@ -63,7 +63,7 @@ final class EmbeddedRedis implements AutoCloseable {
     return start(new EmbeddedRedis(folder, new Login(RedisAcl.CONTROL, text), onFailure));
   }
 
-  /** The same without users, for whoever can open the socket. */
+  /** Starts a server without users: any process that can open the socket may use it. */
   static EmbeddedRedis startOpen(Path folder) throws IOException {
     return start(new EmbeddedRedis(folder, Login.NONE, reason -> {}));
   }
