@@ -28,8 +28,8 @@ final class NodeRights implements ACLProvider {
    * Rights of a connection.
    *
    * @param certified whether the connection has a certificate
-   * @param creators subjects that may create nodes beside {@code /tapline}; empty: every
-   *     client that ZooKeeper admits
+   * @param creators subjects that may create nodes beside {@code /tapline}; empty: every client
+   *     that ZooKeeper admits
    */
   NodeRights(boolean certified, List<String> creators) {
     this.own = certified ? Ids.CREATOR_ALL_ACL : Ids.OPEN_ACL_UNSAFE;
