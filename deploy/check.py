@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Looks whether a cluster that is up does what it is for, from outside, as a user would.
+"""Checks from outside, as a user would, that a running cluster does its work.
 
 Through the front (TLS, token): a query is submitted, its mirror rules come; a known number of requests is sent between
 containers; each is counted once. The control plane that leads is killed, and as many more are counted once by the same query; it
 ends, and its rules are gone; a host's MultiLog has the headers. A request without a token, or without TLS, gets nothing, and one
 with a team's token nothing beyond its subnets; a token that is added meanwhile is taken. Every component, with its own secrets, may do
-at every service what schema/rights.txt says, and nothing else ("check.py access" tries that alone). Exit code 1 and a reason if not.
+at every service what schema/rights.txt says, and nothing else; changed rules are noticed; a monitor and a stream job have no more rights
+from inside their containers ("check.py access" tries only this). Exit code 1 and a reason if not.
 """
 import json
 import ssl

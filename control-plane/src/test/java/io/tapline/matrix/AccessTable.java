@@ -55,6 +55,30 @@ record AccessTable(List<String> roles, List<Row> rows) {
     return new AccessTable(roles, rows);
   }
 
+  /**
+   * The table with one column.
+   *
+   * @throws IllegalArgumentException if there is no such role
+   */
+  AccessTable only(String role) {
+    if (!roles.contains(role)) {
+      throw new IllegalArgumentException("there is no role " + role + ", only " + roles);
+    }
+    return new AccessTable(List.of(role), rows);
+  }
+
+  /**
+   * The row of an operation.
+   *
+   * @throws IllegalArgumentException if there is no such row
+   */
+  Row row(String name) {
+    return rows.stream()
+        .filter(row -> row.name().equals(name))
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("the table has no row " + name));
+  }
+
   private static Row row(Path file, List<String> roles, String[] cells) throws IOException {
     if (cells.length != FIRST_ROLE + roles.size()) {
       throw new IOException(

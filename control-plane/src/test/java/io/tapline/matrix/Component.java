@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Somebody who tries to get in, with all the secrets that a component holds.
+ * An intruder with all the secrets that a component holds.
  *
  * @param role its column in the table
  * @param folder with its certificate, key and tokens; the certificate may be missing
- * @param authorities of all services, since the one who tries is not choosy
+ * @param authorities of all services, since an intruder need not check them
  * @param kafka its login there
  * @param redis its login there
  */

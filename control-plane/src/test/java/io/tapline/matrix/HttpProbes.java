@@ -1,6 +1,7 @@
 package io.tapline.matrix;
 
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -64,7 +65,7 @@ final class HttpProbes {
     send(client, request.build());
   }
 
-  /** A form without a file: whoever may upload learns that it is missing. */
+  /** Sends a form without a file: a client that may upload is told that the file is missing. */
   private static void upload(Component client, int port) throws Exception {
     send(
         client,
@@ -94,6 +95,8 @@ final class HttpProbes {
       if (status / 100 != 2 && status != 400) {
         throw new IllegalStateException(request.uri() + " answers " + status);
       }
+    } catch (ConnectException e) {
+      throw e;
     } catch (IOException e) {
       throw new Refused(String.valueOf(e.getMessage()));
     }

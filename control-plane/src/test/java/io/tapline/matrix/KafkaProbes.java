@@ -37,7 +37,12 @@ final class KafkaProbes {
   /** Of a query that no monitor serves; one that does not run, so that it can be there at all. */
   private static final String UNSERVED = TUPLES + "web-unserved";
 
-  private static final int JOBS = 9094;
+  /** Port of monitors and control planes. */
+  static final int CLIENTS = 9092;
+
+  /** Port of stream jobs. */
+  static final int JOBS = 9094;
+
   private static final int PATIENCE_MS = 8_000;
   private static final Login GUESS = new Login("job-guess", "a-guess-of-a-password");
 
@@ -66,19 +71,27 @@ final class KafkaProbes {
 
   /** Makes the topics that probes need beside those of queries. */
   void prepare(Component control) throws Exception {
-    try (Admin admin = Admin.create(settings(control, 9092))) {
+    try (Admin admin = admin(control)) {
       for (String topic : List.of(cluster.ownAlerts(), cluster.otherAlerts(), UNSERVED)) {
         answer(admin.createTopics(List.of(new NewTopic(topic, 1, (short) 1))).all());
       }
     }
   }
 
-  /** Jobs serve one query each, a monitor may serve all that run. */
-  private String other(int port) {
+  /** A client that administers the brokers. */
+  static Admin admin(Component control) {
+    return Admin.create(settings(control, CLIENTS));
+  }
+
+  /**
+   * A topic of tuples of a query that is not served: by a job, or by a monitor, which may serve all
+   * that run.
+   */
+  String other(int port) {
     return port == JOBS ? TUPLES + cluster.other() : UNSERVED;
   }
 
-  /** Who has no login where one is asked for guesses one. */
+  /** A component without a login guesses one where the port asks for it. */
   private static Map<String, Object> settings(Component client, int port) {
     boolean asksForLogin = port == JOBS;
     Login login = asksForLogin && client.kafka().isNone() ? GUESS : client.kafka();
@@ -120,8 +133,8 @@ final class KafkaProbes {
   }
 
   /**
-   * A record of ours would spoil what a query counts: whether one may be written to the topic of
-   * tuples is what the broker says, and whoever may not tries.
+   * Asks the broker whether the client may write to a topic of tuples, since a record of this probe
+   * would falsify what a query counts; a client that may not write tries to.
    */
   private void write(Map<String, Object> settings, String topic) throws Exception {
     if (topic.startsWith(TUPLES) && operations(settings, topic).contains(AclOperation.WRITE)) {

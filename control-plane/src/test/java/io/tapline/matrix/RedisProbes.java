@@ -10,9 +10,10 @@ import redis.clients.jedis.exceptions.JedisDataException;
 
 /** What a client of Redis tries. */
 final class RedisProbes {
+  private static final int PATIENCE_MS = 5_000;
   private static final List<String> REFUSALS = List.of("NOAUTH", "NOPERM", "WRONGPASS");
 
-  /** Does nothing, and takes no other's name. */
+  /** A library that does nothing, under a name that no other has. */
   private static final String LIBRARY =
       "#!lua name=matrix\nredis.register_function('matrix_probe', function() return 1 end)";
 
@@ -24,9 +25,7 @@ final class RedisProbes {
 
   /** Tries an operation of the table. */
   void run(String operation, Component client, int port) throws Exception {
-    RedisEndpoint endpoint =
-        RedisEndpoint.open("redis", port).withTls(client.tls()).withLogin(client.redis());
-    try (Jedis redis = RedisClients.connect(endpoint, 5_000)) {
+    try (Jedis redis = connect(client, port)) {
       run(operation, redis, client.role().equals("job"));
     } catch (JedisAccessControlException e) {
       throw new Refused(e.getMessage());
@@ -38,6 +37,13 @@ final class RedisProbes {
     } catch (JedisConnectionException e) {
       throw new Refused(e.getMessage());
     }
+  }
+
+  /** A connection with the client's certificate and login. */
+  static Jedis connect(Component client, int port) throws Exception {
+    RedisEndpoint endpoint =
+        RedisEndpoint.open("redis", port).withTls(client.tls()).withLogin(client.redis());
+    return RedisClients.connect(endpoint, PATIENCE_MS);
   }
 
   private void run(String operation, Jedis redis, boolean asJob) {

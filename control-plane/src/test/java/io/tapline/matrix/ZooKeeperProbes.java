@@ -16,8 +16,18 @@ import org.apache.zookeeper.common.ClientX509Util;
 final class ZooKeeperProbes {
   private static final int SESSION_MS = 10_000;
 
+  /** Does something in a session. */
+  interface Use {
+    void with(ZooKeeper session) throws Exception;
+  }
+
   /** Tries an operation of the table. */
   void run(String operation, Component client, int port) throws Exception {
+    use(client, port, session -> run(operation, session));
+  }
+
+  /** Opens a session with the client's certificate, uses it and closes it. */
+  static void use(Component client, int port, Use use) throws Exception {
     Path identity = Files.createTempFile("matrix-", ".pem");
     CountDownLatch connected = new CountDownLatch(1);
     ZooKeeper session =
@@ -34,7 +44,7 @@ final class ZooKeeperProbes {
       if (!connected.await(SESSION_MS, TimeUnit.MILLISECONDS)) {
         throw new Refused("no session");
       }
-      run(operation, session);
+      use.with(session);
     } catch (KeeperException.NoAuthException | KeeperException.AuthFailedException e) {
       throw new Refused(e.getMessage());
     } finally {

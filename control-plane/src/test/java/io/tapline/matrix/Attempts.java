@@ -1,0 +1,116 @@
+package io.tapline.matrix;
+
+import io.tapline.matrix.AccessTable.Row;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.util.HashMap;
+import java.util.Map;
+
+/** Tries operations of the access table and tells what happened. */
+final class Attempts {
+  private static final int SWITCHES = 6653;
+  private static final int REST = 8480;
+
+  /** What happened, and the character that shows it in the printed matrix. */
+  enum Outcome {
+    DONE('x'),
+    REFUSED('-'),
+    /** The service's name or address leads nowhere from here. */
+    UNREACHABLE('.'),
+    /** The probe failed otherwise than by a refusal. */
+    BROKEN('?');
+
+    final char cell;
+
+    Outcome(char cell) {
+      this.cell = cell;
+    }
+  }
+
+  /**
+   * One attempt.
+   *
+   * @param why what the service or the probe said; empty where the operation was done
+   */
+  record Attempt(Outcome outcome, String why) {}
+
+  private final Cluster cluster;
+  private final Map<String, Attempt> doors = new HashMap<>();
+
+  Attempts(Cluster cluster) {
+    this.cluster = cluster;
+  }
+
+  /**
+   * Tries an operation as a component. Where its certificate was not admitted at the port
+   * ("connect" comes first in the table), no operation is tried there: the outcome is that of the
+   * port.
+   */
+  Attempt attempt(Row row, Component client) {
+    String door = row.service() + ":" + row.port() + " " + client.role();
+    if (row.isConnect()) {
+      Attempt connected = attempt(() -> connect(row, client));
+      doors.put(door, connected);
+      return connected;
+    }
+    Attempt connected = doors.get(door);
+    return connected == null || connected.outcome() == Outcome.DONE
+        ? attempt(() -> operate(row, client))
+        : connected;
+  }
+
+  private interface Probe {
+    void run() throws Exception;
+  }
+
+  private static Attempt attempt(Probe probe) {
+    try {
+      probe.run();
+      return new Attempt(Outcome.DONE, "");
+    } catch (Refused e) {
+      return new Attempt(Outcome.REFUSED, e.getMessage());
+    } catch (UnknownHostException
+        | ConnectException
+        | NoRouteToHostException
+        | SocketTimeoutException e) {
+      return new Attempt(Outcome.UNREACHABLE, e.toString());
+    } catch (Exception e) {
+      return new Attempt(Outcome.BROKEN, e.toString());
+    }
+  }
+
+  private void connect(Row row, Component client) throws Exception {
+    boolean internal = row.service().equals("flink") && row.port() != 8081;
+    Doors.connect(host(row.service()), row.port(), internal ? client.internalTls() : client.tls());
+  }
+
+  private String host(String service) {
+    return switch (service) {
+      case "control" -> cluster.leader();
+      case "flink" -> "jobmanager-1";
+      case "multilog" -> cluster.multilog();
+      case "monitor" -> cluster.monitor();
+      case "redis" -> "redis";
+      default -> service + "-1";
+    };
+  }
+
+  private void operate(Row row, Component client) throws Exception {
+    String operation = row.operation();
+    if (operation.equals("metrics") || row.port() == REST || row.service().equals("flink")) {
+      new HttpProbes(cluster).run(operation, row.service(), client, row.port());
+    } else if (row.service().equals("kafka")) {
+      new KafkaProbes(cluster).run(operation, client, row.port());
+    } else if (row.service().equals("redis")) {
+      new RedisProbes(cluster).run(operation, client, row.port());
+    } else if (row.service().equals("zookeeper")) {
+      new ZooKeeperProbes().run(operation, client, row.port());
+    } else if (row.port() == SWITCHES) {
+      new OpenFlowProbes(cluster).run(operation, client, row.port());
+    } else {
+      new HostProbes(cluster).run(operation, client, row.port());
+    }
+  }
+}
