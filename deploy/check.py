@@ -50,10 +50,12 @@ def require(holds, message):
 
 
 def await_that(what, holds):
+    """Waits until it holds; what `holds` then returns."""
     deadline = time.monotonic() + PATIENCE_S
-    while not holds():
+    while not (found := holds()):
         require(time.monotonic() < deadline, f"{what}: not within {PATIENCE_S} s")
         time.sleep(0.5)
+    return found
 
 
 class Front:
@@ -99,6 +101,10 @@ class Front:
                 return control
         return ""
 
+    def awaited_leader(self):
+        """The same, once there is one."""
+        return await_that("a control plane leads", self.leader)
+
     def answers_plain(self):
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=PATIENCE_S) as answer:
@@ -141,7 +147,7 @@ def check_doors(front):
 
 def check_plain(front):
     """Who speaks no TLS gets nothing at any port that others reach, but an alert of TLS, which has seven bytes, or word to come over TLS."""
-    leader = front.leader()
+    leader = front.awaited_leader()
     for port, said in {f"{leader}/8480": r"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", f"{leader}/8481": HTTP2, "web-1/7400": HTTP2,
                        "web-1/7401": r"GET /metrics HTTP/1.1\r\nHost: web-1\r\n\r\n",
                        f"{leader}/6653": r"\x04\x00\x00\x08\x00\x00\x00\x01", "redis/6379": r"PING\r\n",
@@ -194,8 +200,7 @@ def send_counted(front, query, before, name):
 
 def kill_leader(front):
     """Kills the control plane that leads; gives its name and how long it took until another led."""
-    await_that("a control plane leads", front.leader)
-    killed = front.leader()
+    killed = front.awaited_leader()
     compose("kill", killed)
     began = time.monotonic()
     await_that("another leads", lambda: front.leader() not in ("", killed))
@@ -240,8 +245,7 @@ def check_access(front):
     """Every component with its own secrets at every service: what schema/rights.txt allows, and nothing else; refusals are in logs."""
     alerts = {"": "alerts.ops.matrix", front.web: "alerts.web.matrix"}
     where = [*alerts.values(), "monitor-1", "web-1"]
-    await_that("a control plane leads", front.leader)
-    access(front.leader(), "", "", *where)
+    access(front.awaited_leader(), "", "", *where)
     queries = []
     for token, topic in alerts.items():
         text = f'PARSE http_get FROM * TO 10.0.0.11:80 LIMIT 10m SAMPLE * PROCESS (trigger: when="count > 1000000", topic={topic})'
@@ -251,7 +255,7 @@ def check_access(front):
     for query in queries:
         await_that(f"{query} runs", lambda: state(front, query) == "running")
     before = {service: refusals(service, words) for service, words in REFUSALS.items()}
-    access(front.leader(), *queries, *where)
+    access(front.awaited_leader(), *queries, *where)
     for service, words in REFUSALS.items():
         require(refusals(service, words) > before[service], f"{service} has logged none of its refusals ({', '.join(words)})")
     for query in queries:
