@@ -13,12 +13,12 @@ import javax.net.ssl.SSLSocket;
 
 /** TLS connections as such. */
 final class Doors {
-  private static final int PATIENCE_MS = 5_000;
+  private static final int PATIENCE_MS = 20_000;
 
   /**
    * A server that refuses a certificate says so after its own part of the handshake, in TLS 1.3.
    */
-  private static final int REFUSAL_MS = 700;
+  private static final int REFUSAL_MS = 2_000;
 
   private Doors() {}
 

@@ -32,7 +32,7 @@ final class HostProbes {
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
   private static final Set<Status.Code> REFUSALS =
       Set.of(Status.Code.PERMISSION_DENIED, Status.Code.UNAUTHENTICATED, Status.Code.UNAVAILABLE);
-  private static final int PATIENCE_S = 8;
+  private static final int PATIENCE_S = 30;
 
   private final Cluster cluster;
 

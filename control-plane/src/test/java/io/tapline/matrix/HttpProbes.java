@@ -13,7 +13,7 @@ import java.util.List;
 
 /** What is tried over HTTPS: REST, metrics, Flink. */
 final class HttpProbes {
-  private static final Duration PATIENCE = Duration.ofSeconds(8);
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private final Cluster cluster;
 

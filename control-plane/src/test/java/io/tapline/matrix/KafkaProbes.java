@@ -43,7 +43,7 @@ final class KafkaProbes {
   /** Port of stream jobs. */
   static final int JOBS = 9094;
 
-  private static final int PATIENCE_MS = 8_000;
+  private static final int PATIENCE_MS = 30_000;
   private static final Login GUESS = new Login("job-guess", "a-guess-of-a-password");
 
   private final Cluster cluster;

@@ -10,7 +10,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 
 /** What a client of Redis tries. */
 final class RedisProbes {
-  private static final int PATIENCE_MS = 5_000;
+  private static final int PATIENCE_MS = 20_000;
   private static final List<String> REFUSALS = List.of("NOAUTH", "NOPERM", "WRONGPASS");
 
   /** A library that does nothing, under a name that no other has. */
