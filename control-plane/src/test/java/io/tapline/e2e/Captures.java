@@ -13,9 +13,7 @@ import java.util.List;
 final class Captures {
   private Captures() {}
 
-  /**
-   * The path of a capture or log; the test is skipped, and says why, where it is absent.
-   */
+  /** The path of a capture or log; the test is skipped, and says why, where it is absent. */
   static Path path(String name) {
     String given = System.getenv("TAPLINE_CAPTURES");
     Path folder =
@@ -23,7 +21,8 @@ final class Captures {
     Path file = folder.resolve(name);
     assumeTrue(
         Files.isRegularFile(file),
-        () -> "SKIPPED: no capture " + file + " (docs/reference/captures.md says where it is from)");
+        () ->
+            "SKIPPED: no capture " + file + " (docs/reference/captures.md says where it is from)");
     return file;
   }
 
