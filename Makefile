@@ -98,23 +98,30 @@ demo: ## Run a query over a real capture through the whole pipeline
 	  $(archive) bin/tapline demo; fi
 
 .PHONY: test
-test: deps build test-native test-sanitized test-threads test-java test-dashboard test-cluster ## Run every test but the long ones
+test: deps ## Run every test but the long ones
+	@PYTHONDONTWRITEBYTECODE=1 MAKE=$(MAKE) make/test
 
-# ctest names the programs that were skipped; this, the tests skipped within programs that passed.
-list_skipped = awk -f cmake/skipped.awk $(1)/Testing/Temporary/LastTest.log
+# Reports of the last run; make/results.py prints the slowest tests in one, and those that were skipped.
+REPORTS := $(abspath $(BUILD))/test
+ctest = mkdir -p $(REPORTS) && ctest --test-dir $(1) --output-on-failure -j $(JOBS) \
+  --test-output-size-passed 1000000 --output-junit $(REPORTS)/$(2).xml
+results = python3 -B make/results.py $(REPORTS)/$(1).xml
 
 .PHONY: test-native
-test-native: deps build
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
-	@$(call list_skipped,$(BUILD))
+test-native: deps native java
+	@$(call ctest,$(BUILD),native)
+	@$(call results,native)
 
-# The same native tests under AddressSanitizer and UndefinedBehaviourSanitizer.
-.PHONY: test-sanitized
-test-sanitized: deps
+# The native tests under AddressSanitizer and UndefinedBehaviourSanitizer.
+.PHONY: sanitized
+sanitized: deps
 	@cmake -S . -B $(BUILD)/sanitized $(CMAKE_FLAGS) -DTAPLINE_SANITIZE=address,undefined >/dev/null
 	@ninja -C $(BUILD)/sanitized -j $(JOBS)
-	@ctest --test-dir $(BUILD)/sanitized --output-on-failure -j $(JOBS)
-	@$(call list_skipped,$(BUILD)/sanitized)
+
+.PHONY: test-sanitized
+test-sanitized: sanitized
+	@$(call ctest,$(BUILD)/sanitized,sanitized)
+	@$(call results,sanitized)
 
 # What threads share without locks, under ThreadSanitizer.
 THREAD_TESTS = dispatch_test doorbell_test lane_inbox_test multilog_concurrency_test multilog_snapshots_test row_ring_test spsc_ring_test
@@ -122,7 +129,8 @@ THREAD_TESTS = dispatch_test doorbell_test lane_inbox_test multilog_concurrency_
 test-threads: deps
 	@cmake -S . -B $(BUILD)/threads $(CMAKE_FLAGS) -DTAPLINE_SANITIZE=thread >/dev/null
 	@ninja -C $(BUILD)/threads -j $(JOBS) $(THREAD_TESTS)
-	@ctest --test-dir $(BUILD)/threads --output-on-failure -R '^($(subst $() ,|,$(THREAD_TESTS)))$$'
+	@$(call ctest,$(BUILD)/threads,threads) -R '^($(subst $() ,|,$(THREAD_TESTS)))$$'
+	@$(call results,threads)
 
 .PHONY: test-java
 test-java: deps build
@@ -130,8 +138,9 @@ test-java: deps build
 
 .PHONY: test-dashboard
 test-dashboard: deps build
-	@$(NPM) test
-	@$(NPM) run test:browser
+	@mkdir -p $(REPORTS)
+	@$(NPM) test -- --reporter=default --reporter=junit --outputFile.junit=$(REPORTS)/dashboard.xml
+	@$(NPM) run test:browser -- --reporter=default --reporter=junit --outputFile.junit=$(REPORTS)/browser.xml
 
 .PHONY: test-cluster
 test-cluster: deps build

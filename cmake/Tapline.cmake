@@ -1,11 +1,17 @@
 # How everything native in this repository is built: one helper per kind of target.
 #
 #   cc_library(NAME SOURCES… [DEPS…])    a static library, its headers included from the repository's root
-#   cc_test(NAME SOURCES… [DEPS…])       a GoogleTest program, run by ctest
+#   cc_test(NAME [PLAIN|ONLY_PLAIN] SOURCES… [DEPS…])
+#                                        a GoogleTest program, run by ctest under sanitizers; PLAIN: without them, too, or only
 #   tapline_test(NAME COMMAND…)          any other program, run by ctest
 #   cc_fuzz(NAME SOURCES… [DEPS…] [CORPUS folder])
-#                                        a libFuzzer program where TAPLINE_FUZZ is on (clang), else a ctest that replays its corpus
+#                                        a libFuzzer program where TAPLINE_FUZZ is on (clang), else a ctest that replays its corpus,
+#                                        under sanitizers
 #   tapline_parser(NAME)                 parsers/NAME: NAME.cc, and NAME_test.cc, NAME_fuzz.cc where they exist
+#
+# What a test of logic finds without sanitizers it finds with them. So such tests are built and run once, in the sanitized tree;
+# PLAIN are those for which time, memory, size or the optimizer's own code matter; ONLY_PLAIN those that judge results of millions of
+# packets, minutes under a sanitizer. In the other tree a test is a target, which ninja builds when named.
 #
 # ctest reports a test as skipped, not as passed, if all of it was skipped: GoogleTest programs, by test_main.cc, and
 # scripts exit with 77; Python's unittest says it in its last lines.
@@ -99,13 +105,17 @@ function(cc_test name)
   if(TAPLINE_DEMO)
     return()
   endif()
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(arg "PLAIN;ONLY_PLAIN" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} tapline_test_main)
   tapline_precompiled(${name} tapline_test_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_compile_definitions(${name} PRIVATE TAPLINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  tapline_test(${name} ${name})
+  if((TAPLINE_SANITIZE AND NOT arg_ONLY_PLAIN) OR (NOT TAPLINE_SANITIZE AND (arg_PLAIN OR arg_ONLY_PLAIN)))
+    tapline_test(${name} ${name})
+  else()
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  endif()
 endfunction()
 
 function(cc_fuzz name)
@@ -136,6 +146,10 @@ function(cc_fuzz name)
     # Without libFuzzer the same entry point is run over the committed corpus, over mutations with a fixed seed, and over
     # what libFuzzer found before.
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/parsers/testing/fuzz_replay.cc)
-    tapline_test(${name} ${name} ${arg_CORPUS} ${found})
+    if(TAPLINE_SANITIZE)
+      tapline_test(${name} ${name} ${arg_CORPUS} ${found})
+    else()
+      set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    endif()
   endif()
 endfunction()
