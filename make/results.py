@@ -53,7 +53,8 @@ def skipped_within(program, output):
 
 def read_case(case, results):
     suite, name = case.get("classname", ""), case.get("name")
-    title = name if suite in ("", name) else f"{suite.rpartition('.')[2]}: {name}"
+    of = suite.rpartition("/")[2] if "/" in suite else suite.rpartition(".")[2]  # a file of vitest, a class of Java
+    title = name if suite in ("", name) else f"{of}: {name}"
     output = "".join(text for each in case.iter("system-out") for text in each.itertext())
     results.seconds[title] = results.seconds.get(title, 0.0) + float(case.get("time", "0").replace(",", ""))
     skipped = case.find("skipped")
