@@ -15,8 +15,8 @@ constexpr std::array<NamedAction, 5> kActions = {
     {{{"list-parsers", "the catalogue of parsers and their fields, as JSON"}, Action::kListParsers},
      {{"check", "say whether the settings are right, and exit"}, Action::kCheck},
      {{"dump", "print the effective settings as YAML, and exit"}, Action::kDump},
-     {{"version", ""}, Action::kVersion},
-     {{"help", ""}, Action::kHelp}}};
+     {{"version", "print the version, and exit"}, Action::kVersion},
+     {{"help", "print this help, and exit"}, Action::kHelp}}};
 
 std::vector<CommandLineAction> Flags() {
   std::vector<CommandLineAction> flags;
