@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of packages.txt that are missing; does nothing, in a few milliseconds, where none is. "package unless
+# install-packages.sh [LIST]: installs the Debian packages of LIST (packages.txt) that are missing; does nothing, in a few milliseconds, where none is. "package unless
 # program" is not wanted where the program is there: it may be of another source.
 set -euo pipefail
 
-list=$(dirname "$0")/packages.txt
+list=${1:-$(dirname "$0")/packages.txt}
 mapfile -t wanted < <(grep -v '^#' "$list")
 
 missing=()
