@@ -174,6 +174,17 @@ chaos: deps cluster-ready programs java ## Kill, freeze and cut off the containe
 sbom: java ## List what Tapline is made of, as CycloneDX, in build/sbom: jars, npm packages, Debian packages of the images
 	@deploy/sbom
 
+.PHONY: packages
+packages: programs java ## Make Debian packages in build/packages
+	@deploy/install-packages.sh packaging/packages.txt
+	@packaging/build
+	@packaging/check build/packages
+
+.PHONY: test-packages
+test-packages: packages ## Install the packages in a container, query, upgrade and purge them (root, and Debian's packages)
+	@deploy/install-packages.sh packaging/tests/packages.txt
+	@packaging/tests/lifecycle
+
 .PHONY: bench
 bench: deps build ## Compare with baselines: needs an idle machine
 	@bench/run

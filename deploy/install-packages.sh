@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages of packages.txt that are missing; does nothing, in a few milliseconds, where none is.
 #   install-packages.sh [--missing] [GROUP]     the groups of packages.txt up to GROUP; without one, all
+#   install-packages.sh FILE                    all packages of another such list
 # --missing only prints how many are missing. Standard output is apt's.
 set -euo pipefail
 
@@ -10,9 +11,13 @@ if [ "${1:-}" = --missing ]; then
   only_count=1
   shift
 fi
+if [ -f "${1:-}" ]; then
+  list=$1
+  shift
+fi
 last=${1:-}
 if [ -n "$last" ] && ! grep -qxF "[$last]" "$list"; then
-  echo "error: install-packages.sh: there is no group $last in $list" >&2
+  echo "error: install-packages.sh: there is neither a file nor, in $list, a group $last" >&2
   exit 2
 fi
 mapfile -t wanted < <(awk -v last="$last" '

@@ -16,8 +16,8 @@ constexpr std::array<NamedAction, 6> kActions = {
      {{"check", "say whether the settings are right, and exit"}, Action::kCheck},
      {{"check-captures", "say whether the files of --pcap can be read as captures, and exit"}, Action::kCheckCaptures},
      {{"dump", "print the effective settings as YAML, and exit"}, Action::kDump},
-     {{"version", ""}, Action::kVersion},
-     {{"help", ""}, Action::kHelp}}};
+     {{"version", "print the version, and exit"}, Action::kVersion},
+     {{"help", "print this help, and exit"}, Action::kHelp}}};
 
 std::vector<CommandLineAction> Flags() {
   std::vector<CommandLineAction> flags;
