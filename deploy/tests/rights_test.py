@@ -93,6 +93,17 @@ def check_stolen(folder, entries):
     require(passes(folder / "authority/switch.pem", folder / "switch/own.pem"), "another role's certificates are not of its authority any more")
 
 
+def check_names():
+    """No component gets a certificate in the name of another role, which Kafka and ZooKeeper would take it for."""
+    for entry in ("monitor/control=DNS:control", "multilog/web-1:kafka=DNS:web-1", "monitor/job-ops-1=DNS:job-ops-1"):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {"SECRETS": folder, "RIGHTS": str(RIGHTS), "PATH": "/usr/bin:/bin"}
+            (Path(folder) / "authority").mkdir()
+            done = subprocess.run([ROOT / "deploy/images/web/certificates", entry], env=environment, capture_output=True, text=True)
+            require(done.returncode == 2 and "name of other components" in done.stderr, f"{entry}: {done.returncode} {done.stderr}")
+            require(not list(Path(folder).rglob("own.pem")), f"{entry} has a certificate")
+
+
 def check_certificates(rows):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -121,6 +132,7 @@ def main():
     roles, rows = read_rights()
     check_page(table(roles, rows))
     check_doors(rows)
+    check_names()
     check_certificates(rows)
     print(f"{len(rows)} operations, {len(roles)} roles")
 
