@@ -46,6 +46,13 @@ if(TAPLINE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
+# Parsing standard headers and GoogleTest is half of the compiler's time without precompiled ones. Not under sanitizers, where GCC 12
+# crashes on them.
+set(TAPLINE_PRECOMPILE ON)
+if(TAPLINE_FUZZ OR TAPLINE_SANITIZE)
+  set(TAPLINE_PRECOMPILE OFF)
+endif()
+
 # Once and for all: a ccache that is installed later would change every command, and compile everything anew.
 if(NOT DEFINED CACHE{CCACHE})
   find_program(CCACHE ccache)
@@ -53,7 +60,7 @@ endif()
 if(CCACHE)
   # What it needs to know of precompiled headers, which have no times in them.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(TAPLINE_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
   endif()
 endif()
@@ -64,14 +71,13 @@ if(NOT TAPLINE_DEMO)
   find_package(GTest REQUIRED)
 endif()
 
-# Parsing standard headers and GoogleTest is half of the compiler's time without this.
-if(NOT TAPLINE_FUZZ)
+if(TAPLINE_PRECOMPILE)
   add_library(tapline_precompiled OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/precompiled.cc)
   target_precompile_headers(tapline_precompiled PRIVATE ${CMAKE_CURRENT_LIST_DIR}/precompiled.h)
 endif()
 
 function(tapline_precompiled name from)
-  if(NOT TAPLINE_FUZZ)
+  if(TAPLINE_PRECOMPILE)
     target_precompile_headers(${name} REUSE_FROM ${from})
   endif()
 endfunction()
@@ -96,7 +102,7 @@ endfunction()
 if(NOT TAPLINE_DEMO)
   add_library(tapline_test_main STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/test_main.cc)
   target_link_libraries(tapline_test_main PUBLIC GTest::gtest)
-  if(NOT TAPLINE_FUZZ)
+  if(TAPLINE_PRECOMPILE)
     target_precompile_headers(tapline_test_main PRIVATE ${CMAKE_CURRENT_LIST_DIR}/precompiled.h <gtest/gtest.h>)
   endif()
 endif()
