@@ -129,7 +129,7 @@ class HttpRankingTest {
 
   /**
    * The plain evaluator: every window of 10 s that ends at a multiple of the slide, counted from
-   * nothing. The capture ends within a second of its last request: no later window is written.
+   * nothing.
    */
   private static List<Rank> ranking(List<Request> requests, long slideNs, int k) {
     TreeMap<Long, Map<String, Long>> windows = new TreeMap<>();
@@ -139,24 +139,21 @@ class HttpRankingTest {
         windows.computeIfAbsent(end, any -> new HashMap<>()).merge(request.url(), 1L, Long::sum);
       }
     }
-    long lastNs = requests.stream().mapToLong(Request::timeNs).max().orElseThrow();
     List<Rank> ranks = new ArrayList<>();
-    windows
-        .headMap((lastNs / slideNs + 1) * slideNs, true)
-        .forEach(
-            (end, counts) -> {
-              List<Map.Entry<String, Long>> best =
-                  counts.entrySet().stream()
-                      .sorted(
-                          Map.Entry.<String, Long>comparingByValue()
-                              .reversed()
-                              .thenComparing(Map.Entry.comparingByKey()))
-                      .limit(k)
-                      .toList();
-              for (int i = 0; i < best.size(); i++) {
-                ranks.add(new Rank(end, i + 1, best.get(i).getKey(), best.get(i).getValue()));
-              }
-            });
+    windows.forEach(
+        (end, counts) -> {
+          List<Map.Entry<String, Long>> best =
+              counts.entrySet().stream()
+                  .sorted(
+                      Map.Entry.<String, Long>comparingByValue()
+                          .reversed()
+                          .thenComparing(Map.Entry.comparingByKey()))
+                  .limit(k)
+                  .toList();
+          for (int i = 0; i < best.size(); i++) {
+            ranks.add(new Rank(end, i + 1, best.get(i).getKey(), best.get(i).getValue()));
+          }
+        });
     return ranks;
   }
 }

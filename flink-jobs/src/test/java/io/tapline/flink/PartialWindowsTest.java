@@ -43,7 +43,7 @@ class PartialWindowsTest {
       pipeline.restart(2);
       seconds(pipeline, monitor, 13, 17);
       feed(pipeline, monitor.end(17 * SECOND + 1));
-      assertThat(windows(pipeline)).isEqualTo("11p 12p 13p 14p 15 16 17 18p");
+      assertThat(windows(pipeline)).isEqualTo("11p 12p 13p 14p 15 16 17 18p 19p 20p 21p");
     }
   }
 

@@ -130,9 +130,6 @@ final class ProcessorPanes {
   private void advanceSliding(Progress progress, List<WindowRows> closed) {
     long watermark = progress.watermarkNs();
     while (true) {
-      if (alerts == null && progress.allEnded() && !panes.isEmpty()) {
-        forgetBehind(lastEndNs(progress));
-      }
       long end = panes.isEmpty() ? Long.MAX_VALUE : nextEndNs();
       endAlertsBefore(end, progress, closed);
       if (panes.isEmpty() || end > watermark) {
@@ -142,25 +139,6 @@ final class ProcessorPanes {
       if (!inWindow.isEmpty() || alerts != null && alerts.any()) {
         close(end, progress, closed);
       }
-    }
-  }
-
-  /**
-   * The end of the last window of a query whose monitors have ended: the first multiple of the
-   * slide beyond their end. Later windows would hold less and less of what they saw, over a time
-   * that none of them watched. Windows of alerts continue, so that each alert ends.
-   */
-  private long lastEndNs(Progress progress) {
-    long lastNs = Math.max(progress.lastMarkNs(), panes.lastKey() * spec.paneNs());
-    return lastNs > Long.MAX_VALUE - spec.slideNs()
-        ? Long.MAX_VALUE
-        : (Math.floorDiv(lastNs, spec.slideNs()) + 1) * spec.slideNs();
-  }
-
-  /** Forgets all panes once the window with this end is closed. */
-  private void forgetBehind(long endNs) {
-    if (nextEndNs() > endNs) {
-      panes.entrySet().removeIf(this::forget);
     }
   }
 

@@ -108,7 +108,7 @@ public final class Oracle {
     return startNs < watchedSinceNs || endNs > firstEndNs;
   }
 
-  /** Every window that holds a sample, in order, up to the first that holds all of the end. */
+  /** Every window that holds a sample, in order. */
   public List<String> windows() {
     List<String> windows = new ArrayList<>();
     long slide = nanoseconds(processor.getWindow().getSlide());
@@ -119,7 +119,7 @@ public final class Oracle {
       return wholeQuery(slide);
     }
     long size = nanoseconds(processor.getWindow().getSize());
-    for (long end : ends(slide, size).headSet(lastEndNs / slide * slide + slide, true)) {
+    for (long end : ends(slide, size)) {
       windows.add(window(end - size, end, end - size, isPartial(end - size, end)));
     }
     return windows;
