@@ -14,6 +14,7 @@ public final class Main {
 
   public static void main(String[] args) {
     LibraryLog.install();
+    Logging.begin();
     Console console = Console.ofProcess();
     int exitCode = run(console, args);
     // A pipeline's threads may still be about: the end of the command is the end of the process.
@@ -23,7 +24,7 @@ public final class Main {
   /** Runs one command line; returns its exit code. */
   static int run(Console console, String... args) {
     try {
-      int exitCode = commandLine(console).execute(args);
+      int exitCode = commandLine(console, args).execute(args);
       console.flush();
       return exitCode;
     } catch (Console.WriteFailed e) {
@@ -31,8 +32,10 @@ public final class Main {
     }
   }
 
-  static CommandLine commandLine(Console console) {
+  /** All commands; or, of those arguments, the one that they name, where that is enough. */
+  static CommandLine commandLine(Console console, String... args) {
     CommandLine commandLine = new CommandLine(new TaplineCommand(), new CommandFactory(console));
+    TaplineCommand.commands(args).forEach(commandLine::addSubcommand);
     commandLine.setOut(console.writer());
     commandLine.setErr(console.errorWriter());
     commandLine.setParameterExceptionHandler((e, arguments) -> wrongUsage(console, e));
