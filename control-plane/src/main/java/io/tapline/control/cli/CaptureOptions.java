@@ -15,7 +15,9 @@ final class CaptureOptions {
           "Capture file: pcap or pcapng, also compressed (.zst). Several are merged by the times of their packets.")
   private List<Path> files = new ArrayList<>();
 
-  List<Path> files() {
+  /** The files, after a look at each. */
+  List<Path> checked() {
+    Captures.check(files);
     return files;
   }
 }

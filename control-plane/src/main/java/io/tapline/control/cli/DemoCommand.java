@@ -60,7 +60,7 @@ final class DemoCommand implements Callable<Integer> {
     Installation installation = Installation.current();
     Inventory inventory = Installation.inventory(installation.bundledInventory());
     Path capture = installation.bundledCapture();
-    Captures.check(installation, List.of(capture), console);
+    Captures.check(List.of(capture));
     Source source = Source.files(List.of(capture), Speed.MAX.toString());
     try (PipelineSession session =
         PipelineSession.start(

@@ -67,13 +67,11 @@ final class RunCommand implements Callable<Integer> {
     services.check(clear);
     clear.warn(console);
     Inventory inventory = Installation.inventory(inventoryFile);
-    Installation installation = plugins.installation();
-    Captures.check(installation, captures.files(), console);
-    Source source = Source.files(captures.files(), speed.toString());
+    Source source = Source.files(captures.checked(), speed.toString());
     try (PipelineSession session =
         PipelineSession.start(
             console,
-            installation,
+            plugins.installation(),
             inventory,
             Optional.empty(),
             services,

@@ -45,8 +45,7 @@ final class TestbedCommand implements Runnable {
   }
 
   private static Testbed testbed(String name) {
-    Installation installation = Installation.current();
-    return new Testbed(name, installation.home(), installation.programs());
+    return new Testbed(name, Installation.current().home());
   }
 
   private static FatTreePlan plan(String name, int k, int linkMbit, boolean memif) {

@@ -1,1 +1,0 @@
-// CMake attaches precompiled headers to a target with sources; this one has nothing else.
