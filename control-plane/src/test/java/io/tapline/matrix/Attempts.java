@@ -13,7 +13,7 @@ final class Attempts {
   private static final int SWITCHES = 6653;
   private static final int REST = 8480;
 
-  /** What happened, and the character that shows it in the printed matrix. */
+  /** The outcome of an attempt, with its character in the printed matrix. */
   enum Outcome {
     DONE('x'),
     REFUSED('-'),

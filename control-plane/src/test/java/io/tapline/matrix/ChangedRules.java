@@ -124,7 +124,7 @@ final class ChangedRules {
     List<ACL> own = new ArrayList<>();
     rules.add(
         new Rule(
-            "ZooKeeper: anybody may read /tapline",
+            "ZooKeeper: all clients may read /tapline",
             () -> openToReaders(own),
             () -> setRights(own),
             "zookeeper:2281 read-tapline",

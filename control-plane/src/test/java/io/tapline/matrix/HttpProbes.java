@@ -65,7 +65,7 @@ final class HttpProbes {
     send(client, request.build());
   }
 
-  /** Sends a form without a file: a client that may upload is told that the file is missing. */
+  /** Sends a form without a file, which Flink answers with 400 to a client that may upload. */
   private static void upload(Component client, int port) throws Exception {
     send(
         client,

@@ -133,8 +133,8 @@ final class KafkaProbes {
   }
 
   /**
-   * Asks the broker whether the client may write to a topic of tuples, since a record of this probe
-   * would falsify what a query counts; a client that may not write tries to.
+   * Writes a record. To a topic of tuples only a client without the right writes, since a record
+   * would change the query's results; whether a client has the right is asked of the broker.
    */
   private void write(Map<String, Object> settings, String topic) throws Exception {
     if (topic.startsWith(TUPLES) && operations(settings, topic).contains(AclOperation.WRITE)) {
