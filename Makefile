@@ -9,8 +9,13 @@ MAKEFLAGS += --no-print-directory
 BUILD := build
 JOBS ?= $(shell nproc)
 MVN := mvn -B -q
+CMAKE_FLAGS := -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo
+# WERROR=1: a compiler's warning is an error. Not in sanitized code, in which GCC sees errors that are not there.
+ifdef WERROR
+WARNINGS := -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
+endif
 JAVA_MODULES := schema placement query-compiler sdn-app flink-jobs sim control-plane
-JAVA_SOURCES = $(shell find $(JAVA_MODULES) -path '*/target' -prune -o -type f \
+JAVA_SOURCES = $(shell find $(JAVA_MODULES) -path '*/target' -prune -o -path '*/src/test' -prune -o -type f \
   \( -name '*.java' -o -name '*.g4' -o -name '*.proto' -o -name pom.xml -o -path '*/src/main/resources/*' \) -print)
 export TAPLINE_CAPTURES ?= $(abspath ../shared/traces)
 FUZZ_SECONDS ?= 600
@@ -21,18 +26,25 @@ help: ## Show this list
 
 .PHONY: deps
 deps: ## Install the system packages that are missing (root or sudo)
-	@deploy/install-packages.sh
+	@deploy/install-packages.sh >/dev/null
 
-$(BUILD)/build.ninja: CMakeLists.txt
-	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
+.PHONY: build-deps
+build-deps:
+	@deploy/install-packages.sh build >/dev/null
+
+# The demo configures only its monitor (TAPLINE_DEMO); everything else configures all.
+.PHONY: configure
+configure: build-deps
+	@grep -qs '^TAPLINE_DEMO:BOOL=OFF' $(BUILD)/CMakeCache.txt && [ -f $(BUILD)/build.ninja ] || \
+	  cmake -S . -B $(BUILD) $(CMAKE_FLAGS) $(WARNINGS) -DTAPLINE_DEMO=OFF >/dev/null
 
 .PHONY: native
-native: deps $(BUILD)/build.ninja
+native: configure
 	@ninja -C $(BUILD) -j $(JOBS)
 
 # What the images of a cluster hold, without tests and benchmarks.
 .PHONY: programs
-programs: deps $(BUILD)/build.ninja
+programs: configure
 	@ninja -C $(BUILD) -j $(JOBS) tapline-agent tapline-monitor tapline-multilog
 
 # The dashboard: npm fetches anew only where the lock file changed.
@@ -48,68 +60,89 @@ $(BUILD)/dashboard/index.html: $(DASHBOARD_SOURCES) dashboard/node_modules/.pack
 	@echo "Building the dashboard…"
 	@$(NPM) run --silent build -- --logLevel warn
 
-$(BUILD)/java/.built: pom.xml $(JAVA_SOURCES) $(BUILD)/dashboard/index.html
-	@echo "Building the Java modules…"
-	@$(MVN) -DskipTests package
+# With the dashboard where it is built. Tests are compiled when they are run.
+$(BUILD)/java/.built: pom.xml $(JAVA_SOURCES) $(wildcard $(BUILD)/dashboard/index.html)
+	@$(MVN) -T $(JOBS) -Pprograms package
 	@mkdir -p $(@D) && touch $@
 
 .PHONY: java
-java: deps
+java: build-deps
+	@$(MAKE) $(BUILD)/dashboard/index.html
 	@$(MAKE) $(BUILD)/java/.built
 
 # What a run loads, for bin/tapline to map: without it everything starts, in twice the time.
 RUN := bin/tapline run "PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE * PROCESS (top-k: k=3, w=10s)" --pcap testbed/captures/http_small.pcap.zst
+archive = rm -f $(BUILD)/java/classes.jsa && TAPLINE_JAVA_OPTS="-XX:ArchiveClassesAtExit=$(BUILD)/java/classes.jsa -Xlog:cds=off -Xlog:cds+dynamic=off"
 $(BUILD)/java/classes.jsa: $(BUILD)/java/.built
-	@echo "Archiving the classes of a run…"
-	@rm -f $@
-	@TAPLINE_JAVA_OPTS="-XX:ArchiveClassesAtExit=$@ -Xlog:cds=off -Xlog:cds+dynamic=off" $(RUN) >/dev/null 2>$(BUILD)/java/archive.log || echo "without: see $(BUILD)/java/archive.log"
+	@$(archive) $(RUN) >/dev/null 2>$(BUILD)/java/archive.log || echo "without: see $(BUILD)/java/archive.log"
 
 .PHONY: build
 build: native java ## Build everything
 	@$(MAKE) -s $(BUILD)/java/classes.jsa
 
+.PHONY: demo-monitor
+demo-monitor:
+	@[ -f $(BUILD)/build.ninja ] || cmake -S . -B $(BUILD) $(CMAKE_FLAGS) $(WARNINGS) -DTAPLINE_DEMO=ON
+	@ninja -C $(BUILD) -j $(JOBS) tapline-monitor
+
+.PHONY: demo-java
+demo-java:
+	@$(MAKE) MVN="$(filter-out -q,$(MVN))" $(BUILD)/java/.built
+
 .PHONY: demo
-demo: build ## Run a query over a real capture through the whole pipeline
-	@bin/tapline demo
+demo: ## Run a query over a real capture through the whole pipeline
+	@make/prepare-demo
+	@if [ $(BUILD)/java/classes.jsa -nt $(BUILD)/java/.built ]; then bin/tapline demo; else \
+	  echo "The first run also archives its classes, for faster starts: it ends some seconds after its results." >&2; \
+	  $(archive) bin/tapline demo; fi
 
 .PHONY: test
-test: build test-native test-sanitized test-threads test-java test-dashboard test-cluster ## Run every test but the long ones
+test: deps ## Run every test but the long ones
+	@PYTHONDONTWRITEBYTECODE=1 MAKE=$(MAKE) make/test
 
-# ctest names the programs that were skipped; this, the tests skipped within programs that passed.
-list_skipped = awk -f cmake/skipped.awk $(1)/Testing/Temporary/LastTest.log
+# Reports of the last run; make/results.py prints the slowest tests in one, and those that were skipped.
+REPORTS := $(abspath $(BUILD))/test
+ctest = mkdir -p $(REPORTS) && ctest --test-dir $(1) --output-on-failure -j $(JOBS) \
+  --test-output-size-passed 1000000 --output-junit $(REPORTS)/$(2).xml
+results = python3 -B make/results.py $(REPORTS)/$(1).xml
 
 .PHONY: test-native
-test-native: build
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
-	@$(call list_skipped,$(BUILD))
+test-native: deps native java
+	@$(call ctest,$(BUILD),native)
+	@$(call results,native)
 
-# The same native tests under AddressSanitizer and UndefinedBehaviourSanitizer.
-.PHONY: test-sanitized
-test-sanitized: deps
-	@cmake -S . -B $(BUILD)/sanitized -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTAPLINE_SANITIZE=address,undefined >/dev/null
+# The native tests under AddressSanitizer and UndefinedBehaviourSanitizer.
+.PHONY: sanitized
+sanitized: deps
+	@cmake -S . -B $(BUILD)/sanitized $(CMAKE_FLAGS) -DTAPLINE_SANITIZE=address,undefined >/dev/null
 	@ninja -C $(BUILD)/sanitized -j $(JOBS)
-	@ctest --test-dir $(BUILD)/sanitized --output-on-failure -j $(JOBS)
-	@$(call list_skipped,$(BUILD)/sanitized)
+
+.PHONY: test-sanitized
+test-sanitized: sanitized
+	@$(call ctest,$(BUILD)/sanitized,sanitized)
+	@$(call results,sanitized)
 
 # What threads share without locks, under ThreadSanitizer.
 THREAD_TESTS = dispatch_test doorbell_test lane_inbox_test multilog_concurrency_test multilog_snapshots_test row_ring_test spsc_ring_test
 .PHONY: test-threads
 test-threads: deps
-	@cmake -S . -B $(BUILD)/threads -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTAPLINE_SANITIZE=thread >/dev/null
+	@cmake -S . -B $(BUILD)/threads $(CMAKE_FLAGS) -DTAPLINE_SANITIZE=thread >/dev/null
 	@ninja -C $(BUILD)/threads -j $(JOBS) $(THREAD_TESTS)
-	@ctest --test-dir $(BUILD)/threads --output-on-failure -R '^($(subst $() ,|,$(THREAD_TESTS)))$$'
+	@$(call ctest,$(BUILD)/threads,threads) -R '^($(subst $() ,|,$(THREAD_TESTS)))$$'
+	@$(call results,threads)
 
 .PHONY: test-java
-test-java: build
+test-java: deps build
 	@mvn -B verify
 
 .PHONY: test-dashboard
-test-dashboard: build
-	@$(NPM) test
-	@$(NPM) run test:browser
+test-dashboard: deps build
+	@mkdir -p $(REPORTS)
+	@$(NPM) test -- --reporter=default --reporter=junit --outputFile.junit=$(REPORTS)/dashboard.xml
+	@$(NPM) run test:browser -- --reporter=default --reporter=junit --outputFile.junit=$(REPORTS)/browser.xml
 
 .PHONY: test-cluster
-test-cluster: build
+test-cluster: deps build
 	@deploy/cluster check
 
 SIZE ?= full
@@ -118,7 +151,7 @@ cluster-ready:
 	@deploy/cluster ready
 
 .PHONY: cluster
-cluster: cluster-ready programs java ## Bring the cluster up in Docker and run a query over traffic between its containers (SIZE=small for a laptop)
+cluster: deps cluster-ready programs java ## Bring the cluster up in Docker and run a query over traffic between its containers (SIZE=small for a laptop)
 	@deploy/cluster up $(SIZE)
 	@deploy/cluster show
 
@@ -133,15 +166,26 @@ reference: build ## Write docs/reference/configuration.md anew, from the program
 
 # CHAOS="--only kafka-1+kafka-2,redis --kinds kill,cut" for some of it; the whole takes three quarters of an hour.
 .PHONY: chaos
-chaos: cluster-ready programs java ## Kill, freeze and cut off the containers of a cluster of its own, in turn and two at once: is each result right, how long until it is back; then lose it all but a backup
+chaos: deps cluster-ready programs java ## Kill, freeze and cut off the containers of a cluster of its own, in turn and two at once: is each result right, how long until it is back; then lose it all but a backup
 	@deploy/cluster chaos $(SIZE) $(CHAOS)
 
 .PHONY: sbom
 sbom: java ## List what Tapline is made of, as CycloneDX, in build/sbom: jars, npm packages, Debian packages of the images
 	@deploy/sbom
 
+.PHONY: packages
+packages: programs java ## Make Debian packages in build/packages
+	@deploy/install-packages.sh packaging/packages.txt
+	@packaging/build
+	@packaging/check build/packages
+
+.PHONY: test-packages
+test-packages: packages ## Install the packages in a container, query, upgrade and purge them (root, and Debian's packages)
+	@deploy/install-packages.sh packaging/tests/packages.txt
+	@packaging/tests/lifecycle
+
 .PHONY: bench
-bench: build ## Compare with baselines: needs an idle machine
+bench: deps build ## Compare with baselines: needs an idle machine
 	@bench/run
 
 .PHONY: fuzz
@@ -152,16 +196,16 @@ fuzz: deps ## Fuzz decoding, reassembly and every parser, FUZZ_SECONDS each (600
 	@bench/fuzz run $(BUILD)/fuzzing/fuzz $(FUZZ_SECONDS)
 
 .PHONY: fuzz-api
-fuzz-api: build ## Ask a server everything its OpenAPI document allows, and more, as an admin, an analyst and nobody (fetches schemathesis)
+fuzz-api: deps build ## Ask a server everything its OpenAPI document allows, and more, as an admin, an analyst and nobody (fetches schemathesis)
 	@bench/fuzz_api
 
 # MUTANTS="--only trigger --fresh" for some of it, noticed before or not.
 .PHONY: mutants
-mutants: programs ## Apply small faults, one at a time, and print those that no test notices
+mutants: deps programs ## Apply small faults, one at a time, and print those that no test notices
 	@bench/mutants/run $(MUTANTS)
 
 .PHONY: soak
-soak: build ## Kill a MultiLog 600 times, and Flink, Kafka and Redis in turn; a million snapshots; 200 queries; ten that come and go over real switches; what mirrors, killed in turn; 20 starts of a query, each window as on the hosts; a web shop on the network; a monitor under attack and a server for SOAK_SECONDS (600)
+soak: deps build ## Kill a MultiLog 600 times, and Flink, Kafka and Redis in turn; a million snapshots; 200 queries; ten that come and go over real switches; what mirrors, killed in turn; 20 starts of a query, each window as on the hosts; a web shop on the network; a monitor under attack and a server for SOAK_SECONDS (600)
 	@MULTILOG_KILLS=200 $(BUILD)/tests/multilog_crash_test
 	@TAPLINE_SNAPSHOTS=1000000 $(BUILD)/tests/multilog_snapshots_test
 	@$(MVN) -pl flink-jobs -am test-compile surefire:test -Dtest='*Soak' -Dsurefire.failIfNoSpecifiedTests=false

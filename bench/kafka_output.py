@@ -51,7 +51,7 @@ def main():
     captures = os.environ.get("TAPLINE_CAPTURES", os.path.join(ROOT, "..", "shared", "traces"))
     source = os.path.join(captures, "generated", "http_zipf.pcap.zst")
     if not available() or not os.path.exists(source):
-        print("skipped: needs make java, and the captures of TAPLINE_CAPTURES")
+        print("SKIPPED: needs make java, and the captures of TAPLINE_CAPTURES")
         return
     rows = []
     with tempfile.TemporaryDirectory(prefix="tapline-bench-") as folder:

@@ -1,11 +1,17 @@
 # How everything native in this repository is built: one helper per kind of target.
 #
 #   cc_library(NAME SOURCES… [DEPS…])    a static library, its headers included from the repository's root
-#   cc_test(NAME SOURCES… [DEPS…])       a GoogleTest program, run by ctest
+#   cc_test(NAME [PLAIN|ONLY_PLAIN] SOURCES… [DEPS…])
+#                                        a GoogleTest program, run by ctest under sanitizers; PLAIN: without them, too, or only
 #   tapline_test(NAME COMMAND…)          any other program, run by ctest
 #   cc_fuzz(NAME SOURCES… [DEPS…] [CORPUS folder])
-#                                        a libFuzzer program where TAPLINE_FUZZ is on (clang), else a ctest that replays its corpus
+#                                        a libFuzzer program where TAPLINE_FUZZ is on (clang), else a ctest that replays its corpus,
+#                                        under sanitizers
 #   tapline_parser(NAME)                 parsers/NAME: NAME.cc, and NAME_test.cc, NAME_fuzz.cc where they exist
+#
+# What a test of logic finds without sanitizers it finds with them. So such tests are built and run once, in the sanitized tree;
+# PLAIN are those for which time, memory, size or the optimizer's own code matter; ONLY_PLAIN those that judge results of millions of
+# packets, minutes under a sanitizer. In the other tree a test is a target, which ninja builds when named.
 #
 # ctest reports a test as skipped, not as passed, if all of it was skipped: GoogleTest programs, by test_main.cc, and
 # scripts exit with 77; Python's unittest says it in its last lines.
@@ -21,6 +27,7 @@ endif()
 
 set(TAPLINE_SANITIZE "" CACHE STRING "Sanitizers, for example address,undefined or thread")
 option(TAPLINE_FUZZ "Build libFuzzer programs (needs clang)" OFF)
+option(TAPLINE_DEMO "Configure only tapline-monitor: needs neither gRPC nor GoogleTest" OFF)
 # x86-64-v2 (SSE4.2, popcnt) is what DPDK itself asks of the host.
 set(TAPLINE_MARCH "x86-64-v2" CACHE STRING "Instruction set to compile for, for example native")
 
@@ -39,41 +46,88 @@ if(TAPLINE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-find_program(CCACHE ccache)
+# Parsing standard headers and GoogleTest is half of the compiler's time without precompiled ones. Not under sanitizers, where GCC 12
+# crashes on them.
+set(TAPLINE_PRECOMPILE ON)
+if(TAPLINE_FUZZ OR TAPLINE_SANITIZE)
+  set(TAPLINE_PRECOMPILE OFF)
+endif()
+
+# Once and for all: a ccache that is installed later would change every command, and compile everything anew.
+if(NOT DEFINED CACHE{CCACHE})
+  find_program(CCACHE ccache)
+endif()
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # What it needs to know of precompiled headers, which have no times in them.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  if(TAPLINE_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  endif()
 endif()
 
 find_package(PkgConfig REQUIRED)
 find_package(Protobuf REQUIRED)
-find_package(GTest REQUIRED)
+if(NOT TAPLINE_DEMO)
+  find_package(GTest REQUIRED)
+endif()
+
+if(TAPLINE_PRECOMPILE)
+  add_library(tapline_precompiled OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/precompiled.cc)
+  target_precompile_headers(tapline_precompiled PRIVATE ${CMAKE_CURRENT_LIST_DIR}/precompiled.h)
+endif()
+
+function(tapline_precompiled name from)
+  if(TAPLINE_PRECOMPILE)
+    target_precompile_headers(${name} REUSE_FROM ${from})
+  endif()
+endfunction()
 
 function(cc_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
+  tapline_precompiled(${name} tapline_precompiled)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${arg_DEPS})
 endfunction()
 
 function(tapline_test name)
+  if(TAPLINE_DEMO)
+    return()
+  endif()
   add_test(NAME ${name} COMMAND ${ARGN})
   set_tests_properties(${name} PROPERTIES
     SKIP_RETURN_CODE 77 SKIP_REGULAR_EXPRESSION "Ran 0 tests in [^\n]*\n\nOK \\(skipped=")
 endfunction()
 
-add_library(tapline_test_main STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/test_main.cc)
-target_link_libraries(tapline_test_main PUBLIC GTest::gtest)
+if(NOT TAPLINE_DEMO)
+  add_library(tapline_test_main STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/test_main.cc)
+  target_link_libraries(tapline_test_main PUBLIC GTest::gtest)
+  if(TAPLINE_PRECOMPILE)
+    target_precompile_headers(tapline_test_main PRIVATE ${CMAKE_CURRENT_LIST_DIR}/precompiled.h <gtest/gtest.h>)
+  endif()
+endif()
 
 function(cc_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  if(TAPLINE_DEMO)
+    return()
+  endif()
+  cmake_parse_arguments(arg "PLAIN;ONLY_PLAIN" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} tapline_test_main)
+  tapline_precompiled(${name} tapline_test_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_compile_definitions(${name} PRIVATE TAPLINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  tapline_test(${name} ${name})
+  if((TAPLINE_SANITIZE AND NOT arg_ONLY_PLAIN) OR (NOT TAPLINE_SANITIZE AND (arg_PLAIN OR arg_ONLY_PLAIN)))
+    tapline_test(${name} ${name})
+  else()
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  endif()
 endfunction()
 
 function(cc_fuzz name)
+  if(TAPLINE_DEMO)
+    return()
+  endif()
   cmake_parse_arguments(arg "" "CORPUS" "SOURCES;DEPS" ${ARGN})
   if(NOT arg_CORPUS)
     set(arg_CORPUS ${CMAKE_CURRENT_SOURCE_DIR}/corpus)
@@ -98,6 +152,10 @@ function(cc_fuzz name)
     # Without libFuzzer the same entry point is run over the committed corpus, over mutations with a fixed seed, and over
     # what libFuzzer found before.
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/parsers/testing/fuzz_replay.cc)
-    tapline_test(${name} ${name} ${arg_CORPUS} ${found})
+    if(TAPLINE_SANITIZE)
+      tapline_test(${name} ${name} ${arg_CORPUS} ${found})
+    else()
+      set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    endif()
   endif()
 endfunction()

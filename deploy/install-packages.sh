@@ -1,20 +1,43 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of packages.txt that are missing; does nothing, in a few milliseconds, where none is. "package unless
-# program" is not wanted where the program is there: it may be of another source.
+# Installs the Debian packages of packages.txt that are missing; does nothing, in a few milliseconds, where none is.
+#   install-packages.sh [--missing] [GROUP]     the groups of packages.txt up to GROUP; without one, all
+#   install-packages.sh FILE                    all packages of another such list
+# --missing only prints how many are missing. Standard output is apt's.
 set -euo pipefail
 
 list=$(dirname "$0")/packages.txt
-mapfile -t wanted < <(grep -v '^#' "$list")
+only_count=0
+if [ "${1:-}" = --missing ]; then
+  only_count=1
+  shift
+fi
+if [ -f "${1:-}" ]; then
+  list=$1
+  shift
+fi
+last=${1:-}
+if [ -n "$last" ] && ! grep -qxF "[$last]" "$list"; then
+  echo "error: install-packages.sh: there is neither a file nor, in $list, a group $last" >&2
+  exit 2
+fi
+mapfile -t wanted < <(awk -v last="$last" '
+  /^\[/ { if (last != "" && group == last) exit; group = substr($0, 2, length($0) - 2); next }
+  NF && !/^#/' "$list")
 
+# One query for all: a demo that is built starts at once.
+installed=$(dpkg-query -W -f '${binary:Package} ${db:Status-Status}\n' | awk '$2 == "installed" { sub(/:.*/, "", $1); print $1 }')
 missing=()
 for line in "${wanted[@]}"; do
   read -r package unless program <<<"$line"
   if [ "$unless" = unless ] && command -v "$program" >/dev/null; then
     continue
   fi
-  status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-  [ "$status" = installed ] || missing+=("$package")
+  grep -qxF "$package" <<<"$installed" || missing+=("$package")
 done
+if ((only_count)); then
+  echo ${#missing[@]}
+  exit 0
+fi
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 if [ "$(id -u)" = 0 ]; then
@@ -38,4 +61,4 @@ if [ ! -e "$policy" ]; then
 fi
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  apt-get install -y --no-install-recommends "${missing[@]}"

@@ -14,6 +14,7 @@
 #include "monitors/config/hash_key_file.h"
 #include "monitors/monitor.h"
 #include "monitors/plugins.h"
+#include "monitors/source/capture_check.h"
 #include "monitors/supervisor/supervisor.h"
 #include "parsers/registry.h"
 
@@ -112,6 +113,10 @@ int Act(CommandLine line, Reporter* reporter) {
       break;
     case CommandLine::Action::kDump:
       status = Print(DumpYaml(TableOf(&line.config)));
+      break;
+    case CommandLine::Action::kCheckCaptures:
+      status = line.config.pcap.empty() ? Status::Usage("nothing to check: name files with --pcap")
+                                        : CheckCaptures(line.config.pcap);
       break;
     case CommandLine::Action::kRun:
       status = Validate(line.config);

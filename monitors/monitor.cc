@@ -108,7 +108,7 @@ std::vector<std::unique_ptr<Parser>> MakeParsers(const std::vector<std::string>&
 // What the flags say, else what the plans ask for, which must be the same.
 Status ChooseLayout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout) {
   layout->lanes = config.lanes;
-  if (Status status = ParseWorkers(config.workers, layout); !status.ok()) return status;
+  if (Status status = ParseWorkers(config.workers, layout); !status.ok()) return Status::Usage(status.message());
   if (!layout->is_default()) return {};
   for (uint64_t places = queries.taken; places != 0; places &= places - 1) {
     const ThreadLayout& asked = queries.specs[std::countr_zero(places)].threads;
@@ -212,7 +212,8 @@ EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing, Uni
   return options;
 }
 
-// Tells the progress of all lanes twice a second while it exists, and renews what monitor_stats tells.
+// Reports the progress of all lanes twice a second while it exists and once more at its end, and renews what
+// monitor_stats tells.
 class ProgressThread {
  public:
   // `incarnation` is told with what came to the interface; 0: it is not told.
@@ -229,6 +230,7 @@ class ProgressThread {
             if (incarnation_ != 0) TellCopies(reporter);
             renew();
           }
+          Tell(reporter);
         }) {}
   ~ProgressThread() {
     {

@@ -190,7 +190,7 @@ class WrongInputTest(MonitorTest):
 
     def test_parsers_plans_and_settings(self):
         syns = self.syns()
-        self.assert_fails(1, "did you mean 'http_get'", arguments=["--pcap", syns, "--parser", "htp_get"])
+        self.assert_fails(2, "did you mean 'http_get'", arguments=["--pcap", syns, "--parser", "htp_get"])
         self.assert_fails(1, "bad.json", arguments=["--pcap", syns, "--plan", self.write("bad.json", "{")])
         plan = self.plan("q")
         self.assert_fails(1, "already in another plan", arguments=["--pcap", syns, "--plan", plan, "--plan", plan])
@@ -305,8 +305,21 @@ class InfoTest(MonitorTest):
 
     def test_check(self):
         self.assertEqual(run("--pcap", "a.pcap", "--plan", self.plan("q"), "--check")[0], 0)
-        self.assertEqual(run("--pcap", "a.pcap", "--parser", "nope", "--check")[0], 1)
+        self.assertEqual(run("--pcap", "a.pcap", "--parser", "nope", "--check")[0], 2)
         self.assertEqual(run("--check")[0], 2)
+
+    def test_check_of_captures(self):
+        self.assertEqual(run("--check-captures", "--pcap", self.syns())[0], 0)
+        code, _, err = run("--check-captures", "--pcap", self.syns(), "--pcap", self.write("notes", "some text"))
+        self.assertEqual(code, 1)
+        self.assertIn("notes: is not a capture file", err)
+        self.assertEqual(run("--check-captures")[0], 2)
+
+    def test_progress_ends_at_the_number_of_packets(self):
+        with Monitor("--pcap", self.syns(2000), "--parser", "tcp_conn_time") as monitor:
+            monitor.finish()
+        last = [event for event in monitor.events if event["event"] == "progress"][-1]
+        self.assertEqual((last["packets"], last["fraction"]), (2000, 1.0))
 
     def test_catalogue(self):
         code, out, _ = run("--list-parsers")

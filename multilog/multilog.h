@@ -65,23 +65,23 @@ struct Options {
 struct AggregateSpec {
   std::string name;
   // A stored filter, or empty for all rows.
-  std::string filter;
-  FunctionSpec function;
+  std::string filter = {};
+  FunctionSpec function = {};
   // Event time.
   uint64_t bucket_ns = 1000000;
   // Buckets kept ready; what is older is answered from the rows.
   uint32_t buckets = 256;
   // Names for its outputs in filters (SEQ, TS); empty: those of the function, as name.OUTPUT, and the name alone for
   // the first.
-  std::vector<std::string> outputs;
+  std::vector<std::string> outputs = {};
 };
 
 struct QuerySpec {
-  std::string expression;
+  std::string expression = {};
   // A stored filter to begin with.
-  std::string filter;
+  std::string filter = {};
   // Further conditions on the result: nested queries.
-  std::vector<std::string> within;
+  std::vector<std::string> within = {};
   uint64_t time_low = 0, time_high = kAllTime;  // both inclusive
 };
 

@@ -58,9 +58,9 @@ def secrets_of(document, container):
     return {f"{secret[mount['name']]}:{mount['mountPath']}" for mount in container.get("volumeMounts", []) if mount["name"] in secret}
 
 
-def compare(name, container, service, versions):
+def compare(name, container, service, version):
     """A container beside the compose file's service that runs the same."""
-    image = service["image"].replace("${TAPLINE_VERSION}", versions["TAPLINE_VERSION"])
+    image = service["image"].replace("${TAPLINE_VERSION}", version)
     require(container["image"] == image, f"{name}: {container['image']}, not {image}")
     # The pods of all hosts share a Secret, in which files are called by the host.
     own = [word.replace("$(NAME)", "own") for word in container["args"] if word not in ("--multilog", "$(ADDRESS):7400")]
@@ -96,7 +96,7 @@ def main():
             sys.exit(f"error: {file}, {document['kind']} {document['metadata']['name']}: {e.message} at {list(e.path)}")
 
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-    versions = dict(re.findall(r"(\w+)=(\S+)", (ROOT / "deploy/versions.env").read_text()))
+    version = subprocess.run([ROOT / "deploy/version"], check=True, capture_output=True, text=True).stdout.strip()
     beside = {"zookeeper": "zookeeper-1", "kafka": "kafka-1", "jobmanager": "jobmanager-1", "taskmanager": "taskmanager-1", "redis": "redis",
               "control": "control-1", "front": "front", "agent": "monitor-1", "multilog": "web-1-multilog"}
     seen, made = set(), set()
@@ -104,7 +104,7 @@ def main():
         if document["kind"] in ("Deployment", "StatefulSet", "DaemonSet"):
             for container in pod(document)["containers"]:
                 service = services[beside[container["name"]]]
-                compare(container["name"], container, service, versions)
+                compare(container["name"], container, service, version)
                 given = secrets_of(document, container)
                 wanted = {HOSTS.get(volume, volume).removesuffix(":ro") for volume in service.get("volumes", []) if volume.startswith("secrets-")}
                 require(given == wanted, f"{container['name']}: secrets {given}, not {wanted}")

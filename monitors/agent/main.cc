@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::array<CommandLineAction, 4> kActions = {{{"check", "say whether the settings are right, and exit"},
                                                         {"dump", "print the effective settings as YAML, and exit"},
-                                                        {"version", ""},
-                                                        {"help", ""}}};
+                                                        {"version", "print the version, and exit"},
+                                                        {"help", "print this help, and exit"}}};
 
 std::atomic<bool> stop_requested{false};
 

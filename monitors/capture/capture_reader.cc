@@ -35,10 +35,21 @@ bool CaptureReader::DetectFormatAndHeader(CaptureError* error) {
     if (step.kind == Step::kSkip) Skip(step.bytes);
     return true;
   }
-  if (step.kind == Step::kNeed) Starved(step.bytes);
+  if (step.kind == Step::kNeed) EndWithinHeader(step.bytes);
   if (step.kind == Step::kFault) Finish(format_->fault(), format_->detail());
   *error = error_;
   return false;
+}
+
+void CaptureReader::EndWithinHeader(size_t wanted) {
+  const ByteSource& source = window_.source();
+  if (source.fault() != CaptureFault::kNone) {
+    Finish(source.fault(), source.fault_detail());
+    return;
+  }
+  error_.message = path_ + ": ends within the header of the file, which takes " + std::to_string(wanted) +
+                   " bytes: the file has " + std::to_string(window_.available().size());
+  Finish(CaptureFault::kTruncated, "");
 }
 
 CaptureError CaptureReader::NotACapture() const {

@@ -43,6 +43,7 @@ class CaptureReader {
  private:
   CaptureReader(std::string path, std::unique_ptr<ByteSource> source);
   bool DetectFormatAndHeader(CaptureError* error);
+  void EndWithinHeader(size_t wanted);
   CaptureError NotACapture() const;
   size_t KeepSupported(std::span<CapturedPacket> packets);
   Outcome Starved(size_t wanted);

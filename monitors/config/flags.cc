@@ -11,12 +11,13 @@ struct NamedAction {
   CommandLineAction flag;
   Action action;
 };
-constexpr std::array<NamedAction, 5> kActions = {
+constexpr std::array<NamedAction, 6> kActions = {
     {{{"list-parsers", "the catalogue of parsers and their fields, as JSON"}, Action::kListParsers},
      {{"check", "say whether the settings are right, and exit"}, Action::kCheck},
+     {{"check-captures", "say whether the files of --pcap can be read as captures, and exit"}, Action::kCheckCaptures},
      {{"dump", "print the effective settings as YAML, and exit"}, Action::kDump},
-     {{"version", ""}, Action::kVersion},
-     {{"help", ""}, Action::kHelp}}};
+     {{"version", "print the version, and exit"}, Action::kVersion},
+     {{"help", "print this help, and exit"}, Action::kHelp}}};
 
 std::vector<CommandLineAction> Flags() {
   std::vector<CommandLineAction> flags;

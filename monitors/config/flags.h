@@ -11,7 +11,7 @@
 namespace tapline {
 
 struct CommandLine {
-  enum class Action { kRun, kCheck, kDump, kHelp, kVersion, kListParsers };
+  enum class Action { kRun, kCheck, kCheckCaptures, kDump, kHelp, kVersion, kListParsers };
   Action action = Action::kRun;
   MonitorConfig config;
 };

@@ -180,7 +180,7 @@ Status QueryOfParsers(const std::vector<std::string>& parsers, QuerySpec* spec) 
   spec->name = "local";
   spec->topic = "tapline.tuples.local";
   for (const std::string& parser : parsers) {
-    if (Status status = AddParser(parser, spec); !status.ok()) return status;
+    if (Status status = AddParser(parser, spec); !status.ok()) return Status::Usage(status.message());
   }
   return {};
 }

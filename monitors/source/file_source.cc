@@ -25,11 +25,11 @@ LinkType LinkTypeOf(uint16_t number) {
   }
 }
 
+}  // namespace
+
 Status StatusOf(const CaptureError& error) {
   return error.fault == CaptureFault::kReadFailed ? Status::Resources(error.message) : Status::User(error.message);
 }
-
-}  // namespace
 
 Status FileSource::Start() {
   for (const std::string& path : options_.paths) {

@@ -12,6 +12,9 @@
 
 namespace tapline {
 
+// A capture's error as that of a program. REQUIRES: there is one.
+Status StatusOf(const CaptureError& error);
+
 struct FileSourceOptions {
   std::vector<std::string> paths;
   // Packets come when they are due: as far from the first one as when they were captured.

@@ -56,15 +56,16 @@ struct UserFunction {
   std::function<std::vector<Number>(Cells state)> values;
 };
 
+// Initializers of the structs for settings name the members that differ from these defaults.
 struct FunctionSpec {
   // COUNT, SUM, AVG, MIN, MAX, STDEV, DISTINCT, QUANTILE (in any case), or a user's.
   std::string function = "COUNT";
   // The field it is of, with [i] for an element of a list. COUNT needs none.
-  std::string field;
+  std::string field = {};
   // QUANTILE: which, between 0 and 1; an output each.
   std::vector<double> quantiles = {0.5, 0.9, 0.99};
   // Up to 4 fields; one state per combination of their values.
-  std::vector<std::string> group_by;
+  std::vector<std::string> group_by = {};
   // How many combinations are kept per writer and time bucket; rows of others are folded into one state, "the rest".
   uint32_t max_groups = 1024;
 };

@@ -168,8 +168,12 @@ TEST_F(Expressions, ErrorsSayWhatAndWhere) {
 }
 
 TEST_F(Expressions, HugeAndDeepOnesAreRefused) {
-  EXPECT_EQ(ErrorOf(std::string(100, '(') + "ipTTL < 3" + std::string(100, ')')), "invalid at 100: nested too deeply");
-  EXPECT_EQ(ErrorOf(std::string(60000, '!') + "(ipTTL < 3)"), "invalid at 100: nested too deeply");
+  std::string nested = "ipTTL < 3";
+  nested.insert(0, 100, '(').append(100, ')');
+  EXPECT_EQ(ErrorOf(nested), "invalid at 100: nested too deeply");
+  std::string negated = "(ipTTL < 3)";
+  negated.insert(0, 60000, '!');
+  EXPECT_EQ(ErrorOf(negated), "invalid at 100: nested too deeply");
   EXPECT_EQ(ErrorOf(std::string(70000, ' ')), "invalid at 65536: longer than 64 KiB");
   std::string many = "ipTTL<1";
   for (int i = 0; i < 4999; ++i) many += "||ipTTL<1";

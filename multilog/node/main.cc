@@ -25,8 +25,8 @@ namespace {
 
 constexpr std::array<CommandLineAction, 4> kActions = {{{"check", "say whether the settings are right, and exit"},
                                                         {"dump", "print the effective settings as YAML, and exit"},
-                                                        {"version", ""},
-                                                        {"help", ""}}};
+                                                        {"version", "print the version, and exit"},
+                                                        {"help", "print this help, and exit"}}};
 
 std::atomic<bool> stop_requested{false};
 
@@ -101,6 +101,11 @@ RunStatus Serve(const NodeConfig& config, HostNode* node, PacketSource* source, 
   return status;
 }
 
+// The sentence for people: after "error:" the name of its code would say the same twice.
+std::string Sentence(const Status& status) {
+  return status.message().empty() ? std::string(NameOf(status.code())) : status.message();
+}
+
 RunStatus Run(const NodeConfig& config, Reporter* reporter) {
   struct sigaction action = {};
   action.sa_handler = OnSignal;
@@ -109,12 +114,12 @@ RunStatus Run(const NodeConfig& config, Reporter* reporter) {
   signal(SIGPIPE, SIG_IGN);
   for (const std::string& service : config.clear) reporter->Warning(ClearWarning(service));
   auto node = HostNode::Make(OptionsOf(config));
-  if (!node.ok()) return RunStatus::User(node.status().ToString());
-  for (const Status& problem : (*node)->log().recovery().problems) reporter->Warning(problem.ToString());
+  if (!node.ok()) return RunStatus::User(Sentence(node.status()));
+  for (const Status& problem : (*node)->log().recovery().problems) reporter->Warning(Sentence(problem));
   const std::unique_ptr<PacketSource> source = MakeSource(config, reporter);
   if (RunStatus status = Serve(config, node->get(), source.get(), reporter); !status.ok()) return status;
   const Status closed = (*node)->log().Close();
-  return closed.ok() ? RunStatus() : RunStatus::Resources(closed.ToString());
+  return closed.ok() ? RunStatus() : RunStatus::Resources(Sentence(closed));
 }
 
 RunStatus Act(const std::string& action, NodeConfig* config, Reporter* reporter) {

@@ -82,9 +82,15 @@ TEST_P(PowerCuts, LoseNothingThatWasCommitted) {
     while (log->writers() < 2) ASSERT_TRUE(log->AddWriter().ok());
     for (uint32_t i = 0; i < 2; ++i) ASSERT_GE(log->writer(i)->tail(), committed[i]) << "life " << life;
     EXPECT_EQ(CheckRows(*log), 0u);
-    if (life == 3) EXPECT_TRUE(log->AddIndex("dst_port").ok());
-    if (life == 5) EXPECT_TRUE(log->AddFilter("web", "dst_port == 443").ok());
-    if (life > 5) EXPECT_EQ(log->filters().size(), 1u);
+    if (life == 3) {
+      EXPECT_TRUE(log->AddIndex("dst_port").ok());
+    }
+    if (life == 5) {
+      EXPECT_TRUE(log->AddFilter("web", "dst_port == 443").ok());
+    }
+    if (life > 5) {
+      EXPECT_EQ(log->filters().size(), 1u);
+    }
     for (int step = 0; step < 12; ++step) {
       Writer* writer = log->writer(random() % 2);
       Append(log.get(), writer, 1 + random() % 150);

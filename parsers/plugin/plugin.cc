@@ -10,7 +10,7 @@
 namespace tapline {
 namespace {
 
-constexpr char kEntry[] = "tapline_plugin_entry";
+const std::string kEntry = "tapline_plugin_entry";
 constexpr uint32_t kMostParsers = 16;
 
 const char* last_error() {
@@ -35,9 +35,9 @@ std::unique_ptr<Plugin> Plugin::load(const std::string& path, uint32_t index, st
     *error = std::string("it can't be loaded: ") + last_error();
     return nullptr;
   }
-  const auto entry = reinterpret_cast<const tapline_plugin* (*)()>(dlsym(object, kEntry));
+  const auto entry = reinterpret_cast<const tapline_plugin* (*)()>(dlsym(object, kEntry.c_str()));
   if (entry == nullptr) {
-    *error = std::string("it is no plug-in: it has no function ") + kEntry;
+    *error = "it is no plug-in: it has no function " + kEntry;
     return nullptr;
   }
   return plugin->read(entry(), error) ? std::move(plugin) : nullptr;
@@ -45,7 +45,7 @@ std::unique_ptr<Plugin> Plugin::load(const std::string& path, uint32_t index, st
 
 bool Plugin::read(const tapline_plugin* plugin, std::string* error) {
   if (plugin == nullptr || plugin->abi != TAPLINE_PARSER_ABI) {
-    *error = plugin == nullptr ? std::string(kEntry) + " returned nothing"
+    *error = plugin == nullptr ? kEntry + " returned nothing"
                                : "it was built for version " + std::to_string(plugin->abi) +
                                      " of tapline_parser.h, this is version " + std::to_string(TAPLINE_PARSER_ABI);
     return false;

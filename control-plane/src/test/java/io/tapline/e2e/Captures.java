@@ -13,17 +13,17 @@ import java.util.List;
 final class Captures {
   private Captures() {}
 
-  /**
-   * The path of a capture or log; the test is skipped, and says why, where the folder is absent.
-   */
+  /** The path of a capture or log; the test is skipped, and says why, where it is absent. */
   static Path path(String name) {
     String given = System.getenv("TAPLINE_CAPTURES");
     Path folder =
         given != null ? Path.of(given) : Cli.root().resolve("../shared/traces").normalize();
+    Path file = folder.resolve(name);
     assumeTrue(
-        Files.isDirectory(folder),
-        () -> "SKIPPED: no captures at " + folder + "; set TAPLINE_CAPTURES");
-    return folder.resolve(name);
+        Files.isRegularFile(file),
+        () ->
+            "SKIPPED: no capture " + file + " (docs/reference/captures.md says where it is from)");
+    return file;
   }
 
   /** The lines of a text file, decompressed by zstd if its name ends in .zst. */

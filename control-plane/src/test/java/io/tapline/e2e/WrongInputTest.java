@@ -162,12 +162,18 @@ class WrongInputTest {
 
   private static void expectCaptureError(Path file, String... parts) {
     expectError(Cli.run("parse", "--parser", "http_get", "--pcap", file.toString()), FAILED, parts);
-    expectError(Cli.run("run", QUERY, "--pcap", file.toString(), "--json"), FAILED, parts);
+    expectRefusal(Cli.run("run", QUERY, "--pcap", file.toString(), "--json"), parts);
+  }
+
+  /** Nothing was started before. */
+  private static void expectRefusal(Cli.Result result, String... parts) {
+    expectError(result, FAILED, parts);
+    assertThat(result.stderr().lines()).as(result.stderr()).hasSize(1);
   }
 
   @Test
   void missingCapture() {
-    expectCaptureError(folder.resolve("not-there.pcap"), "not-there.pcap", "no capture file");
+    expectCaptureError(folder.resolve("not-there.pcap"), "not-there.pcap", "no such file");
   }
 
   @Test
@@ -244,17 +250,21 @@ class WrongInputTest {
   @Test
   void brokerThatIsNotThere() throws Exception {
     String brokers = "127.0.0.1:1";
-    expectLastLine(
+    expectRefusal(
         Cli.run("run", QUERY, "--pcap", capture().toString(), "--brokers", brokers),
-        "Kafka broker at " + brokers);
-    expectLastLine(
+        "Kafka broker " + brokers + ": connection refused; does it run, and is the port right?");
+    expectRefusal(
         Cli.run("run", QUERY, "--pcap", capture().toString(), "--redis", brokers),
-        "Redis at " + brokers + " does not answer as it should: Connection refused");
+        "Redis " + brokers + ": connection refused; does it run, and is the port right?");
   }
 
-  private static void expectLastLine(Cli.Result result, String part) {
-    expectError(result, FAILED, part);
-    assertThat(result.stderr().lines().filter(line -> line.startsWith("tapline: "))).hasSize(1);
+  @Test
+  void wrongOptionsOfJava() {
+    for (String options : List.of("-Xmx4x", "-XX:+Nosuch", "Xmx4g")) {
+      Cli.Result result = Cli.run(Map.of("TAPLINE_JAVA_OPTS", options), "parsers");
+      expectError(result, USAGE, "tapline: TAPLINE_JAVA_OPTS: ");
+      assertThat(result.stderr().lines()).as(result.stderr()).hasSize(1);
+    }
   }
 
   @Test

@@ -31,8 +31,6 @@ import java.util.Set;
  */
 public final class Compiler {
   private static final int PLAN_FORMAT = 1;
-  static final int MOST_PROCESSORS = 64;
-  static final int MOST_CONDITIONS = 64;
 
   private final Catalogue catalogue;
   private final Inventory inventory;
@@ -115,7 +113,7 @@ public final class Compiler {
     Limit limit = LimitReader.read(query.limit(), errors);
     Sampling sampling = SampleReader.read(query.sample(), errors);
     List<FieldCondition> where = where(query.where(), parsers, allParsersKnown);
-    List<Processor> processors = processors(query.processors(), parsers, allParsersKnown);
+    List<Processor> processors = processors(query, parsers, allParsersKnown);
     if (errors.any()) {
       return CompileResult.wrong(errors.notes(), errors.sorted());
     }
@@ -161,33 +159,31 @@ public final class Compiler {
 
   private List<FieldCondition> where(
       List<Ast.Condition> conditions, List<ParserInfo> parsers, boolean allParsersKnown) {
-    if (conditions.size() > MOST_CONDITIONS) {
-      String message = "WHERE has %d conditions".formatted(conditions.size());
-      Span place = conditions.get(MOST_CONDITIONS).field().span();
-      errors.add(place, QueryError.Code.TOO_LARGE, message, "at most " + MOST_CONDITIONS, "");
+    if (!WhereReader.isShortEnough(conditions, errors)) {
+      return List.of();
+    } else if (!allParsersKnown) {
+      WhereReader.checkWithoutFields(conditions, errors);
       return List.of();
     }
     Fields fields = new Fields(parsers, catalogue, errors);
-    return allParsersKnown ? WhereReader.read(conditions, fields, inventory, errors) : List.of();
+    return WhereReader.read(conditions, fields, inventory, errors);
   }
 
   /** Fields can only be judged if all parsers are known. */
   private List<Processor> processors(
-      List<Ast.Processor> processors, List<ParserInfo> parsers, boolean allParsersKnown) {
-    if (processors.size() > MOST_PROCESSORS) {
-      String message = "PROCESS has %d processors".formatted(processors.size());
-      Span place = processors.get(MOST_PROCESSORS).name().span();
-      errors.add(place, QueryError.Code.TOO_LARGE, message, "at most " + MOST_PROCESSORS, "");
+      Ast.Query query, List<ParserInfo> parsers, boolean allParsersKnown) {
+    if (!ProcessorCompiler.areFewEnough(query.processors(), errors)) {
       return List.of();
     }
+    int named = Validation.distinctParsers(query);
     List<Processor> compiled = new ArrayList<>();
-    for (Ast.Processor processor : processors) {
+    for (Ast.Processor processor : query.processors()) {
       if (allParsersKnown) {
         new ProcessorCompiler(parsers, catalogue, inventory, options, errors)
             .compile(processor)
             .ifPresent(compiled::add);
       } else {
-        ProcessorCompiler.checkWithoutFields(processor, errors);
+        ProcessorCompiler.checkWithoutFields(processor, named, errors);
       }
     }
     return compiled;

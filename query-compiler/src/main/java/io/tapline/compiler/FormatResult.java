@@ -6,7 +6,7 @@ import java.util.List;
  * A query in canonical layout, or the errors that keep it from having one.
  *
  * @param text empty if there are errors; ends without a line feed
- * @param errors of syntax only: names are not looked up
+ * @param errors of syntax, values and ranges: names of parsers, fields and hosts are not looked up
  */
 public record FormatResult(String text, List<QueryError> errors) {
   public FormatResult {

@@ -32,10 +32,14 @@ public final class Formatter {
     this.syntax = syntax;
   }
 
-  /** Formats a query; formatting the result changes nothing. */
+  /**
+   * Formats a query; formatting the result changes nothing. One that can't be compiled whatever
+   * parsers and hosts there are is refused.
+   */
   public static FormatResult format(String text) {
     Errors errors = new Errors();
     Syntax syntax = Syntax.read(text, errors);
+    Validation.check(syntax.query(), errors);
     return errors.any()
         ? new FormatResult("", errors.sorted())
         : new FormatResult(layOut(syntax), List.of());

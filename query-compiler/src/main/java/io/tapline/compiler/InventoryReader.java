@@ -116,7 +116,8 @@ final class InventoryReader {
   private void checkName(String name, String where) {
     require(
         name.matches(NAME), where, "is no name: letters, digits, '.', '_' and single '-' make one");
-    require(IpPrefix.parse(name).isEmpty(), where, "is an address, not a name");
+    boolean address = IpPrefix.parse(name).isPresent() || name.matches(IpPrefix.FOUR_NUMBERS);
+    require(!address, where, "is an address, not a name");
     String before = spellings.putIfAbsent(Names.normal(name), name);
     require(before == null, where, "is the same name as " + before);
   }

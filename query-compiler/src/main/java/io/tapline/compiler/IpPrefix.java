@@ -12,6 +12,9 @@ import java.util.Optional;
  * @param length bits, 0 to 32 or 128
  */
 public record IpPrefix(byte[] address, int length) {
+  /** What is written like an IPv4 address, whatever its numbers: a regular expression. */
+  static final String FOUR_NUMBERS = "[0-9]+(\\.[0-9]+){3}";
+
   private static final int GROUPS = 8;
 
   /**

@@ -23,21 +23,34 @@ final class MatchReader {
   private static final Pattern PORT = Pattern.compile("0*[1-9][0-9]{0,4}");
   private static final Pattern PORT_RANGE = Pattern.compile("[0-9]+-[0-9]+");
 
+  /** A word that no inventory can name: it is an address, or none. */
+  private static final Pattern FOUR_NUMBERS = Pattern.compile(IpPrefix.FOUR_NUMBERS);
+
   private final Inventory inventory;
   private final Rights rights;
   private final Errors errors;
+  private final boolean namesAreKnown;
 
   /** What was written that reaches beyond the asker's scope. */
   private final Map<ClauseKind, Ast.Address> beyond = new EnumMap<>(ClauseKind.class);
 
-  private MatchReader(Inventory inventory, Rights rights, Errors errors) {
+  private MatchReader(Inventory inventory, Rights rights, Errors errors, boolean namesAreKnown) {
     this.inventory = inventory;
     this.rights = rights;
     this.errors = errors;
+    this.namesAreKnown = namesAreKnown;
+  }
+
+  /** Checks what can be checked without an inventory: addresses, ports and numbers of networks. */
+  static void checkWithoutNames(Ast.Query query, Errors errors) {
+    MatchReader reader = new MatchReader(Inventory.empty(), Rights.ALL, errors, false);
+    reader.side(ClauseKind.FROM, query.from());
+    reader.side(ClauseKind.TO, query.to());
+    NetworkReader.vlans(query.vlans(), errors);
   }
 
   static Match read(Ast.Query query, Inventory inventory, Compiler.Options options, Errors errors) {
-    MatchReader reader = new MatchReader(inventory, options.rights(), errors);
+    MatchReader reader = new MatchReader(inventory, options.rights(), errors, true);
     Match match =
         Match.newBuilder()
             .addAllFrom(reader.side(ClauseKind.FROM, query.from()))
@@ -199,7 +212,11 @@ final class MatchReader {
   private boolean looksLikeIpv4(Ast.Address address) {
     Ast.Word word = address.endpoint();
     boolean digits = DIGITS_AND_DOTS.matcher(word.text()).matches();
-    return !word.isQuoted() && digits && inventory.find(word.text()).isEmpty();
+    boolean name =
+        namesAreKnown
+            ? inventory.find(word.text()).isPresent()
+            : !FOUR_NUMBERS.matcher(word.text()).matches();
+    return !word.isQuoted() && digits && !name;
   }
 
   private List<Address> literal(Ast.Address address, Ports port) {
@@ -265,15 +282,17 @@ final class MatchReader {
 
   private List<Address> named(Ast.Address address, Ports port) {
     Ast.Word word = address.endpoint();
-    Optional<Inventory.Entry> entry = inventory.find(word.text());
-    if (entry.isEmpty()) {
-      unknownHost(word);
-      return List.of();
-    }
     if (address.length() != null) {
       String message = "a name can't have a prefix length";
       errors.conflict(
           address.length().span(), message, "%s alone, or ip/length".formatted(word.text()));
+      return List.of();
+    }
+    Optional<Inventory.Entry> entry = inventory.find(word.text());
+    if (!namesAreKnown) {
+      return List.of();
+    } else if (entry.isEmpty()) {
+      unknownHost(word);
       return List.of();
     }
     Address.Builder one = with(Address.newBuilder(), port).setHost(entry.get().name());

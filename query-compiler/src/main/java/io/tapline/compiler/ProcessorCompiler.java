@@ -17,6 +17,11 @@ import java.util.stream.Collectors;
  * One processor of PROCESS: from name and arguments to parser, key, value, aggregate and window.
  */
 final class ProcessorCompiler {
+  static final int MOST_PROCESSORS = 64;
+
+  /** Aggregates of conditions that need no field. */
+  private static final List<String> OF_TUPLES = List.of("count", "rate", "distinct");
+
   private final List<ParserInfo> parsers;
   private final Inventory inventory;
   private final Fields fields;
@@ -37,25 +42,69 @@ final class ProcessorCompiler {
     this.errors = errors;
   }
 
-  /** Checks what can be checked while not all parsers, and so not all fields, are known. */
-  static void checkWithoutFields(Ast.Processor processor, Errors errors) {
+  /** Whether PROCESS has no more processors than a job takes. */
+  static boolean areFewEnough(List<Ast.Processor> processors, Errors errors) {
+    if (processors.size() <= MOST_PROCESSORS) {
+      return true;
+    }
+    String message = "PROCESS has %d processors".formatted(processors.size());
+    Span place = processors.get(MOST_PROCESSORS).name().span();
+    errors.add(place, QueryError.Code.TOO_LARGE, message, "at most " + MOST_PROCESSORS, "");
+    return false;
+  }
+
+  /**
+   * Checks what can be checked while not all parsers, and so not all fields, are known.
+   *
+   * @param parsers that the query names
+   */
+  static void checkWithoutFields(Ast.Processor processor, int parsers, Errors errors) {
     Optional<ProcessorCatalogue.Definition> definition = definition(processor, errors);
     if (definition.isEmpty()) {
       return;
     }
     Arguments arguments = new Arguments(processor, definition.get().info(), errors);
-    if (definition.get().family() == ProcessorCatalogue.Family.TOP_K) {
-      WindowReader.rolling(arguments, errors);
-      k(arguments);
-      arguments.choice("order", ProcessorCatalogue.ORDERS);
-      arguments.choice("agg", ProcessorCatalogue.AGGREGATES);
-    } else if (definition.get().family() == ProcessorCatalogue.Family.TRIGGER) {
-      WindowReader.every(arguments, errors);
-    } else if (definition.get().family() == ProcessorCatalogue.Family.RATE) {
-      WindowReader.rolling(arguments, errors);
-    } else {
-      WindowReader.wholeQueryOr(arguments, errors);
+    switch (definition.get().family()) {
+      case TOP_K -> {
+        WindowReader.rolling(arguments, errors);
+        k(arguments);
+        arguments.choice("order", ProcessorCatalogue.ORDERS);
+        if (aggregate(arguments).equals(Optional.of(Aggregate.COUNT))) {
+          rejectBy(arguments, errors);
+        }
+      }
+      case RATE -> WindowReader.rolling(arguments, errors);
+      case JOIN -> {
+        hasTwoParsers(arguments, parsers, errors);
+        aggregate(arguments);
+        WindowReader.wholeQueryOr(arguments, errors);
+      }
+      case FILTER ->
+          checkCondition(arguments, WindowReader.wholeQueryOr(arguments, errors), errors);
+      case TRIGGER -> {
+        checkCondition(arguments, WindowReader.every(arguments, errors), errors);
+        TriggerReader.checkForms(arguments, errors);
+      }
+      case DIFF, GROUP, DISTINCT -> {
+        aggregate(arguments);
+        arguments.percent("p", 0);
+        WindowReader.wholeQueryOr(arguments, errors);
+      }
     }
+  }
+
+  private static void checkCondition(Arguments arguments, Window window, Errors errors) {
+    Ast.Word when = when(arguments);
+    ConditionReader.read(when, errors)
+        .filter(read -> isComplete(read, when, window, errors))
+        .ifPresent(read -> WhereReader.checkWithoutFields(read.tuples(), errors));
+  }
+
+  /** What agg= says, if anything. */
+  private static Optional<Aggregate> aggregate(Arguments arguments) {
+    return arguments
+        .choice("agg", ProcessorCatalogue.AGGREGATES)
+        .map(name -> Aggregate.valueOf(name.toUpperCase(Locale.ROOT)));
   }
 
   private static Optional<ProcessorCatalogue.Definition> definition(
@@ -108,10 +157,7 @@ final class ProcessorCompiler {
   private static Aggregate chosen(Arguments arguments, Aggregate otherwise) {
     Aggregate withoutAgg =
         otherwise != null ? otherwise : arguments.has("by") ? Aggregate.SUM : Aggregate.COUNT;
-    return arguments
-        .choice("agg", ProcessorCatalogue.AGGREGATES)
-        .map(name -> Aggregate.valueOf(name.toUpperCase(Locale.ROOT)))
-        .orElse(withoutAgg);
+    return aggregate(arguments).orElse(withoutAgg);
   }
 
   private Optional<Processor.Builder> rate(Arguments arguments) {
@@ -149,10 +195,16 @@ final class ProcessorCompiler {
     return Optional.of(result.setValue(Value.newBuilder().setField(field).setUnit("count")));
   }
 
-  private Optional<Processor.Builder> join(Arguments arguments) {
-    if (parsers.size() < 2) {
+  private static boolean hasTwoParsers(Arguments arguments, int parsers, Errors errors) {
+    if (parsers < 2) {
       String message = "join needs the tuples of two parsers, and PARSE names one";
       errors.conflict(arguments.processor().span(), message, "a second parser in PARSE");
+    }
+    return parsers >= 2;
+  }
+
+  private Optional<Processor.Builder> join(Arguments arguments) {
+    if (!hasTwoParsers(arguments, parsers.size(), errors)) {
       return Optional.empty();
     }
     Aggregate aggregate = chosen(arguments, null);
@@ -182,12 +234,7 @@ final class ProcessorCompiler {
 
   /** Groups by the aggregate and field of a condition, which they must meet. */
   private Optional<Processor.Builder> filter(Arguments arguments, Window window) {
-    Ast.Word when =
-        arguments
-            .word("when")
-            .orElse(
-                new Ast.Word(
-                    ProcessorCatalogue.DEFAULT_CONDITION, "", arguments.processor().span()));
+    Ast.Word when = when(arguments);
     return ConditionReader.read(when, errors)
         .flatMap(
             read ->
@@ -195,12 +242,54 @@ final class ProcessorCompiler {
                     .map(result -> result.setCondition(read.condition())));
   }
 
+  private static Ast.Word when(Arguments arguments) {
+    Span processor = arguments.processor().span();
+    return arguments
+        .word("when")
+        .orElse(new Ast.Word(ProcessorCatalogue.DEFAULT_CONDITION, "", processor));
+  }
+
+  /** Whether a condition's aggregate exists, and has a field, tuples and window to be of. */
+  private static boolean isComplete(
+      ConditionReader.Read read, Ast.Word when, Window window, Errors errors) {
+    String aggregate = read.aggregate();
+    boolean hasField = read.field() != null;
+    boolean known =
+        OF_TUPLES.contains(aggregate)
+            || ProcessorCatalogue.AGGREGATES.contains(aggregate)
+            || percentile(aggregate).isPresent();
+    String wrong = "";
+    String example = "for example \"sum(bytes) > 10MB\" or \"count >= 100\"";
+    if (aggregate.equals("share") || !read.tuples().isEmpty()) {
+      example = "for example \"share(status >= 500) > 0.2\"";
+      if (!hasField && read.tuples().isEmpty()) {
+        wrong = "share needs a condition";
+      } else if (!aggregate.equals("share") && !aggregate.equals("count")) {
+        wrong = aggregate + " takes a field, and only count and share take a condition";
+      }
+    } else if (!known) {
+      wrong = "unknown aggregate " + aggregate;
+    } else if (!hasField && !OF_TUPLES.contains(aggregate)) {
+      wrong = aggregate + " needs a field";
+    } else if (aggregate.equals("rate") && !window.hasSize()) {
+      errors.conflict(when.span(), "a rate needs a window", "w, for example w=10s");
+      return false;
+    }
+    if (!wrong.isEmpty()) {
+      errors.type(when.span(), wrong, example);
+    }
+    return wrong.isEmpty();
+  }
+
   private Optional<Processor.Builder> conditioned(
       Arguments arguments, ConditionReader.Read read, Ast.Word when, Window window) {
+    if (!isComplete(read, when, window, errors)) {
+      return Optional.empty();
+    }
     Optional<Ast.Word> field = Optional.ofNullable(read.field());
     String aggregate = read.aggregate();
     if (aggregate.equals("share") || !read.tuples().isEmpty()) {
-      return asked(arguments, read, when, window);
+      return asked(arguments, read, window);
     }
     if (aggregate.equals("distinct")) {
       return different(arguments, field, window);
@@ -214,20 +303,9 @@ final class ProcessorCompiler {
           Processor.newBuilder().setWindow(window).setValue(Values.counted());
       setKey(result, parser, arguments, "group");
       boolean perSecond = aggregate.equals("rate");
-      return bounded(
-          result.setAggregate(perSecond ? Aggregate.RATE : Aggregate.COUNT), when, errors);
+      return Optional.of(result.setAggregate(perSecond ? Aggregate.RATE : Aggregate.COUNT));
     }
     Optional<Double> share = percentile(aggregate);
-    boolean known =
-        share.isPresent()
-            || aggregate.equals("rate")
-            || ProcessorCatalogue.AGGREGATES.contains(aggregate);
-    if (!known || field.isEmpty()) {
-      String message =
-          known ? "%s needs a field".formatted(aggregate) : "unknown aggregate " + aggregate;
-      errors.type(when.span(), message, "for example \"sum(bytes) > 10MB\" or \"count >= 100\"");
-      return Optional.empty();
-    }
     List<ParserInfo> owners = withCountable(field.get());
     if (owners.isEmpty()) {
       fields.unknown(field.get());
@@ -242,8 +320,7 @@ final class ProcessorCompiler {
             ? Aggregate.PERCENTILE
             : Aggregate.valueOf(aggregate.toUpperCase(Locale.ROOT));
     return taken(parser, field.get(), meant)
-        .flatMap(
-            taken -> bounded(result.setValue(taken.value()).setAggregate(meant), when, errors));
+        .map(taken -> result.setValue(taken.value()).setAggregate(meant));
   }
 
   private List<ParserInfo> withCountable(Ast.Word field) {
@@ -269,18 +346,8 @@ final class ProcessorCompiler {
 
   /** {@code count(CONDITION)} and {@code share(CONDITION)}: tuples that meet it, of all. */
   private Optional<Processor.Builder> asked(
-      Arguments arguments, ConditionReader.Read read, Ast.Word when, Window window) {
+      Arguments arguments, ConditionReader.Read read, Window window) {
     boolean share = read.aggregate().equals("share");
-    boolean something = read.field() != null || !read.tuples().isEmpty();
-    if (!something || !share && !read.aggregate().equals("count")) {
-      String message =
-          something
-              ? "%s takes a field, and only count and share take a condition"
-                  .formatted(read.aggregate())
-              : "share needs a condition";
-      errors.type(when.span(), message, "for example \"share(status >= 500) > 0.2\"");
-      return Optional.empty();
-    }
     Optional<ParserInfo> parser = asked(arguments, read);
     if (parser.isEmpty()) {
       return Optional.empty();
@@ -332,16 +399,6 @@ final class ProcessorCompiler {
     String message = "%s is not true or false of a tuple".formatted(read.field().text());
     errors.type(read.field().span(), message, "for example \"share(status >= 500) > 0.2\"");
     return List.of();
-  }
-
-  /** A rate is one of a window: what the whole query is, is not known before its end. */
-  private static Optional<Processor.Builder> bounded(
-      Processor.Builder result, Ast.Word when, Errors errors) {
-    if (result.getAggregate() == Aggregate.RATE && !result.getWindow().hasSize()) {
-      errors.conflict(when.span(), "a rate needs a window", "w, for example w=10s");
-      return Optional.empty();
-    }
-    return Optional.of(result);
   }
 
   /** p50, p99.9… as a share. */
@@ -424,17 +481,10 @@ final class ProcessorCompiler {
 
   private Optional<Processor.Builder> ranked(
       Processor.Builder result, ParserInfo parser, Arguments arguments, boolean ascending) {
-    Optional<Aggregate> given =
-        arguments
-            .choice("agg", ProcessorCatalogue.AGGREGATES)
-            .map(name -> Aggregate.valueOf(name.toUpperCase(Locale.ROOT)));
+    Optional<Aggregate> given = aggregate(arguments);
     boolean counts = given.isPresent() ? given.get() == Aggregate.COUNT : !arguments.has("by");
     if (counts) {
-      if (arguments.has("by")) {
-        String message = "agg=count counts tuples, so by has no effect";
-        errors.conflict(
-            arguments.span("by"), message, "agg=count without by, or sum, max, min or avg");
-      }
+      rejectBy(arguments, errors);
       return Optional.of(result.setValue(Values.counted()).setAggregate(Aggregate.COUNT));
     }
     return value(parser, arguments, given.orElse(Aggregate.SUM), "agg")
@@ -444,6 +494,14 @@ final class ProcessorCompiler {
                   taken.additive() ? Aggregate.SUM : ascending ? Aggregate.MIN : Aggregate.MAX;
               return result.setValue(taken.value()).setAggregate(given.orElse(byField));
             });
+  }
+
+  private static void rejectBy(Arguments arguments, Errors errors) {
+    if (arguments.has("by")) {
+      String message = "agg=count counts tuples, so by has no effect";
+      errors.conflict(
+          arguments.span("by"), message, "agg=count without by, or sum, max, min or avg");
+    }
   }
 
   private Optional<Processor.Builder> diff(Arguments arguments, Aggregate aggregate) {

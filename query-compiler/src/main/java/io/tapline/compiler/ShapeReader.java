@@ -17,7 +17,7 @@ final class ShapeReader {
 
   /**
    * Forms that the query asks for, then those that the policy wants and the query says nothing of.
-   * Parsers that don't exist are somebody else's error.
+   * Of parsers that don't exist only the forms are checked.
    */
   static List<Shape> read(
       List<Ast.Parser> parsers, Catalogue catalogue, TextPolicy policy, Errors errors) {
@@ -26,13 +26,12 @@ final class ShapeReader {
     Set<String> shaped = new HashSet<>();
     for (Ast.Parser written : parsers) {
       Optional<ParserInfo> parser = catalogue.parser(written.name().text());
-      parser.ifPresent(known::add);
+      parser.ifPresentOrElse(known::add, () -> checkForms(written, errors));
       for (Ast.Argument argument :
           parser.isPresent() ? written.shapes() : List.<Ast.Argument>of()) {
         Optional<Shape> shape = shape(parser.get(), argument, policy, errors);
         if (shape.isPresent() && !shaped.add(key(shape.get()))) {
-          String message = "%s is given two forms".formatted(shape.get().getField());
-          errors.add(argument.name().span(), QueryError.Code.CONFLICT, message, "one", "");
+          twoForms(argument, shape.get().getField(), errors);
         }
         shape.ifPresent(shapes::add);
       }
@@ -46,6 +45,31 @@ final class ShapeReader {
       }
     }
     return shapes;
+  }
+
+  /** Checks what can be checked while the parser's fields are not known. */
+  static void checkForms(Ast.Parser parser, Errors errors) {
+    Set<String> shaped = new HashSet<>();
+    for (Ast.Argument argument : parser.shapes()) {
+      isForm(argument, errors);
+      if (!shaped.add(Names.normal(argument.name().text()))) {
+        twoForms(argument, argument.name().text(), errors);
+      }
+    }
+  }
+
+  private static boolean isForm(Ast.Argument argument, Errors errors) {
+    Ast.Word form = argument.values().get(0);
+    boolean is = FORMS.contains(Names.lower(form.text()));
+    if (!is) {
+      errors.unknown(form, "form", FORMS);
+    }
+    return is;
+  }
+
+  private static void twoForms(Ast.Argument argument, String field, Errors errors) {
+    String message = "%s is given two forms".formatted(field);
+    errors.add(argument.name().span(), QueryError.Code.CONFLICT, message, "one", "");
   }
 
   private static String key(Shape shape) {
@@ -78,7 +102,6 @@ final class ShapeReader {
     Optional<FieldInfo> field = Catalogue.field(parser, name.text());
     List<String> texts =
         parser.fields().stream().filter(ShapeReader::isText).map(FieldInfo::name).toList();
-    boolean isForm = FORMS.contains(Names.lower(form.text()));
     String expected = texts.isEmpty() ? "no form: it has no texts" : Names.list(texts);
     if (field.isEmpty()) {
       errors.unknown(name, "field of " + parser.name(), expected, texts);
@@ -86,10 +109,7 @@ final class ShapeReader {
       String message = "%s of %s is no text".formatted(field.get().name(), parser.name());
       errors.type(name.span(), message, expected);
     }
-    if (!isForm) {
-      errors.unknown(form, "form", FORMS);
-    }
-    if (!isForm || field.filter(ShapeReader::isText).isEmpty()) {
+    if (!isForm(argument, errors) || field.filter(ShapeReader::isText).isEmpty()) {
       return Optional.empty();
     }
     Shape shape =

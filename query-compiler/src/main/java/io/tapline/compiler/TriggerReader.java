@@ -18,11 +18,30 @@ final class TriggerReader {
     this.errors = errors;
   }
 
+  /** Checks what no inventory decides. */
+  static void checkForms(Arguments arguments, Errors errors) {
+    values(arguments, 0, errors);
+    arguments.word("webhook").ifPresent(word -> url(word, errors));
+    arguments.word("topic").ifPresent(word -> isTopic(word, errors));
+  }
+
   /** When it fires, how it clears, and whom it tells. */
   Trigger.Builder read(Arguments arguments, Processor.Builder watched) {
+    Trigger.Builder trigger = values(arguments, watched.getCondition().getThreshold(), errors);
+    arguments.word("webhook").flatMap(this::webhook).ifPresent(trigger::addActions);
+    arguments.word("topic").flatMap(this::topic).ifPresent(trigger::addActions);
+    return trigger;
+  }
+
+  /**
+   * When it fires and how it clears.
+   *
+   * @param threshold that of the condition, which clears it unless another is given
+   */
+  private static Trigger.Builder values(Arguments arguments, double threshold, Errors errors) {
     Trigger.Builder trigger =
         Trigger.newBuilder()
-            .setClear(watched.getCondition().getThreshold())
+            .setClear(threshold)
             .setAfter(arguments.integer("after", 1, ProcessorCatalogue.MOST_AFTER, 1))
             .setSeverity(
                 arguments.choice("severity", ProcessorCatalogue.SEVERITIES).orElse("warning"));
@@ -39,22 +58,35 @@ final class TriggerReader {
                                 word.span(),
                                 "clear is no threshold: " + Names.quoted(word.text()),
                                 "a number, size or duration, for example 5MB")));
-    arguments.word("webhook").flatMap(this::webhook).ifPresent(trigger::addActions);
-    arguments.word("topic").flatMap(this::topic).ifPresent(trigger::addActions);
     return trigger;
   }
 
-  /** The URL as it is called, if the inventory lets alerts be posted there. */
-  private Optional<Action> webhook(Ast.Word word) {
-    WebhookUrl url;
+  private static Optional<WebhookUrl> url(Ast.Word word, Errors errors) {
     try {
-      url = WebhookUrl.parse(word.text());
+      return Optional.of(WebhookUrl.parse(word.text()));
     } catch (IllegalArgumentException e) {
       String message =
           "webhook can't be %s: %s".formatted(Names.quoted(word.text()), e.getMessage());
       errors.type(word.span(), message, "an http or https URL");
       return Optional.empty();
     }
+  }
+
+  private static boolean isTopic(Ast.Word word, Errors errors) {
+    boolean is = word.text().matches(AlertTopicPolicy.NAME);
+    if (!is) {
+      String message = "topic can't be %s".formatted(Names.quoted(word.text()));
+      errors.type(word.span(), message, "letters, digits, '.', '_' and '-'");
+    }
+    return is;
+  }
+
+  /** The URL as it is called, if the inventory lets alerts be posted there. */
+  private Optional<Action> webhook(Ast.Word word) {
+    return url(word, errors).flatMap(url -> allowed(url, word));
+  }
+
+  private Optional<Action> allowed(WebhookUrl url, Ast.Word word) {
     Optional<WebhookPolicy.Entry> entry = inventory.webhooks().entry(url);
     if (entry.isEmpty()) {
       String message = "alerts may not be posted to %s".formatted(Names.quoted(url.toString()));
@@ -72,9 +104,8 @@ final class TriggerReader {
   /** The topic, if the tenant may send there and it was not found missing. */
   private Optional<Action> topic(Ast.Word word) {
     String topic = word.text();
-    if (!topic.matches(AlertTopicPolicy.NAME)) {
-      String message = "topic can't be %s".formatted(Names.quoted(topic));
-      errors.type(word.span(), message, "letters, digits, '.', '_' and '-'");
+    if (!isTopic(word, errors)) {
+      return Optional.empty();
     } else if (!inventory.topics().allows(options.rights(), topic)) {
       String message = "alerts may not be sent to topic %s".formatted(Names.quoted(topic));
       String expected = inventory.topics().expected(options.rights());

@@ -21,6 +21,8 @@ final class WhereReader {
           ">", FieldCondition.Operator.GREATER,
           ">=", FieldCondition.Operator.GREATER_OR_EQUAL);
 
+  static final int MOST_CONDITIONS = 64;
+
   private final Fields fields;
   private final Inventory inventory;
   private final Errors errors;
@@ -29,6 +31,27 @@ final class WhereReader {
     this.fields = fields;
     this.inventory = inventory;
     this.errors = errors;
+  }
+
+  /** Whether WHERE has no more conditions than a monitor takes. */
+  static boolean isShortEnough(List<Ast.Condition> conditions, Errors errors) {
+    if (conditions.size() <= MOST_CONDITIONS) {
+      return true;
+    }
+    String message = "WHERE has %d conditions".formatted(conditions.size());
+    Span place = conditions.get(MOST_CONDITIONS).field().span();
+    errors.add(place, QueryError.Code.TOO_LARGE, message, "at most " + MOST_CONDITIONS, "");
+    return false;
+  }
+
+  /** Checks what can be checked while the types of fields are not known. */
+  static void checkWithoutFields(List<Ast.Condition> conditions, Errors errors) {
+    for (Ast.Condition condition : conditions) {
+      takesItsValues(condition, errors);
+      for (Ast.Literal literal : condition.values()) {
+        IpPrefix.parse(literal.word().text()).ifPresent(ip -> prefix(ip, literal, errors));
+      }
+    }
   }
 
   /** The conditions. REQUIRES: all parsers are known. */
@@ -99,12 +122,17 @@ final class WhereReader {
       errors.type(condition.operator().span(), message, "= or !=");
       return false;
     }
-    if (!equality && condition.values().size() > 1) {
-      String message = "%s takes one value".formatted(condition.operator().text());
-      errors.conflict(condition.operator().span(), message, "= or != before a list");
-      return false;
+    return takesItsValues(condition, errors);
+  }
+
+  /** Only = and != compare with a list. */
+  private static boolean takesItsValues(Ast.Condition condition, Errors errors) {
+    if (!isOrder(OPERATORS.get(condition.operator().text())) || condition.values().size() <= 1) {
+      return true;
     }
-    return true;
+    String message = "%s takes one value".formatted(condition.operator().text());
+    errors.conflict(condition.operator().span(), message, "= or != before a list");
+    return false;
   }
 
   /** What a literal means, several if it is a name of several addresses; none after an error. */
@@ -188,16 +216,23 @@ final class WhereReader {
       String expected = "an address, ip/length or a name of the inventory";
       errors.unknownPlace(word, "host", expected, inventory.names());
       return List.of();
-    } else if (literal.length() == null) {
-      return List.of(ip.get().toString());
+    }
+    return prefix(ip.get(), literal, errors).map(IpPrefix::toString).stream().toList();
+  }
+
+  /** An address with its length, if that is right. */
+  private static Optional<IpPrefix> prefix(IpPrefix ip, Ast.Literal literal, Errors errors) {
+    if (literal.length() == null) {
+      return Optional.of(ip);
     }
     String digits = literal.length().text();
-    if (!digits.matches("[0-9]{1,3}") || Integer.parseInt(digits) > ip.get().longest()) {
-      String message = "%s is no prefix length of %s".formatted(Names.quoted(digits), word.text());
-      String expected = "0 to %d".formatted(ip.get().longest());
+    if (!digits.matches("[0-9]{1,3}") || Integer.parseInt(digits) > ip.longest()) {
+      String message =
+          "%s is no prefix length of %s".formatted(Names.quoted(digits), literal.word().text());
+      String expected = "0 to %d".formatted(ip.longest());
       errors.place(literal.length().span(), QueryError.Code.RANGE, message, expected, "");
-      return List.of();
+      return Optional.empty();
     }
-    return List.of(ip.get().shortened(Integer.parseInt(digits)).toString());
+    return Optional.of(ip.shortened(Integer.parseInt(digits)));
   }
 }

@@ -42,7 +42,7 @@ class ErrorGalleryTest {
     assertThat(shown).containsExactlyInAnyOrder(QueryError.Code.values());
   }
 
-  private static List<String> queries(String gallery) {
+  static List<String> queries(String gallery) {
     return List.of(gallery.split(END)).stream().map(block -> block.split(MIDDLE)[0]).toList();
   }
 
@@ -68,7 +68,7 @@ class ErrorGalleryTest {
 
   @Test
   void queriesBeyondTheBoundsAreRefused() {
-    String processors = "(top-k),".repeat(Compiler.MOST_PROCESSORS) + "(top-k)";
+    String processors = "(top-k),".repeat(ProcessorCompiler.MOST_PROCESSORS) + "(top-k)";
     assertTooLarge("PARSE http_get TO h1 PROCESS " + processors, "PROCESS has 65 processors");
     StringBuilder addresses = new StringBuilder("10.0.0.0");
     for (int i = 1; i <= MatchReader.MOST_ADDRESSES; i++) {

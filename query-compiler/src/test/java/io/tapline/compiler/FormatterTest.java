@@ -73,8 +73,8 @@ class FormatterTest {
 
   @Test
   void doesNotLookUpNamesButWantsRightSyntax() {
-    assertThat(format("PARSE unknown TO nowhere PROCESS (nothing: x=1)"))
-        .isEqualTo("PARSE unknown\nTO nowhere\nPROCESS (nothing: x=1)");
+    assertThat(format("PARSE unknown TO nowhere PROCESS (top-k: key=nothing)"))
+        .isEqualTo("PARSE unknown\nTO nowhere\nPROCESS (top-k: key=nothing)");
     FormatResult wrong = Formatter.format("PARSE http_get PROCESS (top-k) TO h1");
     assertThat(wrong.text()).isEmpty();
     assertThat(wrong.errors())

@@ -60,7 +60,7 @@ final class BenchDiagnoseCommand implements Callable<Integer> {
     if (!Files.isDirectory(traces) || times < 1) {
       throw new UsageException("give --traces a folder, and --times at least 1");
     }
-    Path program = Path.of(System.getProperty("tapline.home"), "build/bin/tapline-multilog");
+    Path program = Installation.current().programs().resolve("tapline-multilog");
     List<Latency> rows = new ArrayList<>();
     try (DiagnoseBenchmark benchmark =
         new DiagnoseBenchmark(program, traces, Collections.max(flows))) {

@@ -82,14 +82,14 @@ final class BenchDrillCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    Path home = Path.of(System.getProperty("tapline.home"));
-    Path programs = home.resolve("build/bin");
+    Installation installation = Installation.current();
+    Path programs = installation.programs();
     Path program = programs.resolve("tapline-multilog");
-    Path capture = home.resolve("testbed/captures/http_small.pcap.zst");
+    Path capture = installation.home().resolve("testbed/captures/http_small.pcap.zst");
     if (ingest) {
       measureIngest(program, capture);
     } else if (alerts) {
-      measureAlerts(program, home.resolve("testbed/three_tier/three_tier.pcap.zst"));
+      measureAlerts(program, installation.bundledCapture());
     } else {
       measureLatencies(programs);
     }

@@ -1,38 +1,37 @@
 package io.tapline.control.cli;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Finds out early what is wrong with capture files, before anybody waits for a pipeline that has
- * nothing to read.
+ * Refuses capture files that a query could not read, before anything is started for it. The monitor
+ * itself looks at them, so that what is a capture is decided in one place.
  */
 final class Captures {
   private Captures() {}
 
-  static void check(List<Path> files) {
-    files.forEach(Captures::check);
-  }
-
-  private static void check(Path file) {
-    if (!Files.exists(file)) {
-      throw new CommandException("no capture file " + file);
-    } else if (Files.isDirectory(file)) {
-      throw new CommandException("capture " + file + " is a directory: give a file");
-    } else if (!Files.isReadable(file)) {
-      throw new CommandException("no permission to read capture " + file);
-    } else if (isEmpty(file)) {
-      throw new CommandException("capture " + file + " is empty: it has 0 bytes");
+  /**
+   * Checks the files.
+   *
+   * @throws CommandException with the monitor's own words
+   */
+  static void check(Installation installation, List<Path> files, Console console)
+      throws InterruptedException {
+    if (files.isEmpty()) {
+      return;
     }
-  }
-
-  private static boolean isEmpty(Path file) {
+    List<String> command = new ArrayList<>(List.of(installation.requireMonitor().toString()));
+    command.addAll(List.of("--check-captures", "--status", "json"));
+    files.forEach(file -> command.add("--pcap=" + file));
     try {
-      return Files.isRegularFile(file) && Files.size(file) == 0;
+      Process monitor =
+          new ProcessBuilder(command).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
+      MonitorMessages messages = MonitorMessages.read(monitor.getErrorStream(), console);
+      messages.requireSuccess(monitor.waitFor());
     } catch (IOException e) {
-      throw new CommandException("can't read capture " + file + ": " + e.getMessage(), e);
+      throw new CommandException("can't run " + command.get(0) + ": " + e.getMessage(), e);
     }
   }
 }

@@ -17,8 +17,6 @@ import picocli.CommandLine.Model.PositionalParamSpec;
 
 /** docs/reference/configuration.md: every option, made from what the programs take. */
 final class ConfigurationPage {
-  private static final List<String> PROGRAMS =
-      List.of("tapline-monitor", "tapline-agent", "tapline-multilog");
   private static final Pattern FROM_ENVIRONMENT =
       Pattern.compile("\\$\\{env:([A-Z_]+)(?::-(.*))?}");
 
@@ -32,7 +30,7 @@ final class ConfigurationPage {
     page.introduction();
     page.environment();
     page.command(tapline.getCommandSpec());
-    for (String program : PROGRAMS) {
+    for (String program : NativeSettings.PROGRAMS) {
       page.nativeProgram(program, NativeSettings.of(programs.resolve(program)));
     }
     return page.out.toString().stripTrailing() + "\n";
@@ -80,7 +78,11 @@ final class ConfigurationPage {
       out.append('\n');
     }
     Collection<CommandLine> subcommands = command.subcommands().values();
-    subcommands.stream().distinct().forEach(sub -> command(sub.getCommandSpec()));
+    subcommands.stream()
+        .map(CommandLine::getCommandSpec)
+        .filter(sub -> !sub.usageMessage().hidden())
+        .distinct()
+        .forEach(this::command);
   }
 
   private void argument(String name, ArgSpec argument) {

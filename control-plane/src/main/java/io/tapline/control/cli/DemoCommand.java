@@ -60,7 +60,7 @@ final class DemoCommand implements Callable<Integer> {
     Installation installation = Installation.current();
     Inventory inventory = Installation.inventory(installation.bundledInventory());
     Path capture = installation.bundledCapture();
-    Captures.check(List.of(capture));
+    Captures.check(installation, List.of(capture), console);
     Source source = Source.files(List.of(capture), Speed.MAX.toString());
     try (PipelineSession session =
         PipelineSession.start(

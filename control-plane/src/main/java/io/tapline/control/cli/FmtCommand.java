@@ -8,7 +8,10 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
 /** {@code tapline fmt}: a query in its canonical layout. */
-@Command(name = "fmt", description = "Prints a query, formatted. Names are not looked up.")
+@Command(
+    name = "fmt",
+    description =
+        "Prints a query, formatted. Refuses one that could not run whatever parsers and hosts there are.")
 final class FmtCommand implements Callable<Integer> {
   private final Console console;
 

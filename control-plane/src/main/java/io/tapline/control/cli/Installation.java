@@ -12,26 +12,39 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Where Tapline's files are; {@code bin/tapline} says so in the system property {@code
- * tapline.home}.
+ * Where Tapline's files are; {@code bin/tapline} passes both folders as system properties.
  *
- * @param home the repository's root
+ * <pre>
+ *                  a clone                          installed by packages
+ * tapline.home     its root                         PREFIX/share/tapline
+ * tapline.prefix   HOME/build                       PREFIX
+ * </pre>
+ *
+ * @param home the folder of {@code bin/tapline}, captures and scripts
+ * @param prefix the folder of {@code bin} with the native programs, and of {@code share/tapline}
  * @param plugins shared objects with parsers outside the tree
  */
-record Installation(Path home, List<Path> plugins) {
+record Installation(Path home, Path prefix, List<Path> plugins) {
   static Installation current() {
     return with(List.of());
   }
 
   /** With parsers outside the tree. */
   static Installation with(List<Path> plugins) {
+    Path home = Path.of(System.getProperty("tapline.home", "")).toAbsolutePath();
+    String prefix = System.getProperty("tapline.prefix");
     return new Installation(
-        Path.of(System.getProperty("tapline.home", "")).toAbsolutePath(), plugins);
+        home, prefix == null ? home.resolve("build") : Path.of(prefix), plugins);
+  }
+
+  /** The folder of the native programs. */
+  Path programs() {
+    return prefix.resolve("bin");
   }
 
   /** The native monitor, which a server whose packets are watched for elsewhere can do without. */
   Path monitor() {
-    return home.resolve("build/bin/tapline-monitor");
+    return programs().resolve("tapline-monitor");
   }
 
   /**
@@ -40,7 +53,7 @@ record Installation(Path home, List<Path> plugins) {
    * @throws CommandException if it is not built
    */
   Path requireMonitor() {
-    return built("build/bin/tapline-monitor");
+    return required(monitor());
   }
 
   /** What the native parsers say of themselves. */
@@ -70,11 +83,10 @@ record Installation(Path home, List<Path> plugins) {
 
   /** The catalogue as the monitor wrote it when it was built. */
   Path catalogueFile() {
-    return built("build/share/tapline/parsers.json");
+    return required(prefix.resolve("share/tapline/parsers.json"));
   }
 
-  private Path built(String name) {
-    Path file = home.resolve(name);
+  private Path required(Path file) {
     if (!Files.exists(file)) {
       throw new CommandException(
           "the native programs are not built (no " + file + "): run make build in " + home);

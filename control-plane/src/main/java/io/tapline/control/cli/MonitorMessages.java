@@ -68,7 +68,7 @@ final class MonitorMessages {
   /** Throws with the monitor's own words if it failed. */
   void requireSuccess(int exitCode) throws InterruptedException {
     reader.join();
-    console.progress().clear();
+    console.progress().finish();
     if (exitCode == 0) {
       return;
     }

@@ -11,9 +11,17 @@ import java.util.regex.Pattern;
 /**
  * The settings of a native program, as its {@code --help} lists them.
  *
+ * @param synopsis how it is called, a line for each way
+ * @param description what stands before the sections
  * @param sections of its help, under their headings
+ * @param footer what stands behind them
  */
-record NativeSettings(List<Section> sections) {
+record NativeSettings(
+    List<String> synopsis, String description, List<Section> sections, List<String> footer) {
+  /** The programs that have such help. */
+  static final List<String> PROGRAMS =
+      List.of("tapline-monitor", "tapline-agent", "tapline-multilog");
+
   /** A heading, and the flags below it. */
   record Section(String heading, List<Setting> settings) {}
 
@@ -38,6 +46,7 @@ record NativeSettings(List<Section> sections) {
     }
   }
 
+  private static final String USAGE = "Usage: ";
   private static final Pattern HEADING = Pattern.compile("(\\w[\\w ]*):");
   private static final Pattern FLAG =
       Pattern.compile("  (--[a-z0-9-]+)(?: (\\S+))? +(.*?)(?: ?\\[([^\\]]*)])?");
@@ -53,16 +62,23 @@ record NativeSettings(List<Section> sections) {
 
   /** A line that looks like a flag's and can't be read is an error: none is left out silently. */
   static NativeSettings parse(String help) {
+    List<String> synopsis = new ArrayList<>();
+    List<String> description = new ArrayList<>();
     List<Section> sections = new ArrayList<>();
-    for (String line : help.lines().toList()) {
+    List<String> footer = new ArrayList<>();
+    for (String line : help.lines().filter(line -> !line.isBlank()).toList()) {
       Matcher heading = HEADING.matcher(line);
       if (heading.matches()) {
         sections.add(new Section(heading.group(1), new ArrayList<>()));
       } else if (line.startsWith("  --")) {
         sections.get(sections.size() - 1).settings().add(setting(line));
+      } else if (sections.isEmpty() && (line.startsWith(USAGE) || line.startsWith(" "))) {
+        synopsis.add(line.replace(USAGE, "").strip());
+      } else {
+        (sections.isEmpty() ? description : footer).add(line.strip());
       }
     }
-    return new NativeSettings(sections);
+    return new NativeSettings(synopsis, String.join(" ", description), sections, footer);
   }
 
   private static Setting setting(String line) {

@@ -51,7 +51,7 @@ final class ParseCommand implements Callable<Integer> {
     Process process =
         ChildProcesses.start(
             new ProcessBuilder().redirectError(ProcessBuilder.Redirect.PIPE),
-            command(monitor, installation.plugins(), chosen, captures.checked()));
+            command(monitor, installation.plugins(), chosen, captures.files()));
     MonitorMessages messages = MonitorMessages.read(process.getErrorStream(), console);
     TupleTables tables = new TupleTables(console, chosen);
     try (InputStream tuples = process.getInputStream()) {

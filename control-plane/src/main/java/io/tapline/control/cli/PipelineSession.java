@@ -10,6 +10,7 @@ import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
 import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.embedded.EmbeddedPipeline;
+import io.tapline.control.probe.ServerCheck;
 import io.tapline.control.query.QueryInfo;
 import io.tapline.control.query.QueryRejected;
 import io.tapline.control.query.QueryService;
@@ -17,6 +18,7 @@ import io.tapline.control.query.QueryState;
 import io.tapline.control.query.Source;
 import io.tapline.control.query.TooManyQueries;
 import io.tapline.control.query.WindowResult;
+import io.tapline.flink.RedisEndpoint;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -79,6 +81,8 @@ final class PipelineSession implements AutoCloseable {
       throws PipelineException {
     Catalogue catalogue = installation.catalogue();
     Installation.requireTexts(inventory, catalogue);
+    Optional<RedisEndpoint> redis = services.redis(console);
+    ServerCheck.require(services.kafka(), redis);
     EmbeddedOptions options =
         new EmbeddedOptions(
             installation.monitor(),
@@ -90,7 +94,7 @@ final class PipelineSession implements AutoCloseable {
             services.jobBrokers(),
             services.kafkaTls(),
             services.address(),
-            services.redis(console),
+            redis,
             services.flink(),
             services.flinkTls(),
             services.checkpoints(),

@@ -17,6 +17,12 @@ final class Progress implements ProgressListener {
   private final PrintWriter err;
   private final boolean terminal;
   private String lastStage = "";
+
+  /** The latest report of this stage, if it has not been shown. */
+  private String pending = "";
+
+  private String lastLine = "";
+
   private long lastNs = System.nanoTime() - LINE_INTERVAL_NS;
   private boolean shown;
   private long stageNs = System.nanoTime();
@@ -31,17 +37,34 @@ final class Progress implements ProgressListener {
   public synchronized void progress(String stage, double fraction, long packets, long bytes) {
     long now = System.nanoTime();
     boolean due = now - lastNs >= (terminal ? TERMINAL_INTERVAL_NS : LINE_INTERVAL_NS);
-    if (!due && stage.equals(lastStage)) {
-      return;
-    }
-    if (!stage.equals(lastStage)) {
+    boolean begins = !stage.equals(lastStage);
+    if (begins) {
+      finishStage();
       stageNs = now;
       stagePackets = packets;
     }
     lastStage = stage;
-    lastNs = now;
     double packetsPerSecond = (packets - stagePackets) / ((now - stageNs) / 1e9);
     String line = text(stage, fraction, packets, bytes, packetsPerSecond);
+    if (due || begins) {
+      lastNs = now;
+      show(line);
+    } else {
+      pending = line;
+    }
+  }
+
+  /** Shows how far the stage came, however soon that was reported after the line before. */
+  private void finishStage() {
+    if (!pending.isEmpty() && !pending.equals(lastLine)) {
+      show(pending);
+    }
+    pending = "";
+  }
+
+  private void show(String line) {
+    pending = "";
+    lastLine = line;
     if (terminal) {
       err.print(ERASE + line);
       err.flush();
@@ -71,6 +94,12 @@ final class Progress implements ProgressListener {
   public synchronized void warning(String message) {
     clear();
     err.println("warning: " + ReadableText.ofLines(message));
+  }
+
+  /** Ends the last stage. */
+  synchronized void finish() {
+    finishStage();
+    clear();
   }
 
   /** Takes the line off the terminal. */

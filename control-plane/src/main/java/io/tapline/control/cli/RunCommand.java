@@ -67,11 +67,13 @@ final class RunCommand implements Callable<Integer> {
     services.check(clear);
     clear.warn(console);
     Inventory inventory = Installation.inventory(inventoryFile);
-    Source source = Source.files(captures.checked(), speed.toString());
+    Installation installation = plugins.installation();
+    Captures.check(installation, captures.files(), console);
+    Source source = Source.files(captures.files(), speed.toString());
     try (PipelineSession session =
         PipelineSession.start(
             console,
-            plugins.installation(),
+            installation,
             inventory,
             Optional.empty(),
             services,

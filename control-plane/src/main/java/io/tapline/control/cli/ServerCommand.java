@@ -69,11 +69,11 @@ final class ServerCommand implements Callable<Integer> {
     private String agents;
 
     /** What is looked at where there is nothing to start. */
-    void check() {
+    void check(Installation installation, Console console) throws InterruptedException {
       if (networkInterface != null) {
         NetworkInterfaces.check(networkInterface);
       } else if (agents == null) {
-        Captures.check(files);
+        Captures.check(installation, files, console);
       }
     }
 
@@ -134,7 +134,7 @@ final class ServerCommand implements Callable<Integer> {
     services.speakTls(tls);
     coordination.speakTls(tls.of(TlsOptions.Service.ZOOKEEPER));
     if (packets != null) {
-      packets.check();
+      packets.check(plugins.installation(), console);
     }
     Inventory inventory = Installation.inventory(inventoryFile);
     Optional<Network> network = Installation.network(inventoryFile, inventory);

@@ -2,7 +2,9 @@ package io.tapline.control.cli;
 
 import io.tapline.control.HashKeys;
 import io.tapline.control.JobKey;
+import io.tapline.control.probe.Address;
 import io.tapline.control.query.TopicPolicy;
+import io.tapline.flink.KafkaEndpoint;
 import io.tapline.flink.Login;
 import io.tapline.flink.RedisEndpoint;
 import io.tapline.flink.TlsFiles;
@@ -136,6 +138,23 @@ final class ServiceOptions {
     return brokers;
   }
 
+  /** The brokers that {@code --brokers} names, if any; after {@link #speakTls}. */
+  Optional<KafkaEndpoint> kafka() {
+    return brokers.isEmpty()
+        ? Optional.empty()
+        : Optional.of(new KafkaEndpoint(brokers, kafkaTls, Login.NONE));
+  }
+
+  private static void requireAddresses(String option, String brokers) {
+    try {
+      if (!brokers.isEmpty()) {
+        Address.list(brokers);
+      }
+    } catch (IllegalArgumentException e) {
+      throw new UsageException(option + ": " + e.getMessage());
+    }
+  }
+
   /** The brokers that jobs log in to; empty if jobs do not log in. */
   String jobBrokers() {
     if (!jobBrokers.isEmpty() && brokers.isEmpty()) {
@@ -160,6 +179,8 @@ final class ServiceOptions {
 
   /** With a broker, a Redis or a Flink of somebody else's. */
   void speakTls(TlsOptions tls) {
+    requireAddresses("--brokers", brokers);
+    requireAddresses("--job-brokers", jobBrokers);
     Optional<TlsFiles> withKafka = tls.of(TlsOptions.Service.KAFKA);
     Optional<TlsFiles> withRedis = tls.of(TlsOptions.Service.REDIS);
     Optional<TlsFiles> withFlink = tls.of(TlsOptions.Service.FLINK);

@@ -1,12 +1,13 @@
 package io.tapline.control.cli;
 
 import java.util.List;
-import sun.misc.Signal;
 
 /**
  * SIGTERM and SIGINT as a request to end in order. A shutdown hook would not do: hooks run side by
- * side, and the process's exit code would say that it was killed.
+ * side, and the process's exit code would say that it was killed. Java has no other API for
+ * signals, hence the suppressed warning.
  */
+@SuppressWarnings("sunapi")
 final class StopSignals {
   private StopSignals() {}
 
@@ -16,12 +17,16 @@ final class StopSignals {
   static void handle(Runnable stop) {
     List<String> names = List.of("TERM", "INT");
     for (String name : names) {
-      Signal.handle(
-          new Signal(name),
+      sun.misc.Signal.handle(
+          new sun.misc.Signal(name),
           signal -> {
-            names.forEach(each -> Signal.handle(new Signal(each), sun.misc.SignalHandler.SIG_DFL));
+            names.forEach(each -> handleByDefault(new sun.misc.Signal(each)));
             stop.run();
           });
     }
+  }
+
+  private static void handleByDefault(sun.misc.Signal signal) {
+    sun.misc.Signal.handle(signal, sun.misc.SignalHandler.SIG_DFL);
   }
 }

@@ -10,7 +10,7 @@ import picocli.CommandLine.Spec;
 /** {@code tapline} itself: lists its commands. */
 @Command(
     name = "tapline",
-    version = "tapline 0.1.0",
+    versionProvider = Version.class,
     description = "Turns a sentence into a measurement of a running network.",
     synopsisSubcommandLabel = "COMMAND",
     subcommands = {
@@ -34,7 +34,8 @@ import picocli.CommandLine.Spec;
       SimCommand.class,
       BenchCommand.class,
       CompletionCommand.class,
-      ReferenceCommand.class
+      ReferenceCommand.class,
+      ManualCommand.class
     },
     footer = {"", "Exit codes: 0 success, 1 failure, 2 wrong usage.", "Start with: tapline demo"})
 final class TaplineCommand implements Runnable {

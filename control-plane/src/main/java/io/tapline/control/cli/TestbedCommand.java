@@ -45,7 +45,8 @@ final class TestbedCommand implements Runnable {
   }
 
   private static Testbed testbed(String name) {
-    return new Testbed(name, Installation.current().home());
+    Installation installation = Installation.current();
+    return new Testbed(name, installation.home(), installation.programs());
   }
 
   private static FatTreePlan plan(String name, int k, int linkMbit, boolean memif) {

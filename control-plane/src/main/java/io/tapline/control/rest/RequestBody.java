@@ -2,6 +2,8 @@ package io.tapline.control.rest;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.IntNode;
+import com.fasterxml.jackson.databind.node.TextNode;
 import io.javalin.http.Context;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -130,14 +132,25 @@ final class RequestBody {
     try {
       return Json.parse(text);
     } catch (JsonProcessingException e) {
-      String where = "";
-      if (e.getLocation() != null) {
-        where =
-            " at line %d, column %d"
-                .formatted(e.getLocation().getLineNr(), e.getLocation().getColumnNr());
-      }
-      throw Problem.badRequest("the body is not JSON" + where + ": " + e.getOriginalMessage())
+      throw JsonFault.find(text)
+          .map(RequestBody::notJson)
+          .orElseGet(RequestBody::tooMuch)
           .asException();
     }
+  }
+
+  private static Problem notJson(JsonFault fault) {
+    String detail =
+        "the body is not JSON at line %d, column %d: expected %s, found %s"
+            .formatted(fault.line(), fault.column(), fault.expected(), fault.found());
+    return Problem.badRequest(detail)
+        .withMember("line", IntNode.valueOf(fault.line()))
+        .withMember("column", IntNode.valueOf(fault.column()))
+        .withMember("expected", TextNode.valueOf(fault.expected()));
+  }
+
+  /** The parser has bounds that JSON itself has not. */
+  private static Problem tooMuch() {
+    return Problem.badRequest("the body has a number of more digits than are read");
   }
 }

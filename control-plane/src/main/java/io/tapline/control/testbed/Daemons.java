@@ -19,16 +19,19 @@ final class Daemons {
       List.of("tapline-agent", "tapline-monitor", "tapline-multilog");
 
   private final Path home;
+  private final Path programs;
   private final Path folder;
 
   /**
    * Commands that name their testbed's folder, each.
    *
    * @param home Tapline's own folder
+   * @param programs the folder of its native programs
    * @param folder of the testbed
    */
-  Daemons(Path home, Path folder) {
+  Daemons(Path home, Path programs, Path folder) {
     this.home = home;
+    this.programs = programs;
     this.folder = folder;
   }
 
@@ -153,6 +156,6 @@ final class Daemons {
 
   /** One of Tapline's native programs. */
   Path program(String name) {
-    return home.resolve("build/bin").resolve(name);
+    return programs.resolve(name);
   }
 }

@@ -48,12 +48,13 @@ public final class Testbed {
   /**
    * A testbed, which may be there or not.
    *
-   * @param home Tapline's own folder, whose programs it runs
+   * @param home Tapline's own folder, whose scripts it runs
+   * @param nativePrograms the folder of Tapline's native programs
    */
-  public Testbed(String name, Path home) {
+  public Testbed(String name, Path home, Path nativePrograms) {
     this.name = name;
     this.folder = FOLDER.resolve(name);
-    this.daemons = new Daemons(home, folder);
+    this.daemons = new Daemons(home, nativePrograms, folder);
     this.supervisor = new Supervisor(home, folder);
     this.programs = new Programs(Daemons.environment(folder));
     this.processes = new OwnProcesses(folder);
@@ -72,7 +73,9 @@ public final class Testbed {
     List<String> missing = PROGRAMS.stream().filter(each -> !Programs.isThere(each)).toList();
     return missing.isEmpty()
         ? Optional.empty()
-        : Optional.of("these programs are missing: %s; run make deps".formatted(missing));
+        : Optional.of(
+            "these programs are missing: %s; install the packages ethtool, iproute2, openvswitch-switch, procps and python3"
+                .formatted(missing));
   }
 
   /**

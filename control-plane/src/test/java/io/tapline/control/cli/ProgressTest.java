@@ -25,6 +25,20 @@ class ProgressTest {
   }
 
   @Test
+  void aStageEndsWithItsLastReport() {
+    Progress progress = progress(false);
+    progress.progress("reading packets", 0.25, 1000, 2_000_000);
+    progress.progress("reading packets", 0.6, 2400, 4_800_000);
+    progress.progress("reading packets", 1, 4000, 8_000_000);
+    progress.progress("computing results", Double.NaN, 0, 0);
+    progress.progress("computing results", Double.NaN, 0, 0);
+    progress.finish();
+    assertThat(written.toString().lines().map(line -> line.replaceFirst(" packets, .*", "")))
+        .containsExactly(
+            "reading packets…  25 %  1,000", "reading packets… 100 %  4,000", "computing results…");
+  }
+
+  @Test
   void onATerminalTheLineIsTakenOffBeforeAnythingElse() {
     Progress progress = progress(true);
     progress.progress("starting", Double.NaN, 0, 0);

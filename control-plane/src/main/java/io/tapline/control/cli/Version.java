@@ -1,0 +1,20 @@
+package io.tapline.control.cli;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import picocli.CommandLine.IVersionProvider;
+
+/** The version of the parent pom; that of a snapshot is the coming release's. */
+final class Version implements IVersionProvider {
+  @Override
+  public String[] getVersion() {
+    try (InputStream file = Version.class.getResourceAsStream("version.txt")) {
+      String version = new String(file.readAllBytes(), StandardCharsets.UTF_8).strip();
+      return new String[] {"tapline " + version.replaceFirst("-.*", "")};
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

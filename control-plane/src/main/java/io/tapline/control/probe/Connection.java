@@ -1,0 +1,178 @@
+package io.tapline.control.probe;
+
+import io.tapline.compiler.ReadableText;
+import io.tapline.flink.TlsFiles;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.nio.charset.StandardCharsets;
+import java.util.regex.Pattern;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
+import javax.net.ssl.SSLSocketFactory;
+
+/**
+ * A TCP connection, over TLS or in the clear, with a deadline for all that is done through it. Not
+ * thread-safe.
+ */
+final class Connection implements AutoCloseable {
+  private static final int SHOWN_CHARACTERS = 40;
+
+  /**
+   * The JDK's words for a server that answers a handshake in the clear, or closes the connection.
+   */
+  private static final Pattern PLAIN =
+      Pattern.compile("recognized SSL message|terminated the handshake");
+
+  private final Socket socket;
+  private final Deadline deadline;
+
+  private Connection(Socket socket, Deadline deadline) {
+    this.socket = socket;
+    this.deadline = deadline;
+  }
+
+  /**
+   * Connects, in the clear.
+   *
+   * @throws Fault if the name does not resolve or nobody accepts the connection
+   */
+  static Connection open(Address address, Deadline deadline) throws Fault {
+    InetAddress[] found;
+    try {
+      found = InetAddress.getAllByName(address.host());
+    } catch (UnknownHostException e) {
+      throw new Fault("the name " + address.host() + " does not resolve; is it spelled right?", e);
+    }
+    Fault first = null;
+    for (InetAddress each : found) {
+      try {
+        return new Connection(
+            connected(new InetSocketAddress(each, address.port()), deadline), deadline);
+      } catch (Fault e) {
+        first = first == null ? e : first;
+      }
+    }
+    throw first;
+  }
+
+  private static Socket connected(InetSocketAddress address, Deadline deadline) throws Fault {
+    Socket socket = new Socket();
+    try {
+      socket.connect(address, deadline.leftMs());
+      return socket;
+    } catch (IOException e) {
+      close(socket);
+      throw e instanceof ConnectException
+          ? new Fault("connection refused; does it run, and is the port right?", e)
+          : e instanceof SocketTimeoutException
+              ? new Fault("no connection in time; is the address right, or a firewall between?", e)
+              : new Fault("no connection: " + e.getMessage() + "; is the address right?", e);
+    }
+  }
+
+  /**
+   * Connects over TLS.
+   *
+   * @throws Fault also if the handshake fails, with what to do about it
+   */
+  static Connection open(Address address, TlsFiles tls, Deadline deadline) throws Fault {
+    SSLSocketFactory sockets;
+    try {
+      sockets = tls.context().getSocketFactory();
+    } catch (IOException e) {
+      throw new Fault(e.getMessage(), e);
+    }
+    Connection plain = open(address, deadline);
+    try {
+      SSLSocket socket =
+          (SSLSocket) sockets.createSocket(plain.socket, address.host(), address.port(), true);
+      SSLParameters parameters = socket.getSSLParameters();
+      parameters.setEndpointIdentificationAlgorithm("HTTPS");
+      socket.setSSLParameters(parameters);
+      socket.setSoTimeout(deadline.leftMs());
+      socket.startHandshake();
+      return new Connection(socket, deadline);
+    } catch (IOException e) {
+      plain.close();
+      throw handshakeFault(e);
+    }
+  }
+
+  /** Explains a failed handshake, or an alert that follows it. */
+  static Fault handshakeFault(IOException e) {
+    String why = String.valueOf(e.getMessage());
+    if (e instanceof SocketTimeoutException) {
+      return new Fault("no answer to a TLS handshake; does it speak TLS at this port?", e);
+    } else if (why.contains("PKIX") || why.contains("valid certification path")) {
+      return new Fault("its certificate is of no authority in --tls-ca", e);
+    } else if (why.contains("alert")) {
+      return new Fault("it refuses the certificate of --tls-certificate: " + why, e);
+    } else if (!(e instanceof SSLException) || PLAIN.matcher(why).find()) {
+      return new Fault("it does not speak TLS; name its TLS port, or leave out --tls", e);
+    }
+    return new Fault("the TLS handshake fails: " + why, e);
+  }
+
+  void send(byte[] bytes) throws IOException {
+    socket.getOutputStream().write(bytes);
+    socket.getOutputStream().flush();
+  }
+
+  /**
+   * Reads until so many bytes are there, or the server closes the connection: then fewer.
+   *
+   * @throws SocketTimeoutException at the deadline; after fewer bytes, too
+   */
+  byte[] read(int count) throws IOException {
+    InputStream in = socket.getInputStream();
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    while (bytes.size() < count) {
+      socket.setSoTimeout(deadline.leftMs());
+      int next = in.read();
+      if (next < 0) {
+        break;
+      }
+      bytes.write(next);
+    }
+    return bytes.toByteArray();
+  }
+
+  /** Reads up to and without a line's end; less if the connection ends before, or is too long. */
+  String line() throws IOException {
+    StringBuilder line = new StringBuilder();
+    byte[] next = read(1);
+    while (next.length == 1 && next[0] != '\n' && line.length() < 1024) {
+      line.append((char) (next[0] & 0xff));
+      next = read(1);
+    }
+    return line.toString().strip();
+  }
+
+  /** Bytes that were not expected, as far as people can read them. */
+  static String shown(byte[] bytes) {
+    String text = new String(bytes, StandardCharsets.ISO_8859_1).lines().findFirst().orElse("");
+    String start = text.substring(0, Math.min(text.length(), SHOWN_CHARACTERS));
+    return "\"" + ReadableText.of(start) + "\"";
+  }
+
+  @Override
+  public void close() {
+    close(socket);
+  }
+
+  private static void close(Socket socket) {
+    try {
+      socket.close();
+    } catch (IOException e) {
+      // It is of no use any more, closed or not.
+    }
+  }
+}

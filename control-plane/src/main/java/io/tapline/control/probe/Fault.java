@@ -1,0 +1,14 @@
+package io.tapline.control.probe;
+
+/** A fault of a server. The message continues a sentence that names the server. */
+final class Fault extends Exception {
+  private static final long serialVersionUID = 1L;
+
+  Fault(String message) {
+    super(message);
+  }
+
+  Fault(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

@@ -1,0 +1,73 @@
+package io.tapline.control.probe;
+
+import io.tapline.flink.TlsFiles;
+import java.io.IOException;
+import java.net.ProtocolException;
+import java.net.SocketTimeoutException;
+import java.time.Duration;
+import javax.net.ssl.SSLException;
+
+/**
+ * Connects to a server and asks it a question.
+ *
+ * @param tls none for a connection in the clear
+ * @param service as {@code --tls} calls it
+ */
+record Probe(Address address, TlsFiles tls, String service, Question question) {
+  /** A server that waits for a TLS handshake says nothing: after this time one is tried. */
+  private static final Duration BEFORE_TLS = Duration.ofMillis(1_200);
+
+  private static final Duration FOR_TLS = Duration.ofMillis(400);
+
+  /**
+   * Asks.
+   *
+   * @throws Fault with the reason, whatever it is
+   */
+  void run(Deadline deadline) throws Fault {
+    try {
+      ask(tls.isNone() ? deadline.within(BEFORE_TLS) : deadline);
+    } catch (SocketTimeoutException e) {
+      refuseTls(e, deadline);
+      askAgain(deadline);
+    } catch (IOException e) {
+      refuseTls(e, deadline);
+      throw fault(e);
+    }
+  }
+
+  private void ask(Deadline deadline) throws IOException, Fault {
+    try (Connection connection =
+        tls.isNone()
+            ? Connection.open(address, deadline)
+            : Connection.open(address, tls, deadline)) {
+      question.ask(connection);
+    }
+  }
+
+  /** A server that was busy has the rest of the time. */
+  private void askAgain(Deadline deadline) throws Fault {
+    try {
+      ask(deadline);
+    } catch (IOException e) {
+      throw fault(e);
+    }
+  }
+
+  private void refuseTls(IOException e, Deadline deadline) throws Fault {
+    if (tls.isNone() && TlsHello.isAnswered(address, deadline.within(FOR_TLS))) {
+      throw new Fault("it speaks TLS; add --tls " + service + " and its three files", e);
+    }
+  }
+
+  private static Fault fault(IOException e) {
+    if (e instanceof SSLException) {
+      return Connection.handshakeFault(e);
+    } else if (e instanceof ProtocolException) {
+      return new Fault(e.getMessage() + "; is the port right?", e);
+    } else if (e instanceof SocketTimeoutException) {
+      return new Fault("it accepts connections and does not answer; is the port right?", e);
+    }
+    return new Fault("it closed the connection without an answer; is the port right?", e);
+  }
+}

@@ -1,0 +1,16 @@
+package io.tapline.control.probe;
+
+import java.io.IOException;
+
+/** A question to a server over a connection: is it what it should be? */
+interface Question {
+  /**
+   * Asks.
+   *
+   * @throws Fault if the server is what it should be, and can't be used as it is
+   * @throws java.net.ProtocolException if the answer is that of another kind of server; the message
+   *     continues a sentence that names the server
+   * @throws IOException if there is no answer
+   */
+  void ask(Connection connection) throws IOException, Fault;
+}

@@ -1,0 +1,55 @@
+package io.tapline.control.probe;
+
+import io.tapline.flink.Login;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.ProtocolException;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * Asks whether a server is a Redis that takes this login.
+ *
+ * @param login none where it should ask for none
+ */
+record RedisQuestion(Login login) implements Question {
+  @Override
+  public void ask(Connection connection) throws IOException, Fault {
+    if (!login.isNone()) {
+      String answer = answer(connection, command("AUTH", login.user(), login.password()));
+      if (!answer.equals("+OK")) {
+        throw new Fault(
+            "it refuses the %s (%s); check --redis-user and --redis-password-file"
+                .formatted(login, answer.substring(1)));
+      }
+    }
+    String answer = answer(connection, command("PING"));
+    if (answer.startsWith("-NOAUTH")) {
+      throw new Fault("it wants a login; give --redis-user and --redis-password-file");
+    } else if (answer.startsWith("-")) {
+      throw new Fault("it answers with an error: " + answer.substring(1));
+    }
+  }
+
+  /** One line that is a status or an error. */
+  private static String answer(Connection connection, byte[] command) throws IOException {
+    connection.send(command);
+    String line = connection.line();
+    if (line.isEmpty()) {
+      throw new EOFException();
+    } else if (!line.matches("\\+(OK|PONG)|-[A-Z]+ .*")) {
+      byte[] bytes = line.getBytes(StandardCharsets.ISO_8859_1);
+      throw new ProtocolException("what answers is no Redis: it sends " + Connection.shown(bytes));
+    }
+    return line;
+  }
+
+  /** As Redis' protocol writes a command: an array of strings with their lengths. */
+  private static byte[] command(String... words) {
+    StringBuilder text = new StringBuilder("*" + words.length + "\r\n");
+    for (String word : words) {
+      int bytes = word.getBytes(StandardCharsets.UTF_8).length;
+      text.append('$').append(bytes).append("\r\n").append(word).append("\r\n");
+    }
+    return text.toString().getBytes(StandardCharsets.UTF_8);
+  }
+}

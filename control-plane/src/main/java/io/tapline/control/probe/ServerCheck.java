@@ -1,0 +1,131 @@
+package io.tapline.control.probe;
+
+import io.tapline.control.PipelineException;
+import io.tapline.flink.KafkaEndpoint;
+import io.tapline.flink.RedisEndpoint;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Refuses servers that can't be used, with the reason and within three seconds: all are asked at
+ * once. Of several brokers one that can be used is enough.
+ */
+public final class ServerCheck {
+  private static final Duration PATIENCE = Duration.ofMillis(2_200);
+
+  /** How long a name server may keep a question waiting beyond that: no deadline ends it. */
+  private static final Duration GRACE = Duration.ofMillis(100);
+
+  private static final String LATE = "the name does not resolve in time; is it spelled right?";
+
+  private final Deadline deadline = Deadline.in(PATIENCE);
+  private final List<Server> servers = new ArrayList<>();
+
+  /** A service, and the questions to its servers. */
+  private record Server(
+      String name, List<String> addresses, List<CompletableFuture<String>> faults) {
+    Optional<String> fault(Deadline deadline) {
+      List<String> found = new ArrayList<>();
+      for (int i = 0; i < addresses.size(); i++) {
+        String fault =
+            faults.get(i).completeOnTimeout(LATE, deadline.leftMs(), TimeUnit.MILLISECONDS).join();
+        if (fault.isEmpty()) {
+          return Optional.empty();
+        }
+        found.add(name + " " + addresses.get(i) + ": " + fault);
+      }
+      return Optional.of(String.join("\n", found));
+    }
+  }
+
+  private interface Ask {
+    void run() throws Fault;
+  }
+
+  private ServerCheck() {}
+
+  /**
+   * Asks the servers.
+   *
+   * @throws PipelineException with a line for each that can't be used
+   */
+  public static void require(Optional<KafkaEndpoint> kafka, Optional<RedisEndpoint> redis)
+      throws PipelineException {
+    ServerCheck check = new ServerCheck();
+    kafka.ifPresent(check::ask);
+    redis.ifPresent(check::ask);
+    Deadline last = Deadline.in(PATIENCE.plus(GRACE));
+    List<String> faults =
+        check.servers.stream().flatMap(server -> server.fault(last).stream()).toList();
+    if (!faults.isEmpty()) {
+      throw new PipelineException(PipelineException.Kind.RESOURCES, String.join("\n", faults));
+    }
+  }
+
+  private void ask(KafkaEndpoint kafka) {
+    List<Address> brokers = Address.list(kafka.brokers());
+    servers.add(
+        new Server(
+            "Kafka broker",
+            brokers.stream().map(Address::toString).toList(),
+            brokers.stream()
+                .map(each -> new Probe(each, kafka.tls(), "kafka", new KafkaQuestion()))
+                .map(probe -> asked(() -> probe.run(deadline)))
+                .toList()));
+  }
+
+  private void ask(RedisEndpoint redis) {
+    Ask ask =
+        redis.at() instanceof InetSocketAddress tcp
+            ? () ->
+                new Probe(
+                        new Address(tcp.getHostString(), tcp.getPort()),
+                        redis.tls(),
+                        "redis",
+                        new RedisQuestion(redis.login()))
+                    .run(deadline)
+            : () -> requireListener((UnixDomainSocketAddress) redis.at());
+    servers.add(new Server("Redis", List.of(redis.address()), List.of(asked(ask))));
+  }
+
+  private static void requireListener(UnixDomainSocketAddress socket) throws Fault {
+    if (!Files.exists(socket.getPath())) {
+      throw new Fault("there is no such socket; does it run, and is the path right?");
+    }
+    try {
+      SocketChannel.open(socket).close();
+    } catch (IOException e) {
+      throw new Fault("no connection: " + e.getMessage() + "; does it run?", e);
+    }
+  }
+
+  /** Completes with what is wrong; with nothing if all is well. */
+  private static CompletableFuture<String> asked(Ask ask) {
+    CompletableFuture<String> answer = new CompletableFuture<>();
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                ask.run();
+                answer.complete("");
+              } catch (Fault e) {
+                answer.complete(e.getMessage());
+              } catch (RuntimeException e) {
+                answer.complete("it can't be asked: " + e);
+              }
+            },
+            "server-check");
+    thread.setDaemon(true);
+    thread.start();
+    return answer;
+  }
+}
