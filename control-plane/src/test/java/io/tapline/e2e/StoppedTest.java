@@ -47,6 +47,21 @@ class StoppedTest {
     }
   }
 
+  /** Its job has been submitted by then, but hardly any of its tasks runs. */
+  private static void awaitMonitor(Cli.Running running) throws Exception {
+    long deadline = System.nanoTime() + START_SECONDS * 1_000_000_000L;
+    while (running
+        .process()
+        .descendants()
+        .noneMatch(each -> commandLine(each).contains("--plan"))) {
+      assertThat(System.nanoTime())
+          .as("waiting for the monitor; stderr: %s", running.stderr())
+          .isLessThan(deadline);
+      assertThat(running.process().isAlive()).as(running.stderr()).isTrue();
+      Thread.sleep(5);
+    }
+  }
+
   private static void signal(ProcessHandle process, String name) throws Exception {
     new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();
   }
@@ -68,6 +83,19 @@ class StoppedTest {
       signal(running.process().toHandle(), name);
       Cli.Result result = running.await(30);
       assertThat(result.exitCode()).isEqualTo(exitCode);
+      assertThat(result.stderr()).doesNotContain("\tat ").doesNotContain("tapline: ");
+      assertNothingLeft(children);
+    }
+  }
+
+  @Test
+  void aSignalBeforeTheJobsTasksRunEndsARunInOrder() throws Exception {
+    try (Cli.Running running = startRun()) {
+      awaitMonitor(running);
+      List<ProcessHandle> children = running.process().descendants().toList();
+      signal(running.process().toHandle(), "TERM");
+      Cli.Result result = running.await(30);
+      assertThat(result.exitCode()).isEqualTo(143);
       assertThat(result.stderr()).doesNotContain("\tat ").doesNotContain("tapline: ");
       assertNothingLeft(children);
     }

@@ -16,6 +16,7 @@ public final class Main {
     LibraryLog.install();
     Console console = Console.ofProcess();
     int exitCode = run(console, args);
+    StopSignals.leaveTheEndToThem();
     // A pipeline's threads may still be about: the end of the command is the end of the process.
     System.exit(exitCode);
   }
@@ -51,7 +52,7 @@ public final class Main {
 
   /** One clear message for whatever ended a command, and its exit code. */
   private static int explain(Console console, Exception e) {
-    if (isShuttingDown()) {
+    if (StopSignals.areEndingTheProcess() || isShuttingDown()) {
       // After Ctrl-C it is no news what the command ran into meanwhile.
       return CommandLine.ExitCode.SOFTWARE;
     } else if (e instanceof Console.WriteFailed failed) {

@@ -102,7 +102,9 @@ final class PipelineSession implements AutoCloseable {
             hashKeys,
             services.jobKey(console),
             mostQueries);
-    return new PipelineSession(console, EmbeddedPipeline.start(options, console.progress()));
+    return new PipelineSession(
+        console,
+        EmbeddedPipeline.start(options, console.progress(), StopSignals::closeBeforeTheEnd));
   }
 
   private static void checkQuery(String query, Catalogue catalogue, Inventory inventory)

@@ -1,27 +1,62 @@
 package io.tapline.control.cli;
 
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 
 /**
  * SIGTERM and SIGINT as a request to end in order. A shutdown hook would not do: hooks run side by
- * side, and the process's exit code would say that it was killed. Java has no other API for
- * signals, hence the suppressed warning.
+ * side, and Flink's would close a task manager whose job has yet to give out its results. Java has
+ * no other API for signals, hence the suppressed warning.
  */
 @SuppressWarnings("sunapi")
 final class StopSignals {
+  private static final int KILLED_BY_SIGNAL = 128;
+
+  private static volatile boolean ending;
+
   private StopSignals() {}
 
   /**
    * Runs an action at the first of them; the next one ends the process at once, as it would have.
    */
   static void handle(Runnable stop) {
+    atTheFirst(signal -> stop.run());
+  }
+
+  /**
+   * At the first of them, closes what is open and then ends the process with the exit code of one
+   * that was killed by the signal.
+   */
+  static void closeBeforeTheEnd(Runnable close) {
+    atTheFirst(
+        signal -> {
+          ending = true;
+          close.run();
+          System.exit(KILLED_BY_SIGNAL + signal.getNumber());
+        });
+  }
+
+  /** Whether {@link #closeBeforeTheEnd} is ending the process. */
+  static boolean areEndingTheProcess() {
+    return ending;
+  }
+
+  /** Returns unless one of them is ending the process, which has an exit code of its own. */
+  static void leaveTheEndToThem() {
+    while (ending) {
+      LockSupport.park();
+    }
+  }
+
+  private static void atTheFirst(Consumer<sun.misc.Signal> action) {
     List<String> names = List.of("TERM", "INT");
     for (String name : names) {
       sun.misc.Signal.handle(
           new sun.misc.Signal(name),
           signal -> {
             names.forEach(each -> handleByDefault(new sun.misc.Signal(each)));
-            stop.run();
+            action.accept(signal);
           });
     }
   }

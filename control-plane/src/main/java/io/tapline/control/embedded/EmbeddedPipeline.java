@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -51,10 +52,22 @@ public final class EmbeddedPipeline implements AutoCloseable {
   /** Starts everything; returns when queries can be submitted. */
   public static EmbeddedPipeline start(EmbeddedOptions options, ProgressListener progress)
       throws PipelineException {
+    return start(options, progress, close -> {});
+  }
+
+  /**
+   * Starts everything; returns when queries can be submitted.
+   *
+   * @param onBegin is given what closes the pipeline, whatever has been started of it until then
+   */
+  public static EmbeddedPipeline start(
+      EmbeddedOptions options, ProgressListener progress, Consumer<Runnable> onBegin)
+      throws PipelineException {
     progress.progress(beginning(options), Double.NaN, 0, 0);
     EmbeddedPipeline pipeline = new EmbeddedPipeline();
     try {
       Runtime.getRuntime().addShutdownHook(pipeline.hook);
+      onBegin.accept(pipeline::close);
       pipeline.startAll(options);
       return pipeline;
     } catch (IOException | CompletionException e) {
