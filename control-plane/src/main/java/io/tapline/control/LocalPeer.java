@@ -1,15 +1,14 @@
 package io.tapline.control;
 
+import java.io.BufferedReader;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.HexFormat;
-import java.util.List;
 import java.util.Set;
 
 /**
@@ -17,15 +16,20 @@ import java.util.Set;
  * sockets show it (proc_net(5)): on loopback an address proves nothing, the user does.
  */
 public final class LocalPeer {
-  private static final List<Path> TABLES =
-      List.of(Path.of("/proc/self/net/tcp"), Path.of("/proc/self/net/tcp6"));
+  private static final Path TABLE = Path.of("/proc/self/net/tcp");
+  private static final Path TABLE_6 = Path.of("/proc/self/net/tcp6");
+  private static final HexFormat HEX = HexFormat.of().withUpperCase();
+
+  /** An IPv4 address as a socket of IPv6 has it begins so (RFC 4291, section 2.5.5.2). */
+  private static final byte[] MAPPED = HEX.parseHex("00000000000000000000FFFF");
+
   private static final String ROOT = "0";
 
-  /** Columns of the tables. */
-  private static final int LOCAL = 1;
+  private static final int IPV6_BYTES = 16;
 
-  private static final int REMOTE = 2;
+  /** Columns of the tables. */
   private static final int USER = 7;
+
   private static final int INODE = 9;
 
   private LocalPeer() {}
@@ -45,42 +49,49 @@ public final class LocalPeer {
    * @param own this end's
    */
   public static boolean isOwnUser(InetSocketAddress peer, InetSocketAddress own) {
+    byte[] from = peer.getAddress().getAddress();
+    byte[] to = own.getAddress().getAddress();
     try {
-      Set<String> users = ownUsers();
-      for (Path table : TABLES) {
-        for (String line : Files.readAllLines(table)) {
-          String[] row = line.strip().split(" +");
-          if (row.length > INODE && !row[INODE].equals("0") && isOf(row, peer, own)) {
-            return users.contains(row[USER]);
-          }
-        }
-      }
-      return false;
+      return from.length == IPV6_BYTES
+          ? isOwnUser(TABLE_6, text(from, peer), text(to, own))
+          : isOwnUser(TABLE, text(from, peer), text(to, own))
+              || isOwnUser(TABLE_6, text(mapped(from), peer), text(mapped(to), own));
     } catch (IOException e) {
       return false;
     }
   }
 
-  private static boolean isOf(String[] row, InetSocketAddress peer, InetSocketAddress own)
-      throws UnknownHostException {
-    return hasPort(row[LOCAL], peer)
-        && hasPort(row[REMOTE], own)
-        && addressOf(row[LOCAL]).equals(peer.getAddress())
-        && addressOf(row[REMOTE]).equals(own.getAddress());
-  }
-
-  private static boolean hasPort(String text, InetSocketAddress address) {
-    int colon = text.indexOf(':');
-    return colon > 0 && text.substring(colon + 1).equals("%04X".formatted(address.getPort()));
-  }
-
-  /** Of {@code 0100007F:1F90}: words of four bytes, each with its last byte first. */
-  private static InetAddress addressOf(String text) throws UnknownHostException {
-    byte[] words = HexFormat.of().parseHex(text, 0, text.indexOf(':'));
-    byte[] bytes = new byte[words.length];
-    for (int i = 0; i < words.length; i++) {
-      bytes[i] = words[i ^ 3];
+  /**
+   * Compares each row as a text: the table has one of every socket of this host, and is read for
+   * each connection.
+   */
+  private static boolean isOwnUser(Path table, String local, String remote) throws IOException {
+    String wanted = ": " + local + " " + remote + " ";
+    try (BufferedReader rows = Files.newBufferedReader(table, StandardCharsets.US_ASCII)) {
+      for (String row = rows.readLine(); row != null; row = rows.readLine()) {
+        if (row.contains(wanted)) {
+          String[] columns = row.strip().split(" +");
+          if (columns.length > INODE && !columns[INODE].equals("0")) {
+            return ownUsers().contains(columns[USER]);
+          }
+        }
+      }
+      return false;
     }
-    return InetAddress.getByAddress(bytes);
+  }
+
+  private static byte[] mapped(byte[] address) {
+    byte[] mapped = Arrays.copyOf(MAPPED, MAPPED.length + address.length);
+    System.arraycopy(address, 0, mapped, MAPPED.length, address.length);
+    return mapped;
+  }
+
+  /** As {@code 0100007F:1F90}: words of four bytes, each with its last byte first. */
+  private static String text(byte[] address, InetSocketAddress of) {
+    byte[] words = new byte[address.length];
+    for (int i = 0; i < words.length; i++) {
+      words[i] = address[i ^ 3];
+    }
+    return HEX.formatHex(words) + ":" + HEX.toHexDigits((short) of.getPort());
   }
 }
