@@ -47,18 +47,6 @@ class PartialWindowsTest {
     }
   }
 
-  /** All ten would hold the same three seconds. */
-  @Test
-  void aWindowLongerThanTheWatchIsWrittenOnce() throws Exception {
-    try (Pipeline pipeline = pipeline(1, Plans.topK(3, "100s", "10s"))) {
-      monitor.watchedSince(10 * SECOND);
-      seconds(pipeline, monitor, 10, 13);
-      pipeline.restart(1);
-      feed(pipeline, monitor.end(13 * SECOND + 1));
-      assertThat(windows(pipeline)).isEqualTo("20p");
-    }
-  }
-
   @Test
   void theMonitorThatBeganLastDecides() throws Exception {
     try (Pipeline pipeline = pipeline(2, Plans.topK(3, "1s", "1s"))) {

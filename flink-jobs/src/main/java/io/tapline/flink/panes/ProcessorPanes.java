@@ -135,16 +135,8 @@ final class ProcessorPanes {
       if (panes.isEmpty() || end > watermark) {
         return;
       }
-      long before = lastEndNs;
-      Set<Long> held = inWindow.keySet();
       slideTo(end);
-      // Over a time that nobody watched, what the window before it has said already.
-      boolean repeated =
-          alerts == null
-              && progress.allEnded()
-              && before > progress.lastMarkNs()
-              && inWindow.keySet().equals(held);
-      if (!repeated && (!inWindow.isEmpty() || alerts != null && alerts.any())) {
+      if (!inWindow.isEmpty() || alerts != null && alerts.any()) {
         close(end, progress, closed);
       }
     }

@@ -108,10 +108,7 @@ public final class Oracle {
     return startNs < watchedSinceNs || endNs > firstEndNs;
   }
 
-  /**
-   * Every window that holds a sample, in order; of those behind the end of all monitors, the first
-   * of several that hold the same panes.
-   */
+  /** Every window that holds a sample, in order. */
   public List<String> windows() {
     List<String> windows = new ArrayList<>();
     long slide = nanoseconds(processor.getWindow().getSlide());
@@ -122,29 +119,10 @@ public final class Oracle {
       return wholeQuery(slide);
     }
     long size = nanoseconds(processor.getWindow().getSize());
-    Set<Long> held = Set.of();
     for (long end : ends(slide, size)) {
-      Set<Long> panes = panes(end - size, end, gcd(size, slide));
-      if (end - slide <= lastEndNs || !panes.equals(held)) {
-        windows.add(window(end - size, end, end - size, isPartial(end - size, end)));
-      }
-      held = panes;
+      windows.add(window(end - size, end, end - size, isPartial(end - size, end)));
     }
     return windows;
-  }
-
-  private Set<Long> panes(long startNs, long endNs, long paneNs) {
-    Set<Long> panes = new TreeSet<>();
-    for (Sample sample : samples) {
-      if (sample.timeNs() >= startNs && sample.timeNs() < endNs) {
-        panes.add(sample.timeNs() / paneNs);
-      }
-    }
-    return panes;
-  }
-
-  private static long gcd(long a, long b) {
-    return b == 0 ? a : gcd(b, a % b);
   }
 
   private TreeSet<Long> ends(long slide, long size) {
