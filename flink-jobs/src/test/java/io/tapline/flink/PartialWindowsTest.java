@@ -47,6 +47,31 @@ class PartialWindowsTest {
     }
   }
 
+  /** All ten would hold the same three seconds. */
+  @Test
+  void aWindowLongerThanTheWatchIsWrittenOnce() throws Exception {
+    try (Pipeline pipeline = pipeline(1, Plans.topK(3, "100s", "10s"))) {
+      monitor.watchedSince(10 * SECOND);
+      seconds(pipeline, monitor, 10, 13);
+      pipeline.restart(2);
+      feed(pipeline, monitor.end(13 * SECOND + 1));
+      assertThat(windows(pipeline)).isEqualTo("20p");
+    }
+  }
+
+  /** Each group is in a bucket of its own, and has its own panes. */
+  @Test
+  void aWindowThatLosesOneOfItsGroupsIsWritten() throws Exception {
+    try (Pipeline pipeline = pipeline(1, Plans.topK(3, "20s", "5s"))) {
+      monitor.watchedSince(10 * SECOND);
+      feed(pipeline, monitor.batch(11 * SECOND, List.of(get(10))));
+      feed(pipeline, monitor.batch(17 * SECOND, List.of(Tuple.http(16 * SECOND, 2, "/b", 0))));
+      feed(pipeline, monitor.end(17 * SECOND + 1));
+      // 15 holds the first, 20 both; 25 and 30 repeat that; 35 holds the second alone.
+      assertThat(windows(pipeline)).isEqualTo("15p 20p 35p");
+    }
+  }
+
   @Test
   void theMonitorThatBeganLastDecides() throws Exception {
     try (Pipeline pipeline = pipeline(2, Plans.topK(3, "1s", "1s"))) {

@@ -69,7 +69,8 @@ final class Bucket {
       return null;
     }
     reportedWatermarkNs = watermark;
-    return new BucketReport(bucket, watermark, accounts, closed);
+    long observed = progress.allEnded() ? progress.lastMarkNs() : Long.MAX_VALUE;
+    return new BucketReport(bucket, watermark, observed, accounts, closed);
   }
 
   void writeHeader(DataOutput out) throws IOException {

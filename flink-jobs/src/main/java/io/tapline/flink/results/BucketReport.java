@@ -11,15 +11,17 @@ import org.apache.flink.core.memory.DataOutputSerializer;
  * What one bucket tells the results operator.
  *
  * @param watermarkNs every window of this bucket that ends up to here has been told
+ * @param observedNs end of all that was observed; {@link Long#MAX_VALUE} while some monitor goes on
  * @param accounts what came since its last report
  */
 public record BucketReport(
-    int bucket, long watermarkNs, Ledger accounts, List<WindowRows> windows) {
+    int bucket, long watermarkNs, long observedNs, Ledger accounts, List<WindowRows> windows) {
 
   public byte[] toBytes() throws IOException {
     DataOutputSerializer out = new DataOutputSerializer(256);
     Wire.writeUnsigned(out, bucket);
     out.writeLong(watermarkNs);
+    out.writeLong(observedNs);
     out.writeBoolean(!accounts.isEmpty());
     if (!accounts.isEmpty()) {
       accounts.write(out);
@@ -35,6 +37,7 @@ public record BucketReport(
     DataInputDeserializer in = new DataInputDeserializer(bytes);
     int bucket = (int) Wire.readUnsigned(in);
     long watermark = in.readLong();
+    long observed = in.readLong();
     Ledger accounts = new Ledger(processors, slotNs);
     if (in.readBoolean()) {
       accounts.read(in);
@@ -44,6 +47,6 @@ public record BucketReport(
     for (int i = 0; i < count; i++) {
       windows.add(WindowRows.read(in));
     }
-    return new BucketReport(bucket, watermark, accounts, windows);
+    return new BucketReport(bucket, watermark, observed, accounts, windows);
   }
 }

@@ -72,10 +72,16 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
     report.accounts().forEach(this::take);
     long before = windows.watermarkNs();
     windows.add(report);
+    Repeats repeats = new Repeats(query, report.observedNs());
     for (OpenWindows.Closed window : windows.close()) {
       WindowRows merged = merges.get(window.processor()).merge(window);
       tellOfUnseen(merged.endNs() - 1);
-      write(merged);
+      if (repeats.take(merged)) {
+        // As if it were written, so that the next one's accounts do not begin with its.
+        accounts.get(merged.processor()).of(merged.startNs(), merged.endNs());
+      } else {
+        write(merged);
+      }
     }
     if (windows.watermarkNs() != before) {
       tellOfUnseen(windows.watermarkNs());

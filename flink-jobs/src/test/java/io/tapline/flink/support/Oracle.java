@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * The plain evaluator: keeps every tuple, looks at each window by itself, shares no code with the
@@ -108,7 +109,10 @@ public final class Oracle {
     return startNs < watchedSinceNs || endNs > firstEndNs;
   }
 
-  /** Every window that holds a sample, in order. */
+  /**
+   * Every window that holds a sample, in order, but for those after the end of all monitors whose
+   * rows are those of the window before.
+   */
   public List<String> windows() {
     List<String> windows = new ArrayList<>();
     long slide = nanoseconds(processor.getWindow().getSlide());
@@ -119,8 +123,17 @@ public final class Oracle {
       return wholeQuery(slide);
     }
     long size = nanoseconds(processor.getWindow().getSize());
+    long lastEnd = Long.MIN_VALUE;
+    String lastRows = "";
     for (long end : ends(slide, size)) {
-      windows.add(window(end - size, end, end - size, isPartial(end - size, end)));
+      String window = window(end - size, end, end - size, isPartial(end - size, end));
+      String rows = window.lines().skip(1).collect(Collectors.joining());
+      boolean both = lastEnd == end - slide && lastEnd > lastEndNs;
+      if (!both || !rows.equals(lastRows)) {
+        windows.add(window);
+      }
+      lastEnd = end;
+      lastRows = rows;
     }
     return windows;
   }

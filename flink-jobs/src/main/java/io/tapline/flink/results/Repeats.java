@@ -1,0 +1,58 @@
+package io.tapline.flink.results;
+
+import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.QuerySpec;
+import io.tapline.flink.group.Exemplars;
+import java.io.IOException;
+import java.util.Arrays;
+import org.apache.flink.core.memory.DataOutputSerializer;
+
+/**
+ * Finds the windows that only repeat the one before them. When all monitors have ended, every
+ * window that still holds a tuple closes at once: {@code w=1h, s=1m} over five seconds would be
+ * sixty tables with the same rows. Of those that end after the observation, each one whose rows are
+ * the same as those of the window before it is a repeat.
+ *
+ * <p>No part of checkpoints, since these windows all close within one call. Not thread-safe.
+ */
+final class Repeats {
+  /** The flows to look at may differ where all else is the same: they are no reason to write. */
+  private static final Exemplars NO_FLOWS = new Exemplars();
+
+  private final QuerySpec query;
+  private final long observedNs;
+  private final long[] lastEndNs;
+  private final byte[][] lastRows;
+
+  /** Of the windows of a query that was observed until a time. */
+  Repeats(QuerySpec query, long observedNs) {
+    this.query = query;
+    this.observedNs = observedNs;
+    lastEndNs = new long[query.processors().size()];
+    lastRows = new byte[lastEndNs.length][];
+  }
+
+  /** Whether this window repeats the last one of its processor. */
+  boolean take(WindowRows window) throws IOException {
+    ProcessorSpec spec = query.processors().get(window.processor());
+    if (window.endNs() <= observedNs || spec.isWholeQuery() || spec.trigger() != null) {
+      return false;
+    }
+    byte[] rows = bytes(window);
+    boolean repeats =
+        lastRows[spec.index()] != null
+            && lastEndNs[spec.index()] == window.endNs() - spec.slideNs()
+            && Arrays.equals(rows, lastRows[spec.index()]);
+    lastEndNs[spec.index()] = window.endNs();
+    lastRows[spec.index()] = rows;
+    return repeats;
+  }
+
+  private static byte[] bytes(WindowRows window) throws IOException {
+    DataOutputSerializer out = new DataOutputSerializer(1024);
+    for (ResultRow row : window.rows()) {
+      new ResultRow(row.key(), row.value(), row.spread(), row.beside(), NO_FLOWS, null).write(out);
+    }
+    return out.getCopyOfBuffer();
+  }
+}
