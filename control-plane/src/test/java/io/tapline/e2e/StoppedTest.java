@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -23,17 +24,12 @@ class StoppedTest {
 
   @TempDir Path temporary;
 
-  /** A run of most of a minute. */
+  /** A run of most of a minute. It heeds SIGINT even if this process ignores it, as under nohup. */
   private Cli.Running startRun() {
     Path capture = Cli.root().resolve("testbed/three_tier/three_tier.pcap.zst");
-    return Cli.start(
-        Map.of("TMPDIR", temporary.toString()),
-        "run",
-        QUERY,
-        "--pcap",
-        capture.toString(),
-        "--speed",
-        "1x");
+    List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT"));
+    command.addAll(Cli.tapline("run", QUERY, "--pcap", capture.toString(), "--speed", "1x"));
+    return Cli.startCommand(Map.of("TMPDIR", temporary.toString()), command);
   }
 
   private static void awaitPackets(Cli.Running running) throws Exception {
