@@ -77,7 +77,7 @@ public final class ResultsOperator extends AbstractStreamOperator<String[]>
       WindowRows merged = merges.get(window.processor()).merge(window);
       tellOfUnseen(merged.endNs() - 1);
       if (repeats.take(merged)) {
-        // As if it were written, so that the next one's accounts do not begin with its.
+        // Its accounts are taken all the same, so that tellOfUnseen regards it as written.
         accounts.get(merged.processor()).of(merged.startNs(), merged.endNs());
       } else {
         write(merged);
