@@ -134,7 +134,7 @@ class LiveQueriesTest {
     for (int request = watch.before; request < link.done(); request++) {
       unexpected.remove(key(watch, request));
     }
-    // Of a connection that was joined between its request and its response the URL is unknown.
+    // The URL is unknown if the monitor joined a connection between its request and its response.
     unexpected.remove(UNKNOWN, 1);
     assertThat(unexpected).as("counted besides by %s", watch).isEmpty();
     assertThat(query(watch.id).get("totals").get("dropped")).as("losses").isEmpty();

@@ -16,7 +16,7 @@ import org.apache.flink.core.memory.DataOutputSerializer;
  * <p>No part of checkpoints, since these windows all close within one call. Not thread-safe.
  */
 final class Repeats {
-  /** The flows to look at may differ where all else is the same: they are no reason to write. */
+  /** Stands in for exemplars: a difference in them alone does not make a window new. */
   private static final Exemplars NO_FLOWS = new Exemplars();
 
   private final QuerySpec query;
@@ -24,7 +24,7 @@ final class Repeats {
   private final long[] lastEndNs;
   private final byte[][] lastRows;
 
-  /** Of the windows of a query that was observed until a time. */
+  /** Compares the windows of a query whose observation ended at {@code observedNs}. */
   Repeats(QuerySpec query, long observedNs) {
     this.query = query;
     this.observedNs = observedNs;
@@ -32,7 +32,7 @@ final class Repeats {
     lastRows = new byte[lastEndNs.length][];
   }
 
-  /** Whether this window repeats the last one of its processor. */
+  /** Returns whether this window repeats the previous window of its processor, and remembers it. */
   boolean take(WindowRows window) throws IOException {
     ProcessorSpec spec = query.processors().get(window.processor());
     if (window.endNs() <= observedNs || spec.isWholeQuery() || spec.trigger() != null) {
