@@ -24,4 +24,15 @@ public interface ProgressListener {
 
   /** Something that does not stop the work but may change what it means. */
   void warning(String message);
+
+  /** Begins a phase of the work; phases may overlap. */
+  default Phase phase(String name) {
+    return () -> {};
+  }
+
+  /** A phase, which lasts until it is closed. */
+  interface Phase extends AutoCloseable {
+    @Override
+    void close();
+  }
 }

@@ -55,7 +55,7 @@ class KilledTest {
   private static void killAtARandomMoment(
       Map<String, String> environment, String[] arguments, long seed) throws InterruptedException {
     try (Cli.Running running = Cli.start(environment, arguments)) {
-      Thread.sleep(new Random(seed).nextInt(300, 7000));
+      Thread.sleep(new Random(seed).nextInt(200, 4000));
       List<ProcessHandle> children = running.process().descendants().toList();
       running.process().destroyForcibly().waitFor();
       awaitEnd(children);

@@ -25,9 +25,6 @@ public record Endpoints(KafkaEndpoint kafka, RedisEndpoint redis, String results
   }
 
   public Endpoints withLogins(Login ofKafka, Login ofRedis) {
-    return new Endpoints(
-        new KafkaEndpoint(kafka.brokers(), kafka.tls(), ofKafka),
-        redis.withLogin(ofRedis),
-        resultsTopic);
+    return new Endpoints(kafka.withLogin(ofKafka), redis.withLogin(ofRedis), resultsTopic);
   }
 }

@@ -34,7 +34,8 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
         --silent-after MS           windows do not wait longer for a monitor that says nothing (0: for ever)
         --kafka-tls CA,CERT,KEY     PEM files of every task manager: Kafka over TLS (in the clear)
         --redis-tls CA,CERT,KEY     the same for Redis
-        --kafka-login USER:PASSWORD the job's own user at Kafka, SCRAM-SHA-256 (none)
+        --kafka-login USER:PASSWORD the job's own user at Kafka (none)
+        --kafka-sasl MECHANISM      how that user logs in: SCRAM-SHA-256 or PLAIN (SCRAM-SHA-256)
         --redis-login USER:PASSWORD its ACL user at Redis, where the functions are loaded (none: it loads them)
         --results-topic TOPIC       Kafka topic that gets each window as JSON, too (none)
       """;
@@ -56,6 +57,7 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
           "kafka-tls",
           "redis-tls",
           "kafka-login",
+          "kafka-sasl",
           "redis-login",
           "results-topic");
 
@@ -83,7 +85,8 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
         new KafkaEndpoint(
             required(values, "brokers"),
             TlsFiles.parse(values.getOrDefault("kafka-tls", "")),
-            Login.parse(values.getOrDefault("kafka-login", "")));
+            Login.parse(values.getOrDefault("kafka-login", "")),
+            SaslMechanism.of(values.getOrDefault("kafka-sasl", "SCRAM-SHA-256")));
     RedisEndpoint redis =
         RedisEndpoint.parse(required(values, "redis"))
             .withTls(TlsFiles.parse(values.getOrDefault("redis-tls", "")))
@@ -111,6 +114,7 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
     values.put("kafka-tls", endpoints.kafka().tls().format());
     values.put("redis-tls", endpoints.redis().tls().format());
     values.put("kafka-login", endpoints.kafka().login().format());
+    values.put("kafka-sasl", endpoints.kafka().mechanism().text());
     values.put("redis-login", endpoints.redis().login().format());
     values.put("results-topic", endpoints.resultsTopic());
     List<String> arguments = new ArrayList<>();

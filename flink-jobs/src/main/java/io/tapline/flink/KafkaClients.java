@@ -11,7 +11,6 @@ import org.apache.kafka.common.config.SslConfigs;
 import org.apache.kafka.common.config.provider.DirectoryConfigProvider;
 import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
-import org.apache.kafka.common.security.scram.ScramLoginModule;
 
 /** Settings with which clients of Kafka reach the brokers. */
 public final class KafkaClients {
@@ -39,10 +38,14 @@ public final class KafkaClients {
           DirectoryConfigProvider.class.getName());
     }
     if (!kafka.login().isNone()) {
-      settings.put(SaslConfigs.SASL_MECHANISM, "SCRAM-SHA-256");
-      settings.put(SaslConfigs.SASL_JAAS_CONFIG, new Password(scram(kafka.login())));
+      settings.put(SaslConfigs.SASL_MECHANISM, kafka.mechanism().text());
+      settings.put(
+          SaslConfigs.SASL_JAAS_CONFIG, new Password(kafka.mechanism().jaas(kafka.login())));
     }
     settings.put(CommonClientConfigs.SECURITY_PROTOCOL_CONFIG, protocol(kafka).name);
+    // Their metrics are read through Flink, if at all: neither JMX nor the brokers need them.
+    settings.put(CommonClientConfigs.METRIC_REPORTER_CLASSES_CONFIG, "");
+    settings.put(CommonClientConfigs.ENABLE_METRICS_PUSH_CONFIG, "false");
     return settings;
   }
 
@@ -62,11 +65,6 @@ public final class KafkaClients {
       return kafka.tls().isNone() ? SecurityProtocol.PLAINTEXT : SecurityProtocol.SSL;
     }
     return kafka.tls().isNone() ? SecurityProtocol.SASL_PLAINTEXT : SecurityProtocol.SASL_SSL;
-  }
-
-  private static String scram(Login login) {
-    return "%s required username=\"%s\" password=\"%s\";"
-        .formatted(ScramLoginModule.class.getName(), login.user(), login.password());
   }
 
   /** For the client to replace by what is in the file. */

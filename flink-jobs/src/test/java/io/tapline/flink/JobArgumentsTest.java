@@ -62,7 +62,10 @@ class JobArgumentsTest {
                   "b:1", new TlsFiles("/ca", "/k.pem", "/k.key"), new Login("job-q", "a:b")),
               RedisEndpoint.open("r", 7)
                   .withTls(new TlsFiles("/ca", "/r.pem", "/r.key"))
-                  .withLogin(new Login("job-q", "c")))
+                  .withLogin(new Login("job-q", "c"))),
+          new Endpoints(
+              new KafkaEndpoint("b:1", TlsFiles.NONE, new Login("job-q", "d"), SaslMechanism.PLAIN),
+              RedisEndpoint.open("r", 7))
         }) {
       for (String folder : new String[] {"", "file:///x"}) {
         JobOptions own = options.withCheckpoints(options.checkpointInterval(), folder);
@@ -77,6 +80,7 @@ class JobArgumentsTest {
       delimiter = '|',
       value = {
         "--redis r:1 --brokers b:1 | --plan is missing",
+        "--plan {} --redis r:1 --brokers b:1 --kafka-sasl GSSAPI | must be SCRAM-SHA-256 or PLAIN, not GSSAPI",
         "--plan {} --redis r:1 | --brokers is missing",
         "--plan {} --brokers b:1 --redis r:x | redis address 'r:x' is not host:port or unix:/path",
         "--plan {} --brokers b:1 --redis unix:here | redis address 'unix:here' is not host:port or unix:/path",

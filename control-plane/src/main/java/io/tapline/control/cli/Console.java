@@ -26,6 +26,7 @@ final class Console {
   private final boolean outIsTerminal;
   private final int columns;
   private final Progress progress;
+  private final boolean endsProcess;
   private boolean broken;
 
   /**
@@ -34,6 +35,16 @@ final class Console {
    * @param outColumns the terminal's width if standard output is one, else 0
    */
   Console(OutputStream out, OutputStream err, int outColumns, boolean errIsTerminal) {
+    this(out, err, outColumns, errIsTerminal, false);
+  }
+
+  private Console(
+      OutputStream out,
+      OutputStream err,
+      int outColumns,
+      boolean errIsTerminal,
+      boolean endsProcess) {
+    this.endsProcess = endsProcess;
     this.bytes = out;
     this.out = new OutputStreamWriter(out, StandardCharsets.UTF_8);
     this.err = new PrintWriter(err, true, StandardCharsets.UTF_8);
@@ -47,7 +58,8 @@ final class Console {
         new java.io.BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 1 << 16),
         new FileOutputStream(FileDescriptor.err),
         Integer.getInteger("tapline.stdout.columns", 0),
-        Boolean.getBoolean("tapline.stderr.terminal"));
+        Boolean.getBoolean("tapline.stderr.terminal"),
+        true);
   }
 
   /** Standard output can't be written. */
@@ -65,6 +77,11 @@ final class Console {
           ? Optional.empty()
           : Optional.of("can't write to standard output: " + message);
     }
+  }
+
+  /** Whether the process ends with the command that has this console. */
+  boolean endsProcess() {
+    return endsProcess;
   }
 
   /** How wide a table may be; 0 if it may be as wide as it is. */

@@ -36,7 +36,11 @@ enum Environment {
       "number",
       "",
       "set by sudo: whoever started a server by it may use it, too, where there are no tokens"),
-  TMPDIR("folder", "`/tmp`", "where pipelines keep their files while they run");
+  TMPDIR(
+      "folder",
+      "`/tmp`",
+      "where pipelines keep their files while they run, but for a few MiB of an embedded broker's metadata, which are in"
+          + " `/dev/shm` where that is memory");
 
   final String type;
   final String defaultText;

@@ -14,6 +14,7 @@ public final class Main {
 
   public static void main(String[] args) {
     LibraryLog.install();
+    Logging.begin();
     Console console = Console.ofProcess();
     int exitCode = run(console, args);
     StopSignals.leaveTheEndToThem();
@@ -24,7 +25,7 @@ public final class Main {
   /** Runs one command line; returns its exit code. */
   static int run(Console console, String... args) {
     try {
-      int exitCode = commandLine(console).execute(args);
+      int exitCode = commandLine(console, args).execute(args);
       console.flush();
       return exitCode;
     } catch (Console.WriteFailed e) {
@@ -32,8 +33,10 @@ public final class Main {
     }
   }
 
-  static CommandLine commandLine(Console console) {
+  /** All commands; or, of those arguments, the one that they name, where that is enough. */
+  static CommandLine commandLine(Console console, String... args) {
     CommandLine commandLine = new CommandLine(new TaplineCommand(), new CommandFactory(console));
+    TaplineCommand.commands(args).forEach(commandLine::addSubcommand);
     commandLine.setOut(console.writer());
     commandLine.setErr(console.errorWriter());
     commandLine.setParameterExceptionHandler((e, arguments) -> wrongUsage(console, e));

@@ -8,6 +8,7 @@ import io.tapline.compiler.network.Network;
 import io.tapline.control.HashKeys;
 import io.tapline.control.PipelineException;
 import io.tapline.control.PipelineException.Kind;
+import io.tapline.control.ProgressListener;
 import io.tapline.control.embedded.EmbeddedOptions;
 import io.tapline.control.embedded.EmbeddedPipeline;
 import io.tapline.control.probe.ServerCheck;
@@ -27,7 +28,7 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /** An embedded pipeline for one command's queries. */
 final class PipelineSession implements AutoCloseable {
-  private static final long POLL_MS = 50;
+  private static final long POLL_MS = 10;
 
   private final Console console;
   private final EmbeddedPipeline pipeline;
@@ -55,13 +56,18 @@ final class PipelineSession implements AutoCloseable {
       List<String> queries)
       throws PipelineException, QueryRejected {
     installation.requireMonitor();
-    Catalogue catalogue = installation.catalogue();
-    Installation.requireTexts(inventory, catalogue);
-    for (String query : queries) {
-      checkQuery(query, catalogue, inventory);
+    try (ProgressListener.Phase checking = console.progress().phase("check the query")) {
+      Catalogue catalogue = installation.catalogue();
+      Installation.requireTexts(inventory, catalogue);
+      for (String query : queries) {
+        checkQuery(query, catalogue, inventory);
+      }
     }
-    return serve(
-        console, installation, inventory, network, services, hashKeys, EmbeddedOptions.FEW_QUERIES);
+    EmbeddedOptions options =
+        options(console, installation, inventory, network, services, hashKeys, queries.size());
+    return new PipelineSession(
+        console,
+        EmbeddedPipeline.begin(options, console.progress(), StopSignals::closeBeforeTheEnd));
   }
 
   /**
@@ -79,32 +85,44 @@ final class PipelineSession implements AutoCloseable {
       HashKeys hashKeys,
       int mostQueries)
       throws PipelineException {
+    EmbeddedOptions options =
+        options(console, installation, inventory, network, services, hashKeys, mostQueries);
+    return new PipelineSession(
+        console,
+        EmbeddedPipeline.start(options, console.progress(), StopSignals::closeBeforeTheEnd));
+  }
+
+  private static EmbeddedOptions options(
+      Console console,
+      Installation installation,
+      Inventory inventory,
+      Optional<Network> network,
+      ServiceOptions services,
+      HashKeys hashKeys,
+      int mostQueries)
+      throws PipelineException {
     Catalogue catalogue = installation.catalogue();
     Installation.requireTexts(inventory, catalogue);
     Optional<RedisEndpoint> redis = services.redis(console);
     ServerCheck.require(services.kafka(), redis);
-    EmbeddedOptions options =
-        new EmbeddedOptions(
-            installation.monitor(),
-            installation.plugins(),
-            catalogue,
-            inventory,
-            network,
-            services.brokers(),
-            services.jobBrokers(),
-            services.kafkaTls(),
-            services.address(),
-            redis,
-            services.flink(),
-            services.flinkTls(),
-            services.checkpoints(),
-            services.topics(),
-            hashKeys,
-            services.jobKey(console),
-            mostQueries);
-    return new PipelineSession(
-        console,
-        EmbeddedPipeline.start(options, console.progress(), StopSignals::closeBeforeTheEnd));
+    return new EmbeddedOptions(
+        installation.monitor(),
+        installation.plugins(),
+        catalogue,
+        inventory,
+        network,
+        services.brokers(),
+        services.jobBrokers(),
+        services.kafkaTls(),
+        services.address(),
+        redis,
+        services.flink(),
+        services.flinkTls(),
+        services.checkpoints(),
+        services.topics(),
+        hashKeys,
+        services.jobKey(console),
+        mostQueries);
   }
 
   private static void checkQuery(String query, Catalogue catalogue, Inventory inventory)
@@ -193,6 +211,12 @@ final class PipelineSession implements AutoCloseable {
 
   @Override
   public void close() {
-    pipeline.close();
+    try (ProgressListener.Phase closing = console.progress().phase("take everything down")) {
+      if (console.endsProcess()) {
+        pipeline.abandon();
+      } else {
+        pipeline.close();
+      }
+    }
   }
 }

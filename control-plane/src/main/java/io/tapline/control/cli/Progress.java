@@ -27,6 +27,7 @@ final class Progress implements ProgressListener {
   private boolean shown;
   private long stageNs = System.nanoTime();
   private long stagePackets;
+  private Timings timings;
 
   Progress(PrintWriter err, boolean terminal) {
     this.err = err;
@@ -88,6 +89,20 @@ final class Progress implements ProgressListener {
       text.append(String.format(Locale.ROOT, "  %,.0f packets/s", packetsPerSecond));
     }
     return text.toString();
+  }
+
+  /** Has phases measured from now on. */
+  synchronized void measure(Timings into) {
+    timings = into;
+  }
+
+  @Override
+  public Phase phase(String name) {
+    Timings into;
+    synchronized (this) {
+      into = timings;
+    }
+    return into == null ? ProgressListener.super.phase(name) : into.begin(name);
   }
 
   @Override

@@ -55,12 +55,34 @@ final class RunCommand implements Callable<Integer> {
   @Option(names = "--json", description = "Print result rows as JSON lines instead of tables.")
   private boolean json;
 
+  @Option(
+      names = "--timings",
+      description =
+          "Print when each phase began and ended, and the processor time of all threads meanwhile.")
+  private boolean timings;
+
   RunCommand(Console console) {
     this.console = console;
   }
 
   @Override
   public Integer call() throws Exception {
+    if (!timings) {
+      run();
+      return 0;
+    }
+    Timings measured = Timings.ofProcess("Java and the command line");
+    console.progress().measure(measured);
+    try {
+      run();
+    } finally {
+      console.flush();
+      console.hint("\n" + measured.table().stripTrailing());
+    }
+    return 0;
+  }
+
+  private void run() throws Exception {
     String text = QueryText.of(query);
     tls.check(Set.of(TlsOptions.Service.KAFKA, TlsOptions.Service.REDIS, TlsOptions.Service.FLINK));
     services.speakTls(tls);
@@ -91,7 +113,8 @@ final class RunCommand implements Callable<Integer> {
               json);
       session.follow(id, printer::print);
       printer.end();
+      // Nobody waits for the end of the services.
+      console.flush();
     }
-    return 0;
   }
 }

@@ -69,6 +69,15 @@ public final class ChildProcesses {
     }
   }
 
+  /** SIGKILL; returns when it is gone. */
+  static void kill(Process process) {
+    try {
+      process.destroyForcibly().waitFor();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
   /** SIGTERM, then SIGKILL if it has not ended 10 s later; returns when it is gone. */
   public static void stop(Process process) {
     process.destroy();

@@ -6,9 +6,11 @@ import io.tapline.flink.JobOptions;
 import io.tapline.flink.QueryJob;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -20,13 +22,18 @@ import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.CoreOptions;
 import org.apache.flink.configuration.JobManagerOptions;
 import org.apache.flink.configuration.MemorySize;
+import org.apache.flink.configuration.ResourceManagerOptions;
 import org.apache.flink.configuration.RestOptions;
 import org.apache.flink.configuration.TaskManagerOptions;
 import org.apache.flink.runtime.jobmaster.JobResult;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.apache.flink.streaming.api.graph.StreamGraph;
 
-/** A Flink session cluster within this process, which nobody else reaches. */
+/**
+ * A Flink session cluster within this process, which nobody else reaches. Jobs can be submitted
+ * while it starts.
+ */
 public final class EmbeddedFlink implements JobCluster {
   /** Each query's job takes one slot; one that has ended may hold it for a moment yet. */
   private static final int SPARE_SLOTS = 4;
@@ -35,16 +42,33 @@ public final class EmbeddedFlink implements JobCluster {
   private static final int NETWORK_MIB_PER_SLOT = 2;
 
   private static final long STEP_SECONDS = 60;
+  private static final String FILES = "flink";
 
-  private final MiniCluster cluster;
+  private final CompletableFuture<MiniCluster> cluster;
   private final Path folder;
 
-  private EmbeddedFlink(MiniCluster cluster, Path folder) {
+  private EmbeddedFlink(CompletableFuture<MiniCluster> cluster, Path folder) {
     this.cluster = cluster;
     this.folder = folder;
   }
 
+  /** Starts a cluster; returns when it runs. */
   static EmbeddedFlink start(Path folder, int mostQueries) throws IOException {
+    return new EmbeddedFlink(
+        CompletableFuture.completedFuture(startCluster(folder, mostQueries)), folder);
+  }
+
+  /**
+   * A cluster that is being started.
+   *
+   * @param cluster completes with {@link #startCluster}'s result
+   */
+  static EmbeddedFlink starting(CompletableFuture<MiniCluster> cluster, Path folder) {
+    return new EmbeddedFlink(cluster, folder);
+  }
+
+  /** Starts the cluster alone, for {@link #starting}. */
+  static MiniCluster startCluster(Path folder, int mostQueries) throws IOException {
     int slots = mostQueries + SPARE_SLOTS;
     MiniCluster cluster =
         new ClosedMiniCluster(
@@ -56,16 +80,17 @@ public final class EmbeddedFlink implements JobCluster {
                 .withRandomPorts()
                 .build());
     try {
+      Files.createDirectories(folder.resolve(FILES));
       cluster.start();
     } catch (Exception e) {
       throw new IOException("the embedded Flink cluster does not start: " + e.getMessage(), e);
     }
-    return new EmbeddedFlink(cluster, folder);
+    return cluster;
   }
 
   private static Configuration settings(Path folder, int slots) {
     Configuration settings = new Configuration();
-    settings.set(CoreOptions.TMP_DIRS, folder.resolve("flink").toString());
+    settings.set(CoreOptions.TMP_DIRS, folder.resolve(FILES).toString());
     MemorySize network = MemorySize.ofMebiBytes((long) slots * NETWORK_MIB_PER_SLOT);
     settings.set(TaskManagerOptions.NETWORK_MEMORY_MIN, network);
     settings.set(TaskManagerOptions.NETWORK_MEMORY_MAX, network);
@@ -79,18 +104,46 @@ public final class EmbeddedFlink implements JobCluster {
     // it ever ran.
     settings.set(JobManagerOptions.JOB_STORE_MAX_CAPACITY, 4);
     settings.set(CheckpointingOptions.MAX_RETAINED_CHECKPOINTS, 1);
+    // A job asks for one slot, once: there is nothing to collect for 50 ms.
+    settings.set(ResourceManagerOptions.REQUIREMENTS_CHECK_DELAY, Duration.ZERO);
+    settings.set(ResourceManagerOptions.DECLARE_NEEDED_RESOURCE_DELAY, Duration.ZERO);
     return settings;
   }
 
   @Override
   public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)
       throws IOException {
-    await(cluster.submitJob(QueryJob.graph(plan, endpoints, options, id)), "submit the job");
+    prepare(plan, endpoints, options, id).submit();
+  }
+
+  @Override
+  public Submission prepare(Plan plan, Endpoints endpoints, JobOptions options, JobID id) {
+    StreamGraph graph = QueryJob.graph(plan, endpoints, options, id);
+    return () -> await(cluster().submitJob(graph), "submit the job");
+  }
+
+  /** Waits until it has started. */
+  private MiniCluster cluster() throws IOException {
+    try {
+      return cluster.join();
+    } catch (CompletionException e) {
+      throw e.getCause() instanceof IOException known
+          ? known
+          : new IOException(
+              "the embedded Flink cluster does not start: " + e.getCause().getMessage(), e);
+    }
+  }
+
+  @Override
+  public boolean endsWithProcess() {
+    return true;
   }
 
   @Override
   public CompletableFuture<JobEnd> end(JobID id) {
-    return cluster.requestJobResult(id).thenApply(EmbeddedFlink::end);
+    return cluster
+        .thenCompose(started -> started.requestJobResult(id))
+        .thenApply(EmbeddedFlink::end);
   }
 
   private static JobEnd end(JobResult result) {
@@ -117,7 +170,7 @@ public final class EmbeddedFlink implements JobCluster {
   @Override
   public void cancel(JobID id) {
     cluster
-        .cancelJob(id)
+        .thenCompose(started -> started.cancelJob(id))
         .exceptionally(ended -> null)
         .orTimeout(STEP_SECONDS, TimeUnit.SECONDS)
         .join();
@@ -150,13 +203,14 @@ public final class EmbeddedFlink implements JobCluster {
 
   @Override
   public boolean isRunning() {
-    return cluster.isRunning();
+    return cluster.isDone() && !cluster.isCompletedExceptionally() && cluster.join().isRunning();
   }
 
+  /** Waits for the end of a start that is under way. */
   @Override
   public void close() {
     cluster
-        .closeAsync()
+        .thenCompose(MiniCluster::closeAsync)
         .orTimeout(STEP_SECONDS, TimeUnit.SECONDS)
         .exceptionally(late -> null)
         .join();

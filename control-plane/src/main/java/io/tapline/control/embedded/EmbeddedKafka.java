@@ -3,6 +3,7 @@ package io.tapline.control.embedded;
 import io.tapline.control.JobKey;
 import io.tapline.flink.KafkaEndpoint;
 import io.tapline.flink.Login;
+import io.tapline.flink.SaslMechanism;
 import io.tapline.flink.TlsFiles;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -19,6 +20,8 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.storage.Formatter;
 import org.apache.kafka.server.common.MetadataVersion;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A Kafka broker that is its own KRaft controller, within this process, on free loopback ports; and
@@ -27,10 +30,15 @@ import org.apache.kafka.server.common.MetadataVersion;
  * was started open.
  */
 public final class EmbeddedKafka implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(EmbeddedKafka.class);
   private static final int NODE = 1;
   private static final int ATTEMPTS = 3;
 
+  /** Kafka takes no smaller segments. */
+  private static final int METADATA_BYTES = 8 << 20;
+
   private final KafkaRaftServer server;
+  private final Optional<TemporaryFolder> memory;
   private final Optional<BrokerUsers> users;
   private final int port;
   private final String hostBrokers;
@@ -59,11 +67,13 @@ public final class EmbeddedKafka implements AutoCloseable {
 
   private EmbeddedKafka(
       KafkaRaftServer server,
+      Optional<TemporaryFolder> memory,
       Optional<BrokerUsers> users,
       int port,
       String hostBrokers,
       Consumer<String> onFailure) {
     this.server = server;
+    this.memory = memory;
     this.users = users;
     this.port = port;
     this.hostBrokers = hostBrokers;
@@ -82,6 +92,12 @@ public final class EmbeddedKafka implements AutoCloseable {
     return start(folder, address, Behind.NOTHING, Optional.of(BrokerUsers.random()), onFailure);
   }
 
+  /** The same, where users can also be stored as brokers of a cluster store them: for tests. */
+  public static EmbeddedKafka startWithScram(Path folder) throws IOException {
+    BrokerUsers users = BrokerUsers.random().withScram();
+    return start(folder, "", Behind.NOTHING, Optional.of(users), reason -> {});
+  }
+
   /** The same, open to everybody who reaches it, behind something: for tests. */
   static EmbeddedKafka startOpen(Path folder, String address, Behind behind) throws IOException {
     return start(folder, address, behind, Optional.empty(), reason -> {});
@@ -95,13 +111,15 @@ public final class EmbeddedKafka implements AutoCloseable {
       Consumer<String> onFailure)
       throws IOException {
     BrokerExit.listen(onFailure);
+    Optional<TemporaryFolder> memory = TemporaryFolder.createInMemory();
     for (int attempt = 1; ; attempt++) {
       try {
         Path logs = folder.resolve("kafka-" + attempt);
-        return startOnce(logs, address, behind, users, onFailure);
+        return startOnce(logs, memory, address, behind, users, onFailure);
       } catch (Exception e) {
         if (attempt == ATTEMPTS) {
           BrokerExit.forget(onFailure);
+          removeQuietly(memory);
           throw new IOException("the embedded Kafka broker does not start: " + e.getMessage(), e);
         }
       }
@@ -110,14 +128,17 @@ public final class EmbeddedKafka implements AutoCloseable {
 
   private static EmbeddedKafka startOnce(
       Path logs,
+      Optional<TemporaryFolder> memory,
       String address,
       Behind behind,
       Optional<BrokerUsers> users,
       Consumer<String> onFailure)
       throws Exception {
     int[] ports = Ports.free(3);
-    format(logs, users);
+    Path metadata = memory.map(each -> each.path().resolve(logs.getFileName())).orElse(logs);
+    format(logs, metadata);
     Map<String, String> settings = settings(logs, ports, address);
+    settings.put("metadata.log.dir", metadata.toString());
     users.ifPresent(closed -> closed.addTo(settings));
     behind.addTo(settings, address, ports[2]);
     KafkaRaftServer server = new KafkaRaftServer(new KafkaConfig(settings, false), Time.SYSTEM);
@@ -128,22 +149,21 @@ public final class EmbeddedKafka implements AutoCloseable {
       throw e;
     }
     String hostBrokers = address.isEmpty() ? "" : address + ":" + ports[2];
-    return new EmbeddedKafka(server, users, ports[0], hostBrokers, onFailure);
+    return new EmbeddedKafka(server, memory, users, ports[0], hostBrokers, onFailure);
   }
 
-  private static void format(Path logs, Optional<BrokerUsers> users) throws Exception {
-    Formatter formatter =
-        new Formatter()
-            .setClusterId(Uuid.randomUuid().toString())
-            .setNodeId(NODE)
-            .setControllerListenerName("CONTROLLER")
-            .setMetadataLogDirectory(logs.toString())
-            .addDirectory(logs.toString())
-            .setReleaseVersion(MetadataVersion.LATEST_PRODUCTION)
-            .setPrintStream(
-                new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8));
-    users.ifPresent(closed -> formatter.setScramArguments(closed.credentials()));
-    formatter.run();
+  private static void format(Path logs, Path metadata) throws Exception {
+    new Formatter()
+        .setClusterId(Uuid.randomUuid().toString())
+        .setNodeId(NODE)
+        .setControllerListenerName("CONTROLLER")
+        .setMetadataLogDirectory(metadata.toString())
+        .addDirectory(metadata.toString())
+        .addDirectory(logs.toString())
+        .setReleaseVersion(MetadataVersion.LATEST_PRODUCTION)
+        .setPrintStream(
+            new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8))
+        .run();
   }
 
   private static Map<String, String> settings(Path logs, int[] ports, String address) {
@@ -169,6 +189,17 @@ public final class EmbeddedKafka implements AutoCloseable {
     settings.put("num.network.threads", "1");
     settings.put("num.io.threads", "2");
     settings.put("num.replica.alter.log.dirs.threads", "1");
+    settings.put("num.recovery.threads.per.data.dir", "1");
+    settings.put("background.threads", "1");
+    // No client of Tapline's is in a group or a transaction.
+    settings.put("group.coordinator.threads", "1");
+    settings.put("group.coordinator.background.threads", "1");
+    settings.put("transaction.state.log.num.partitions", "1");
+    settings.put("share.coordinator.state.topic.num.partitions", "1");
+    // Its metrics are read by nobody: registering each with JMX takes a twentieth of the start.
+    settings.put("metric.reporters", "");
+    settings.put("metrics.jmx.exclude", ".*");
+    addMetadataLog(settings);
     settings.put("controlled.shutdown.enable", "false");
     settings.put("log.cleaner.enable", "false");
     // Index files are allocated in full, two a segment.
@@ -182,6 +213,16 @@ public final class EmbeddedKafka implements AutoCloseable {
     return settings;
   }
 
+  /** One broker, whose metadata is small and goes with it: written at once, and kept short. */
+  private static void addMetadataLog(Map<String, String> settings) {
+    settings.put("controller.quorum.append.linger.ms", "0");
+    settings.put("metadata.max.idle.interval.ms", "0");
+    String bytes = Integer.toString(METADATA_BYTES);
+    settings.put("metadata.log.segment.bytes", bytes);
+    settings.put("metadata.max.retention.bytes", bytes);
+    settings.put("metadata.log.max.record.bytes.between.snapshots", bytes);
+  }
+
   /** As other hosts reach it; empty if none does. */
   public String hostBrokers() {
     return hostBrokers;
@@ -190,7 +231,7 @@ public final class EmbeddedKafka implements AutoCloseable {
   /** As this process reaches it, with a login that may do anything. */
   public KafkaEndpoint endpoint() {
     Login control = users.map(BrokerUsers::control).orElse(Login.NONE);
-    return new KafkaEndpoint("127.0.0.1:" + port, TlsFiles.NONE, control);
+    return new KafkaEndpoint("127.0.0.1:" + port, TlsFiles.NONE, control, SaslMechanism.PLAIN);
   }
 
   /** That of monitors on this host, which may only do what they are granted. */
@@ -198,9 +239,9 @@ public final class EmbeddedKafka implements AutoCloseable {
     return users.map(BrokerUsers::monitor).orElse(Login.NONE);
   }
 
-  /** From which the passwords of monitors on other hosts follow; empty if it is open. */
-  public Optional<JobKey> monitorKey() {
-    return users.map(BrokerUsers::monitors);
+  /** From which the passwords of jobs and of monitors on hosts follow; empty if it is open. */
+  public Optional<JobKey> key() {
+    return users.map(BrokerUsers::key);
   }
 
   @Override
@@ -208,5 +249,25 @@ public final class EmbeddedKafka implements AutoCloseable {
     BrokerExit.forget(onFailure);
     server.shutdown();
     server.awaitShutdown();
+    removeQuietly(memory);
+  }
+
+  /**
+   * Removes its files, and leaves the rest to the end of this process, which REQUIRES to be near.
+   */
+  void abandon() {
+    BrokerExit.forget(onFailure);
+    removeQuietly(memory);
+  }
+
+  private static void removeQuietly(Optional<TemporaryFolder> folder) {
+    folder.ifPresent(
+        each -> {
+          try {
+            each.close();
+          } catch (IOException e) {
+            LOG.warn("{} can't be removed: {}", each.path(), e.toString());
+          }
+        });
   }
 }

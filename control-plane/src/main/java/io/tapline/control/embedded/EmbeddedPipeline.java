@@ -22,12 +22,14 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
+import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Kafka, Flink and Redis for this process, started side by side, and the queries that run on them.
- * {@link #close} takes all of it down, those that use others first; so does the end of the process.
+ * Queries can be submitted as soon as Kafka and Redis are there; their jobs wait for Flink. {@link
+ * #close} takes all of it down, those that use others first; so does the end of the process.
  */
 public final class EmbeddedPipeline implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedPipeline.class);
@@ -44,27 +46,50 @@ public final class EmbeddedPipeline implements AutoCloseable {
   private final List<AutoCloseable> started = new ArrayList<>();
   private final CompletableFuture<String> failure = new CompletableFuture<>();
   private final Thread hook = new Thread(this::closeAll, "pipeline-shutdown");
+  private final ProgressListener progress;
   private boolean closed;
+  private CompletableFuture<?> flinkStarted = CompletableFuture.completedFuture(null);
   private volatile QueryService queries;
 
-  private EmbeddedPipeline() {}
+  private EmbeddedPipeline(ProgressListener progress) {
+    this.progress = progress;
+  }
 
-  /** Starts everything; returns when queries can be submitted. */
+  /** Starts everything; returns when all of it runs. */
   public static EmbeddedPipeline start(EmbeddedOptions options, ProgressListener progress)
       throws PipelineException {
     return start(options, progress, close -> {});
   }
 
   /**
-   * Starts everything; returns when queries can be submitted.
+   * Starts everything; returns when all of it runs.
    *
    * @param onBegin is given what closes the pipeline, whatever has been started of it until then
    */
   public static EmbeddedPipeline start(
       EmbeddedOptions options, ProgressListener progress, Consumer<Runnable> onBegin)
       throws PipelineException {
+    EmbeddedPipeline pipeline = begin(options, progress, onBegin);
+    try {
+      pipeline.flinkStarted.join();
+      return pipeline;
+    } catch (CompletionException e) {
+      pipeline.close();
+      throw new PipelineException(Kind.RESOURCES, e.getCause().getMessage(), e.getCause());
+    }
+  }
+
+  /**
+   * Starts everything; returns when queries can be submitted. An embedded Flink that does not start
+   * is the failure of the queries that wait for it.
+   *
+   * @param onBegin is given what closes the pipeline, whatever has been started of it until then
+   */
+  public static EmbeddedPipeline begin(
+      EmbeddedOptions options, ProgressListener progress, Consumer<Runnable> onBegin)
+      throws PipelineException {
     progress.progress(beginning(options), Double.NaN, 0, 0);
-    EmbeddedPipeline pipeline = new EmbeddedPipeline();
+    EmbeddedPipeline pipeline = new EmbeddedPipeline(progress);
     try {
       Runtime.getRuntime().addShutdownHook(pipeline.hook);
       onBegin.accept(pipeline::close);
@@ -95,13 +120,19 @@ public final class EmbeddedPipeline implements AutoCloseable {
     Path folder = opened(TemporaryFolder.create()).path();
     // Native libraries that Kafka's and Flink's jars unpack go where they are removed again.
     System.setProperty("java.io.tmpdir", folder.toString());
-    CompletableFuture<RedisEndpoint> redis =
-        starting(() -> options.redis().isEmpty() ? ownRedis(folder) : options.redis().get());
     CompletableFuture<Kafka> kafka =
         starting(
+            "start Kafka",
             () -> options.brokers().isEmpty() ? ownBroker(folder, options) : Kafka.of(options));
-    CompletableFuture<JobClusters> flink = starting(() -> opened(clusters(options, folder)));
-    // All three are awaited before anything is thrown, so that close() finds whatever came up.
+    CompletableFuture<JobClusters> flink =
+        options.flink().isEmpty()
+            ? CompletableFuture.completedFuture(ownCluster(folder, options))
+            : starting("connect to Flink", () -> opened(clusters(options)));
+    CompletableFuture<RedisEndpoint> redis =
+        starting(
+            "start Redis",
+            () -> options.redis().isEmpty() ? ownRedis(folder) : options.redis().get());
+    // All are awaited before anything is thrown, so that close() finds whatever came up.
     CompletableFuture.allOf(redis, kafka, flink).join();
     Endpoints endpoints = new Endpoints(kafka.join().endpoint(), redis.join());
     Backend backend =
@@ -117,17 +148,24 @@ public final class EmbeddedPipeline implements AutoCloseable {
             options.topics(),
             options.mostQueries(),
             options.jobKey());
-    QueryService service =
-        opened(
-            new QueryService(backend, options.catalogue(), options.inventory(), options.network()));
-    service.services().require();
-    queries = service;
+    try (ProgressListener.Phase connecting = progress.phase("connect to them")) {
+      QueryService service =
+          opened(
+              new QueryService(
+                  backend, options.catalogue(), options.inventory(), options.network()));
+      service.services().require();
+      queries = service;
+    }
   }
 
-  private static JobClusters clusters(EmbeddedOptions options, Path folder) throws IOException {
-    if (options.flink().isEmpty()) {
-      return new JobClusters(List.of(EmbeddedFlink.start(folder, options.mostQueries())));
-    }
+  private JobClusters ownCluster(Path folder, EmbeddedOptions options) throws IOException {
+    CompletableFuture<MiniCluster> cluster =
+        starting("start Flink", () -> EmbeddedFlink.startCluster(folder, options.mostQueries()));
+    flinkStarted = cluster;
+    return opened(new JobClusters(List.of(EmbeddedFlink.starting(cluster, folder))));
+  }
+
+  private static JobClusters clusters(EmbeddedOptions options) throws IOException {
     List<FlinkSession> sessions = new ArrayList<>();
     try {
       for (String address : options.flink()) {
@@ -175,10 +213,10 @@ public final class EmbeddedPipeline implements AutoCloseable {
     Path file = OwnerFiles.write(folder.resolve("monitor.login"), monitors.format() + "\n");
     KafkaAccess access =
         new KafkaAccess(
-            KafkaEndpoint.open(own.brokers()),
-            Optional.of(options.jobKey()),
+            own.withLogin(Login.NONE),
+            kafka.key(),
             Optional.of(new KafkaAccess.LoginFile(monitors, file)),
-            kafka.monitorKey());
+            kafka.key());
     String hosts = kafka.hostBrokers();
     return new Kafka(own, hosts.isEmpty() ? own.brokers() : hosts, access);
   }
@@ -203,12 +241,12 @@ public final class EmbeddedPipeline implements AutoCloseable {
     T run() throws IOException;
   }
 
-  private static <T> CompletableFuture<T> starting(Start<T> start) {
+  private <T> CompletableFuture<T> starting(String phase, Start<T> start) {
     CompletableFuture<T> future = new CompletableFuture<>();
     Thread thread =
         new Thread(
             () -> {
-              try {
+              try (ProgressListener.Phase running = progress.phase(phase)) {
                 future.complete(start.run());
               } catch (IOException | RuntimeException e) {
                 future.completeExceptionally(e);
@@ -243,15 +281,33 @@ public final class EmbeddedPipeline implements AutoCloseable {
 
   @Override
   public void close() {
+    close(EmbeddedPipeline::close);
+  }
+
+  /**
+   * Ends the queries and the processes that belong to it and removes its files, but leaves the
+   * servers within this process to the end of the process. REQUIRES: the process ends next.
+   */
+  public void abandon() {
+    // A Flink that is still starting would make files where there is no folder any more.
+    flinkStarted.handle((started, error) -> started).join();
+    close(EmbeddedPipeline::abandon);
+  }
+
+  private void close(Consumer<AutoCloseable> end) {
     try {
       Runtime.getRuntime().removeShutdownHook(hook);
     } catch (IllegalStateException shuttingDown) {
       return; // The hook does it.
     }
-    closeAll();
+    closeAll(end);
   }
 
   private void closeAll() {
+    closeAll(EmbeddedPipeline::close);
+  }
+
+  private void closeAll(Consumer<AutoCloseable> end) {
     List<AutoCloseable> closing;
     synchronized (this) {
       closed = true;
@@ -259,7 +315,19 @@ public final class EmbeddedPipeline implements AutoCloseable {
       started.clear();
     }
     closing.sort(Comparator.comparingInt(EmbeddedPipeline::place));
-    closing.forEach(EmbeddedPipeline::close);
+    closing.forEach(end);
+  }
+
+  private static void abandon(AutoCloseable part) {
+    if (part instanceof EmbeddedKafka kafka) {
+      kafka.abandon();
+    } else if (part instanceof JobClusters clusters) {
+      clusters.abandon();
+    } else if (part instanceof EmbeddedRedis redis) {
+      redis.abandon();
+    } else {
+      close(part);
+    }
   }
 
   private static int place(AutoCloseable part) {

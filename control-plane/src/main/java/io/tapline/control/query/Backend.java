@@ -40,8 +40,7 @@ public record Backend(
    * @param atRedis its login there
    */
   Endpoints jobEndpoints(String query, Login atRedis) {
-    KafkaEndpoint jobs = access.jobs();
-    KafkaEndpoint kafka = new KafkaEndpoint(jobs.brokers(), jobs.tls(), access.jobLogin(query));
+    KafkaEndpoint kafka = access.jobs().withLogin(access.jobLogin(query));
     return new Endpoints(kafka, endpoints.redis().withLogin(atRedis), endpoints.resultsTopic());
   }
 }

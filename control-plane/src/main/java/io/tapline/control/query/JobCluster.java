@@ -14,6 +14,26 @@ public interface JobCluster extends AutoCloseable {
   void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id) throws IOException;
 
   /**
+   * Does what can be done of a submission before the cluster and the query's topic are there.
+   *
+   * @return what is left to do
+   */
+  default Submission prepare(Plan plan, Endpoints endpoints, JobOptions options, JobID id) {
+    return () -> submit(plan, endpoints, options, id);
+  }
+
+  /** A job that is about to be submitted. */
+  interface Submission {
+    /** Returns when the cluster has the job. */
+    void submit() throws IOException;
+  }
+
+  /** Whether jobs live no longer than this process. */
+  default boolean endsWithProcess() {
+    return false;
+  }
+
+  /**
    * Looks after a job that an earlier process of ours submitted, as if it had been submitted here.
    *
    * @return false if the cluster knows of no such job

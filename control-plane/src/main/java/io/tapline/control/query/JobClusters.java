@@ -52,6 +52,11 @@ public final class JobClusters implements AutoCloseable {
     clusters.forEach(JobCluster::close);
   }
 
+  /** Closes those that outlive this process. REQUIRES: the process ends next. */
+  public void abandon() {
+    clusters.stream().filter(each -> !each.endsWithProcess()).forEach(JobCluster::close);
+  }
+
   /** Where a query's job was, by a plan of an earlier process. */
   private record Unknown(String address) implements JobCluster {
     @Override

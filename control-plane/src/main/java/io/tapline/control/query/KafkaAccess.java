@@ -3,6 +3,7 @@ package io.tapline.control.query;
 import io.tapline.control.JobKey;
 import io.tapline.flink.KafkaEndpoint;
 import io.tapline.flink.Login;
+import io.tapline.flink.SaslMechanism;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -21,6 +22,7 @@ public record KafkaAccess(
     Optional<LoginFile> monitors,
     Optional<JobKey> hostKey) {
   static final String JOB_PREFIX = "job-";
+  private static final String SERVICE = "kafka";
 
   /**
    * A login, and the file that hands it to a process.
@@ -39,6 +41,21 @@ public record KafkaAccess(
     return new KafkaAccess(jobs, Optional.of(key), Optional.empty(), Optional.empty());
   }
 
+  /**
+   * Whether the brokers must be told of a job's user before it can log in. An embedded broker
+   * derives the passwords of its users instead.
+   */
+  boolean storesJobUsers() {
+    return jobKey.isPresent() && jobs.mechanism() == SaslMechanism.SCRAM_SHA_256;
+  }
+
+  /** The password that follows from a key for a user, which is a job's or a host's. */
+  public static String derivedPassword(JobKey key, String user) {
+    return user.startsWith(JOB_PREFIX)
+        ? key.password(SERVICE, user.substring(JOB_PREFIX.length()))
+        : key.monitorPassword(user);
+  }
+
   /** The user of a query's job, whether it logs in or not. */
   static String jobUser(String query) {
     return JOB_PREFIX + query;
@@ -47,7 +64,7 @@ public record KafkaAccess(
   /** How a query's job logs in. */
   Login jobLogin(String query) {
     return jobKey
-        .map(key -> new Login(jobUser(query), key.password("kafka", query)))
+        .map(key -> new Login(jobUser(query), derivedPassword(key, jobUser(query))))
         .orElse(Login.NONE);
   }
 

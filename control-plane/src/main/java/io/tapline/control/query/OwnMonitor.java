@@ -39,7 +39,10 @@ final class OwnMonitor implements QueryMonitor {
             backend.endpoints().kafka(),
             source);
     try {
-      return new OwnMonitor(MonitorProcess.start(command, new Events(progress, onReady)), planFile);
+      Events events = new Events(progress, onReady, progress.phase("start the monitor"));
+      MonitorProcess process = MonitorProcess.start(command, events);
+      process.end().whenComplete((nothing, error) -> events.ended());
+      return new OwnMonitor(process, planFile);
     } catch (IOException e) {
       delete(planFile);
       throw e;
@@ -47,10 +50,30 @@ final class OwnMonitor implements QueryMonitor {
   }
 
   /** What the process tells is about its query. */
-  private record Events(ProgressListener listener, Runnable onReady) implements MonitorEvents {
+  private static final class Events implements MonitorEvents {
+    private final ProgressListener listener;
+    private final Runnable onReady;
+    private ProgressListener.Phase phase;
+
+    Events(ProgressListener listener, Runnable onReady, ProgressListener.Phase starting) {
+      this.listener = listener;
+      this.onReady = onReady;
+      this.phase = starting;
+    }
+
     @Override
     public void ready() {
+      enter(listener.phase("read the capture"));
       onReady.run();
+    }
+
+    void ended() {
+      enter(() -> {});
+    }
+
+    private synchronized void enter(ProgressListener.Phase next) {
+      phase.close();
+      phase = next;
     }
 
     @Override

@@ -66,6 +66,8 @@ final class QueryRun {
   /** Completes exceptionally when something outside the run makes it pointless. */
   private final CompletableFuture<Void> aborted = new CompletableFuture<>();
 
+  private CompletableFuture<JobCluster.Submission> submission =
+      CompletableFuture.completedFuture(null);
   private CompletableFuture<JobEnd> jobEnd;
   private QueryMonitor monitor;
   private SamplingWatch sampling;
@@ -150,7 +152,9 @@ final class QueryRun {
       hooks.steps().ending(QueryState.FAILED, e.getMessage());
       throw e;
     } finally {
-      cleanUp();
+      try (ProgressListener.Phase cleaning = progress.phase("remove the topic")) {
+        cleanUp();
+      }
     }
   }
 
@@ -158,12 +162,20 @@ final class QueryRun {
     try {
       if (resumed) {
         topics.resume(topic());
+        resumeJob();
       } else {
-        topics.create(topic());
+        submission = background(this::prepareJob);
+        try (ProgressListener.Phase creating = progress.phase("create the topic")) {
+          topics.create(topic());
+        }
+        // A topic keeps all of a capture, whose job may come later.
+        if (!live && !startMonitor()) {
+          return QueryState.STOPPED;
+        }
+        submitJob();
       }
-      startJob();
       hooks.steps().placed();
-      if (!startMonitor()) {
+      if ((live || resumed) && !startMonitor()) {
         return QueryState.STOPPED;
       }
       awaitEnd();
@@ -175,13 +187,63 @@ final class QueryRun {
     }
   }
 
-  private void startJob() throws IOException {
+  private void resumeJob() throws IOException {
     grantRedis();
-    if (!resumed || !cluster.resume(job)) {
-      Endpoints own = backend.jobEndpoints(plan.getQuery(), hooks.redis().login(plan.getQuery()));
-      cluster.submit(plan, own, options(), job);
+    if (!cluster.resume(job)) {
+      preparedJob().submit();
     }
     jobEnd = cluster.end(job);
+  }
+
+  private JobCluster.Submission prepareJob() throws IOException {
+    try (ProgressListener.Phase preparing = progress.phase("prepare the job")) {
+      grantRedis();
+      return preparedJob();
+    }
+  }
+
+  private JobCluster.Submission preparedJob() {
+    Endpoints own = backend.jobEndpoints(plan.getQuery(), hooks.redis().login(plan.getQuery()));
+    return cluster.prepare(plan, own, options(), job);
+  }
+
+  private void submitJob() throws IOException, PipelineException {
+    try (ProgressListener.Phase submitting = progress.phase("submit the job")) {
+      submission.join().submit();
+      jobEnd = cluster.end(job);
+      ProgressListener.Phase running = progress.phase("run the job");
+      jobEnd.whenComplete((end, error) -> running.close());
+    } catch (CompletionException e) {
+      if (e.getCause() instanceof IOException known) {
+        throw known;
+      }
+      if (e.getCause() instanceof IllegalArgumentException fault) {
+        throw fault;
+      }
+      throw new PipelineException(
+          Kind.INTERNAL, "the job can't be prepared: " + e.getCause(), e.getCause());
+    }
+  }
+
+  private interface Work<T> {
+    T run() throws IOException;
+  }
+
+  private static <T> CompletableFuture<T> background(Work<T> work) {
+    CompletableFuture<T> result = new CompletableFuture<>();
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                result.complete(work.run());
+              } catch (IOException | RuntimeException e) {
+                result.completeExceptionally(e);
+              }
+            },
+            "query-job");
+    thread.setDaemon(true);
+    thread.start();
+    return result;
   }
 
   private void grantRedis() throws IOException {
@@ -214,8 +276,10 @@ final class QueryRun {
   }
 
   private JobOptions options() {
+    // What ends with this process and reads a topic that keeps everything can begin anew.
+    boolean checkpointed = live || !cluster.endsWithProcess();
     return JobOptions.defaults()
-        .withCheckpoints(checkpointInterval, checkpoints())
+        .withCheckpoints(checkpointed ? checkpointInterval : Duration.ZERO, checkpoints())
         .withSilentAfter(live ? SILENCE : Duration.ZERO);
   }
 
@@ -361,6 +425,8 @@ final class QueryRun {
     if (jobEnd != null && !jobEnd.isDone()) {
       cancelJob();
     }
+    // It may be about to make the user that goes now.
+    submission.handle((prepared, error) -> prepared).join();
     hooks.redis().revoke(plan.getQuery());
     try {
       topics.retire(plan.getTopic());

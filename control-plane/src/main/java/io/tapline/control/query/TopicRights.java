@@ -91,7 +91,7 @@ final class TopicRights {
     KafkaFuture<Void> granted = admin.client().createAcls(rights).all();
     Login login = access.jobLogin(query);
     KafkaFuture<Void> known =
-        login.isNone() ? KafkaFuture.completedFuture(null) : alter(upsertion(login));
+        access.storesJobUsers() ? alter(upsertion(login)) : KafkaFuture.completedFuture(null);
     writers.put(topic, Set.copyOf(users.monitors()));
     return () -> {
       ifAuthorized(granted, "grant rights on topic " + topic);
@@ -147,9 +147,9 @@ final class TopicRights {
                 USER + job, null, AclOperation.ANY, AclPermissionType.ANY));
     KafkaFuture<?> revoked = admin.client().deleteAcls(List.of(onTopic, ofJob)).all();
     KafkaFuture<Void> forgotten =
-        access.jobKey().isEmpty()
-            ? KafkaFuture.completedFuture(null)
-            : alter(new UserScramCredentialDeletion(job, SCRAM));
+        access.storesJobUsers()
+            ? alter(new UserScramCredentialDeletion(job, SCRAM))
+            : KafkaFuture.completedFuture(null);
     return () -> {
       ifAuthorized(revoked, "revoke rights on topic " + topic);
       awaitForgotten(forgotten, job);
@@ -180,7 +180,7 @@ final class TopicRights {
         ofJobs(Stream.of(user)).forEach(topics::add);
       }
     }
-    if (access.jobKey().isPresent()) {
+    if (access.storesJobUsers()) {
       ofJobs(scramUsers().stream()).forEach(topics::add);
     }
     return topics;

@@ -42,7 +42,7 @@ class JobRefusalTest {
 
   @BeforeAll
   static void start() throws Exception {
-    kafka = EmbeddedKafka.start(folder, "", reason -> {});
+    kafka = EmbeddedKafka.startWithScram(folder);
     flink = EmbeddedFlink.start(folder, 1);
     redis = TestRedis.start();
     Catalogue catalogue =

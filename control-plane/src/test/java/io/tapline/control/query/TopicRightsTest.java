@@ -52,13 +52,13 @@ class TopicRightsTest {
 
   @BeforeEach
   void start() throws Exception {
-    kafka = EmbeddedKafka.start(folder, "", reason -> {});
+    kafka = EmbeddedKafka.startWithScram(folder);
     access =
         new KafkaAccess(
             KafkaEndpoint.open(kafka.endpoint().brokers()),
             Optional.of(KEY),
             Optional.empty(),
-            kafka.monitorKey());
+            kafka.key());
     topics = new Topics(kafka.endpoint(), access);
     keeper = keeper(topics, LONG);
   }

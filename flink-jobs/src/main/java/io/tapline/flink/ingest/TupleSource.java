@@ -41,6 +41,8 @@ public final class TupleSource
    */
   private static final String BROKER_ANSWERS_MS = "12000";
 
+  private static final String LAST_ANSWER_MS = "20";
+
   private final QuerySpec query;
   private final Endpoints endpoints;
   private final JobOptions options;
@@ -55,7 +57,7 @@ public final class TupleSource
     this.options = options;
     this.kafka =
         KafkaSource.<Record>builder()
-            .setProperties(properties(endpoints))
+            .setProperties(properties(endpoints, options))
             .setPartitions(partitions(query))
             .setClientIdPrefix("tapline-" + query.query())
             .setStartingOffsets(OffsetsInitializer.earliest())
@@ -67,9 +69,14 @@ public final class TupleSource
             .build();
   }
 
-  private static Properties properties(Endpoints endpoints) {
+  private static Properties properties(Endpoints endpoints, JobOptions options) {
     Properties properties = KafkaClients.properties(endpoints.kafka());
     properties.setProperty("request.timeout.ms", BROKER_ANSWERS_MS);
+    if (options.silentAfter().isZero()) {
+      // The tuples of captures come without pauses, and a reader that has all of them can't close
+      // before the broker has answered that there are no more, after half a second by default.
+      properties.setProperty("fetch.max.wait.ms", LAST_ANSWER_MS);
+    }
     return properties;
   }
 

@@ -1,0 +1,116 @@
+package io.tapline.control.cli;
+
+import io.tapline.control.ProgressListener;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * When the phases of a command began and ended, and the processor time that this process and its
+ * children took meanwhile: all threads together, so that phases which overlap share it.
+ * Thread-safe.
+ */
+final class Timings {
+  /** Of proc(5), the same on every Linux that Java runs on. */
+  private static final double TICKS_PER_SECOND = 100;
+
+  private static final Path STAT = Path.of("/proc/self/stat");
+
+  private final long processStartNs;
+  private final List<Entry> entries = new ArrayList<>();
+
+  /** A phase in seconds since the process began; {@code to} is NaN while it lasts. */
+  record Entry(String name, double from, double to, double cpu) {}
+
+  /**
+   * Timings of a process.
+   *
+   * @param processStartNs by the clock of {@link System#nanoTime}
+   */
+  Timings(long processStartNs) {
+    this.processStartNs = processStartNs;
+  }
+
+  /** Those of this process; what it has done until now is the first phase. */
+  static Timings ofProcess(String firstPhase) {
+    Instant start = ProcessHandle.current().info().startInstant().orElseGet(Instant::now);
+    Timings timings =
+        new Timings(System.nanoTime() - Duration.between(start, Instant.now()).toNanos());
+    timings.add(new Entry(firstPhase, 0, timings.now(), cpuSeconds()));
+    return timings;
+  }
+
+  /** Begins a phase; closing it twice ends it once. */
+  ProgressListener.Phase begin(String name) {
+    double cpu = cpuSeconds();
+    Entry begun = new Entry(name, now(), Double.NaN, Double.NaN);
+    add(begun);
+    return () -> end(begun, cpu);
+  }
+
+  private double now() {
+    return (System.nanoTime() - processStartNs) / 1e9;
+  }
+
+  private synchronized void add(Entry entry) {
+    entries.add(entry);
+  }
+
+  private synchronized void end(Entry begun, double cpu) {
+    int index = entries.indexOf(begun);
+    if (index >= 0) {
+      entries.set(index, new Entry(begun.name(), begun.from(), now(), cpuSeconds() - cpu));
+    }
+  }
+
+  /** What has ended until now, in the order of the beginnings. */
+  synchronized List<Entry> ended() {
+    return entries.stream()
+        .filter(entry -> !Double.isNaN(entry.to()))
+        .sorted(Comparator.comparingDouble(Entry::from))
+        .toList();
+  }
+
+  /** A table for people, with the whole process until now as its last row. */
+  String table() {
+    StringBuilder table = new StringBuilder();
+    table.append(
+        String.format(Locale.ROOT, "%-28s %6s %6s %6s %6s%n", "phase", "from", "to", "s", "CPU s"));
+    ended().forEach(entry -> append(table, entry));
+    append(table, new Entry("all", 0, now(), cpuSeconds()));
+    return table.toString();
+  }
+
+  private static void append(StringBuilder table, Entry entry) {
+    table.append(
+        String.format(
+            Locale.ROOT,
+            "%-28s %6.2f %6.2f %6.2f %6.2f%n",
+            entry.name(),
+            entry.from(),
+            entry.to(),
+            entry.to() - entry.from(),
+            entry.cpu()));
+  }
+
+  /** Of this process and of its children that have ended: fields 14 to 17 of stat in proc(5). */
+  private static double cpuSeconds() {
+    try {
+      String stat = Files.readString(STAT);
+      String[] afterName = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+      long ticks = 0;
+      for (int field = 11; field <= 14; field++) {
+        ticks += Long.parseLong(afterName[field]);
+      }
+      return ticks / TICKS_PER_SECOND;
+    } catch (IOException e) {
+      return Double.NaN;
+    }
+  }
+}
