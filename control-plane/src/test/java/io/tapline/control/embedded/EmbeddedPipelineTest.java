@@ -66,7 +66,8 @@ class EmbeddedPipelineTest {
   void queriesAreTakenWhileFlinkStarts() throws Exception {
     List<Path> before = folders();
     List<Long> childrenBefore = children();
-    try (EmbeddedPipeline pipeline = EmbeddedPipeline.begin(OPTIONS, ProgressListener.SILENT)) {
+    try (EmbeddedPipeline pipeline =
+        EmbeddedPipeline.begin(OPTIONS, ProgressListener.SILENT, close -> {})) {
       assertThat(pipeline.queries().list()).isEmpty();
     }
     assertThat(folders()).isEqualTo(before);
