@@ -214,7 +214,7 @@ class TopicRightsTest {
     keeper.create(wanted(B, Set.of("h1")));
     assertThat(users()).contains("job-a", "job-b");
     keeper.retire(A);
-    await(() -> users().equals(Set.of("control", "job-b")) && rights() == 2);
+    await(() -> users().equals(Set.of("job-b")) && rights() == 2);
     keeper.retire(B);
     await(() -> users().equals(before) && rights() == 0);
   }
@@ -234,7 +234,7 @@ class TopicRightsTest {
       next.resume(wanted(A, Set.of("h2")));
       write(monitor("h2"), A);
       assertThat(read(job("a"), A)).isPositive();
-      await(() -> users().equals(Set.of("control", "job-a")) && rights() == 2);
+      await(() -> users().equals(Set.of("job-a")) && rights() == 2);
       assertThatThrownBy(() -> write(monitor("h1"), A))
           .isInstanceOf(TopicAuthorizationException.class);
       next.move(A, Set.of("h4"));
