@@ -113,7 +113,7 @@ final class RunCommand implements Callable<Integer> {
               json);
       session.follow(id, printer::print);
       printer.end();
-      // Nobody waits for the end of the services.
+      // The results are complete; only the services have to end.
       console.flush();
     }
   }
