@@ -10,8 +10,6 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The start of {@code tapline run}: its phases, and a service that fails beside the others. */
 class RunStartTest {
@@ -69,20 +67,6 @@ class RunStartTest {
         QUERY,
         "--pcap",
         CAPTURE);
-  }
-
-  /** Flink's network buffers, which are several MiB, are all that needs more than this. */
-  @ParameterizedTest
-  @ValueSource(strings = {"run", "server"})
-  void aFlinkThatDoesNotStartIsNamedAndTheOthersAreStopped(String command) throws Exception {
-    String[] arguments =
-        command.equals("run")
-            ? new String[] {"run", QUERY, "--pcap", CAPTURE}
-            : new String[] {"server", "--port", Integer.toString(Server.freePort())};
-    assertFails(
-        Map.of("TAPLINE_JAVA_OPTS", "-XX:MaxDirectMemorySize=6m"),
-        "the embedded Flink cluster does not start",
-        arguments);
   }
 
   private void assertFails(Map<String, String> environment, String message, String... arguments)

@@ -8,7 +8,10 @@ import org.apache.logging.log4j.core.config.Configurator;
 final class Logging {
   private Logging() {}
 
-  /** Reads the configuration of logging on a thread of its own, so that it is ready when it is needed. */
+  /**
+   * Reads the configuration of logging on a thread of its own, so that it is ready when it is
+   * needed.
+   */
   static void begin() {
     Thread thread = new Thread(() -> LogManager.getLogger(Logging.class), "logging-start");
     thread.setDaemon(true);

@@ -38,7 +38,7 @@ import org.apache.flink.util.ConfigurationException;
 final class ClosedMiniCluster extends MiniCluster {
   /** REQUIRES: one task manager, shared RPC, no offloading to the blob server. */
   ClosedMiniCluster(MiniClusterConfiguration configuration) {
-    super(configuration, FlinkRpc::load);
+    super(configuration, () -> FlinkRpc.load(configuration.getConfiguration()));
   }
 
   @Override

@@ -25,6 +25,7 @@ import org.apache.flink.configuration.MemorySize;
 import org.apache.flink.configuration.ResourceManagerOptions;
 import org.apache.flink.configuration.RestOptions;
 import org.apache.flink.configuration.TaskManagerOptions;
+import org.apache.flink.configuration.WebOptions;
 import org.apache.flink.runtime.jobmaster.JobResult;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
@@ -82,7 +83,8 @@ public final class EmbeddedFlink implements JobCluster {
     try {
       Files.createDirectories(folder.resolve(FILES));
       cluster.start();
-    } catch (Exception e) {
+    } catch (Exception | OutOfMemoryError e) {
+      // Network buffers are the first thing that memory is short for.
       throw new IOException("the embedded Flink cluster does not start: " + e.getMessage(), e);
     }
     return cluster;
@@ -90,7 +92,10 @@ public final class EmbeddedFlink implements JobCluster {
 
   private static Configuration settings(Path folder, int slots) {
     Configuration settings = new Configuration();
-    settings.set(CoreOptions.TMP_DIRS, folder.resolve(FILES).toString());
+    String files = folder.resolve(FILES).toString();
+    settings.set(CoreOptions.TMP_DIRS, files);
+    // Its default is the folder of the first pipeline in this process.
+    settings.set(WebOptions.TMP_DIR, files);
     MemorySize network = MemorySize.ofMebiBytes((long) slots * NETWORK_MIB_PER_SLOT);
     settings.set(TaskManagerOptions.NETWORK_MEMORY_MIN, network);
     settings.set(TaskManagerOptions.NETWORK_MEMORY_MAX, network);

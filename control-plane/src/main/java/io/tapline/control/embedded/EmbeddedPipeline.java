@@ -248,7 +248,8 @@ public final class EmbeddedPipeline implements AutoCloseable {
             () -> {
               try (ProgressListener.Phase running = progress.phase(phase)) {
                 future.complete(start.run());
-              } catch (IOException | RuntimeException e) {
+              } catch (Throwable e) {
+                // Errors, too: others wait for this thread.
                 future.completeExceptionally(e);
               }
             },

@@ -23,10 +23,14 @@ final class FlinkRpc {
 
   private FlinkRpc() {}
 
-  /** Loads it from the unpacked jar; as Flink does where there is none, as in unit tests. */
-  static Reference<RpcSystem> load() {
+  /**
+   * Loads it from the unpacked jar; as Flink does where there is none, as in unit tests.
+   *
+   * @param settings say where Flink unpacks it
+   */
+  static Reference<RpcSystem> load(Configuration settings) {
     return Reference.owned(
-        unpacked().map(FlinkRpc::load).orElseGet(() -> RpcSystem.load(new Configuration())));
+        unpacked().map(FlinkRpc::load).orElseGet(() -> RpcSystem.load(settings)));
   }
 
   private static Optional<Path> unpacked() {

@@ -236,7 +236,8 @@ final class QueryRun {
             () -> {
               try {
                 result.complete(work.run());
-              } catch (IOException | RuntimeException e) {
+              } catch (Throwable e) {
+                // Errors, too: the query waits for this thread.
                 result.completeExceptionally(e);
               }
             },

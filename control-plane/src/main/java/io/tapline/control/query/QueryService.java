@@ -226,7 +226,8 @@ public final class QueryService implements AutoCloseable {
     } catch (PipelineException e) {
       LOG.info("query {} failed", live.id(), e);
       ended(live, QueryState.FAILED, e.getMessage());
-    } catch (RuntimeException e) {
+    } catch (Throwable e) {
+      // Errors, too: clients wait for the query's end.
       LOG.error("query {} failed", live.id(), e);
       ended(live, QueryState.FAILED, "internal error: " + e);
     } finally {

@@ -103,7 +103,39 @@ class EmbeddedPipelineTest {
     assertThat(children()).isEqualTo(childrenBefore);
   }
 
+  @Test
+  void aFlinkThatDoesNotStartIsNamedAndTheOthersAreStopped() throws Exception {
+    List<Path> before = folders();
+    List<Long> childrenBefore = children();
+    assertThatThrownBy(() -> EmbeddedPipeline.start(noFlink(), ProgressListener.SILENT))
+        .isInstanceOf(PipelineException.class)
+        .hasMessageContaining("the embedded Flink cluster does not start");
+    assertThat(folders()).isEqualTo(before);
+    assertThat(children()).isEqualTo(childrenBefore);
+  }
+
+  @Test
+  void begunWithAFlinkThatDoesNotStartItCanBeClosed() throws Exception {
+    List<Path> before = folders();
+    List<Long> childrenBefore = children();
+    try (EmbeddedPipeline pipeline =
+        EmbeddedPipeline.begin(noFlink(), ProgressListener.SILENT, close -> {})) {
+      assertThat(pipeline.queries().list()).isEmpty();
+    }
+    assertThat(folders()).isEqualTo(before);
+    assertThat(children()).isEqualTo(childrenBefore);
+  }
+
+  /** Flink refuses as many slots. */
+  private static EmbeddedOptions noFlink() {
+    return options(OPTIONS.address(), Integer.MAX_VALUE / 2);
+  }
+
   private static EmbeddedOptions at(String address) {
+    return options(address, OPTIONS.mostQueries());
+  }
+
+  private static EmbeddedOptions options(String address, int mostQueries) {
     return new EmbeddedOptions(
         OPTIONS.monitor(),
         OPTIONS.plugins(),
@@ -121,7 +153,7 @@ class EmbeddedPipelineTest {
         OPTIONS.topics(),
         OPTIONS.hashKeys(),
         OPTIONS.jobKey(),
-        OPTIONS.mostQueries());
+        mostQueries);
   }
 
   /** Of this process, on disk and in memory. */
