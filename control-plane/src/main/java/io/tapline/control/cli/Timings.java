@@ -4,8 +4,6 @@ import io.tapline.control.ProgressListener;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -21,6 +19,7 @@ final class Timings {
   private static final double TICKS_PER_SECOND = 100;
 
   private static final Path STAT = Path.of("/proc/self/stat");
+  private static final Path UPTIME = Path.of("/proc/uptime");
 
   private final long processStartNs;
   private final List<Entry> entries = new ArrayList<>();
@@ -39,9 +38,7 @@ final class Timings {
 
   /** Those of this process; what it has done until now is the first phase. */
   static Timings ofProcess(String firstPhase) {
-    Instant start = ProcessHandle.current().info().startInstant().orElseGet(Instant::now);
-    Timings timings =
-        new Timings(System.nanoTime() - Duration.between(start, Instant.now()).toNanos());
+    Timings timings = new Timings(System.nanoTime() - Math.round(ageSeconds() * 1e9));
     timings.add(new Entry(firstPhase, 0, timings.now(), cpuSeconds()));
     return timings;
   }
@@ -99,18 +96,37 @@ final class Timings {
             entry.cpu()));
   }
 
-  /** Of this process and of its children that have ended: fields 14 to 17 of stat in proc(5). */
+  /**
+   * The time since this process began, to a hundredth of a second. {@link ProcessHandle} knows it
+   * only to a second, since it adds the start to the time of boot in whole seconds.
+   */
+  private static double ageSeconds() {
+    try {
+      String uptime = Files.readString(UPTIME);
+      double sinceBoot = Double.parseDouble(uptime.substring(0, uptime.indexOf(' ')));
+      return sinceBoot - ticks(20, 20) / TICKS_PER_SECOND;
+    } catch (IOException e) {
+      return 0;
+    }
+  }
+
+  /** The processor time of this process and of its children that have ended. */
   private static double cpuSeconds() {
     try {
-      String stat = Files.readString(STAT);
-      String[] afterName = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
-      long ticks = 0;
-      for (int field = 11; field <= 14; field++) {
-        ticks += Long.parseLong(afterName[field]);
-      }
-      return ticks / TICKS_PER_SECOND;
+      return ticks(12, 15) / TICKS_PER_SECOND;
     } catch (IOException e) {
       return Double.NaN;
     }
+  }
+
+  /** Adds fields of stat in proc(5), counted from the one after the name, which is the first. */
+  private static long ticks(int from, int to) throws IOException {
+    String stat = Files.readString(STAT);
+    String[] afterName = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+    long ticks = 0;
+    for (int field = from; field <= to; field++) {
+      ticks += Long.parseLong(afterName[field - 1]);
+    }
+    return ticks;
   }
 }
