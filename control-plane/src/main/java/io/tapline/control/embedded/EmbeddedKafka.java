@@ -1,6 +1,7 @@
 package io.tapline.control.embedded;
 
 import io.tapline.control.JobKey;
+import io.tapline.flink.KafkaClients;
 import io.tapline.flink.KafkaEndpoint;
 import io.tapline.flink.Login;
 import io.tapline.flink.SaslMechanism;
@@ -16,7 +17,11 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import kafka.server.KafkaConfig;
 import kafka.server.KafkaRaftServer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.storage.Formatter;
 import org.apache.kafka.server.common.MetadataVersion;
@@ -37,12 +42,16 @@ public final class EmbeddedKafka implements AutoCloseable {
   /** Kafka takes no smaller segments. */
   private static final int METADATA_BYTES = 8 << 20;
 
+  /** The broker has its IDs after some ten milliseconds. */
+  private static final long FIRST_PRODUCER_MS = 1000;
+
   private final KafkaRaftServer server;
   private final Optional<TemporaryFolder> memory;
   private final Optional<BrokerUsers> users;
   private final int port;
   private final String hostBrokers;
   private final Consumer<String> onFailure;
+  private final Thread firstProducer = new Thread(this::produceNothing, "first-producer");
 
   /**
    * What clients on other hosts go through.
@@ -115,7 +124,10 @@ public final class EmbeddedKafka implements AutoCloseable {
     for (int attempt = 1; ; attempt++) {
       try {
         Path logs = folder.resolve("kafka-" + attempt);
-        return startOnce(logs, memory, address, behind, users, onFailure);
+        EmbeddedKafka kafka = startOnce(logs, memory, address, behind, users, onFailure);
+        kafka.firstProducer.setDaemon(true);
+        kafka.firstProducer.start();
+        return kafka;
       } catch (Exception e) {
         if (attempt == ATTEMPTS) {
           BrokerExit.forget(onFailure);
@@ -150,6 +162,22 @@ public final class EmbeddedKafka implements AutoCloseable {
     }
     String hostBrokers = address.isEmpty() ? "" : address + ":" + ports[2];
     return new EmbeddedKafka(server, memory, users, ports[0], hostBrokers, onFailure);
+  }
+
+  /**
+   * Lets the broker fetch producer IDs from its controller, which it does when the first producer
+   * asks for one. That producer is told to retry, and a monitor would do so after half a second.
+   */
+  private void produceNothing() {
+    Map<String, Object> settings = KafkaClients.settings(endpoint());
+    try (Producer<byte[], byte[]> producer =
+        new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {
+      Thread.sleep(FIRST_PRODUCER_MS);
+    } catch (KafkaException e) {
+      LOG.info("no producer for the first IDs: {}", e.toString());
+    } catch (InterruptedException closed) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   private static void format(Path logs, Path metadata) throws Exception {
@@ -246,6 +274,7 @@ public final class EmbeddedKafka implements AutoCloseable {
 
   @Override
   public void close() {
+    firstProducer.interrupt();
     BrokerExit.forget(onFailure);
     server.shutdown();
     server.awaitShutdown();
