@@ -11,12 +11,13 @@
 
 #include "monitors/config/broker_login_file.h"
 #include "monitors/config/flags.h"
-#include "monitors/config/hash_key_file.h"
+#include "packet_io/config/hash_key_file.h"
 #include "monitors/monitor.h"
 #include "monitors/plugins.h"
-#include "monitors/source/capture_check.h"
+#include "packet_io/source/capture_check.h"
 #include "monitors/supervisor/supervisor.h"
 #include "parsers/registry.h"
+#include "parsers/api/time.h"
 
 namespace tapline {
 namespace {
@@ -85,7 +86,7 @@ int Supervise(const CommandLine& line, Reporter* reporter) {
     return status.exit_code();
   }
   SupervisorOptions options;
-  options.watchdog_ns = line.config.watchdog_ms * int64_t{1'000'000};
+  options.watchdog_ns = line.config.watchdog_ms * kNsPerMs;
   options.plugins = line.config.plugin;
   if (line.action == CommandLine::Action::kRun) options.interface = line.config.interface;
   options.live = line.config.pcap.empty();

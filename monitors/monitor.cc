@@ -14,16 +14,16 @@
 #include <thread>
 #include <vector>
 
-#include "monitors/base/clock.h"
+#include "packet_io/base/clock.h"
 #include "monitors/control/live_queries.h"
-#include "monitors/dpdk/interface.h"
-#include "monitors/dpdk/port_source.h"
+#include "packet_io/dpdk/interface.h"
+#include "packet_io/dpdk/port_source.h"
 #include "monitors/headers/header_tap.h"
 #include "monitors/lane/dispatch_stage.h"
 #include "monitors/lane/lane.h"
 #include "monitors/lane/parser_unit.h"
 #include "monitors/lane/report.h"
-#include "monitors/metrics/metrics_server.h"
+#include "packet_io/metrics/metrics_server.h"
 #include "monitors/metrics/monitor_collector.h"
 #include "monitors/metrics/statistics_cache.h"
 #include "monitors/output/batch_output.h"
@@ -31,14 +31,14 @@
 #include "monitors/output/kafka_sink.h"
 #include "monitors/plan/plan.h"
 #include "monitors/plan/queries.h"
-#include "monitors/source/file_source.h"
+#include "packet_io/source/file_source.h"
 #include "parsers/registry.h"
+#include "parsers/api/bits.h"
 
 namespace tapline {
 namespace {
 
 constexpr auto kProgressEvery = std::chrono::milliseconds(500);
-constexpr int64_t kNsPerMs = 1'000'000;
 
 // The queries that a process which died had at its end.
 Status ResumeQueries(const MonitorConfig& config, const MonitorPage& page, Queries* queries) {
@@ -60,7 +60,7 @@ Status LoadQueries(const MonitorConfig& config, MonitorPage* page, Queries* quer
     queries->taken = 1;
     return QueryOfParsers(config.parser, &queries->specs[0]);
   }
-  if (config.plan.size() > kMostQueries) return Status::User("more than 64 plans; run a second monitor for the rest");
+  if (config.plan.size() > kMostQueries) return Status::Invalid("more than 64 plans; run a second monitor for the rest");
   std::set<std::string> names;
   uint32_t place = 0;
   for (const std::string& path : config.plan) {
@@ -68,21 +68,16 @@ Status LoadQueries(const MonitorConfig& config, MonitorPage* page, Queries* quer
     std::string plan;
     if (Status status = ReadPlan(path, &plan); !status.ok()) return status;
     if (Status status = ParsePlan(plan, path, config.monitor_id, &spec); !status.ok()) return status;
-    if (page != nullptr && !page->plans[place].Set(plan)) return Status::User(path + ": is too long a plan");
+    if (page != nullptr && !page->plans[place].Set(plan)) return Status::Invalid(path + ": is too long a plan");
     // Nobody confirms anything about the plan of a file.
     spec.copies_unconfirmed = false;
     if (page != nullptr) page->copies_confirmed[place] = true;
     queries->taken |= uint64_t{1} << place++;
     if (!names.insert(spec.name).second) {
-      return Status::User(path + ": query '" + spec.name + "' is already in another plan");
+      return Status::Invalid(path + ": query '" + spec.name + "' is already in another plan");
     }
   }
   return {};
-}
-
-template <typename Function>
-void ForEachPlace(uint64_t places, Function function) {
-  for (; places != 0; places &= places - 1) function(static_cast<uint32_t>(std::countr_zero(places)));
 }
 
 // Every parser that some query names, once; where queries may be added later, every one that there is.
@@ -91,11 +86,11 @@ std::vector<std::string> ParsersFor(const MonitorConfig& config, const Queries& 
   if (config.control) {
     return parser_names();
   }
-  ForEachPlace(queries.taken, [&](uint32_t place) {
+  for (uint32_t place : SetBits(queries.taken)) {
     for (const std::string& name : queries.specs[place].parsers) {
       if (std::find(parsers.begin(), parsers.end(), name) == parsers.end()) parsers.push_back(name);
     }
-  });
+  }
   return parsers;
 }
 
@@ -110,11 +105,11 @@ Status ChooseLayout(const MonitorConfig& config, const Queries& queries, ThreadL
   layout->lanes = config.lanes;
   if (Status status = ParseWorkers(config.workers, layout); !status.ok()) return Status::Usage(status.message());
   if (!layout->is_default()) return {};
-  for (uint64_t places = queries.taken; places != 0; places &= places - 1) {
-    const ThreadLayout& asked = queries.specs[std::countr_zero(places)].threads;
+  for (uint32_t place : SetBits(queries.taken)) {
+    const ThreadLayout& asked = queries.specs[place].threads;
     if (asked.is_default() || asked == *layout) continue;
     if (!layout->is_default()) {
-      return Status::User("the plans ask for different threads (lanes, workers); --lanes or --workers decides");
+      return Status::Invalid("the plans ask for different threads (lanes, workers); --lanes or --workers decides");
     }
     *layout = asked;
   }
@@ -123,18 +118,18 @@ Status ChooseLayout(const MonitorConfig& config, const Queries& queries, ThreadL
 
 Status CheckLayout(const MonitorConfig& config, const ThreadLayout& layout, bool supervised) {
   if (supervised && !layout.workers.empty()) {
-    return Status::User("a supervised monitor, as one with plug-ins is, has lanes only: no workers");
+    return Status::Invalid("a supervised monitor, as one with plug-ins is, has lanes only: no workers");
   }
   if (supervised && layout.lanes > kMostSupervisedLanes) {
-    return Status::User("a supervised monitor, as one with plug-ins is, has at most " +
+    return Status::Invalid("a supervised monitor, as one with plug-ins is, has at most " +
                         std::to_string(kMostSupervisedLanes) + " lanes");
   }
   if (layout.lanes > 1 && !layout.workers.empty()) {
-    return Status::User("lanes and workers exclude each other: pipeline mode has one receive queue");
+    return Status::Invalid("lanes and workers exclude each other: pipeline mode has one receive queue");
   }
-  if (layout.lanes > 1 && !config.pcap.empty()) return Status::User("capture files are read in order: by one lane");
+  if (layout.lanes > 1 && !config.pcap.empty()) return Status::Invalid("capture files are read in order: by one lane");
   if (config.output == "json" && !layout.is_default()) {
-    return Status::User("--output json is written by one thread: not by several lanes, or workers");
+    return Status::Invalid("--output json is written by one thread: not by several lanes, or workers");
   }
   return {};
 }
@@ -207,7 +202,7 @@ EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing, Uni
   EngineOptions options;
   options.live_flows = page == nullptr ? nullptr : page->live_flows.data();
   options.max_connections = std::max(1u, config.max_connections / sharing);
-  options.idle_timeout_ns = config.idle_timeout_s * int64_t{1'000'000'000};
+  options.idle_timeout_ns = config.idle_timeout_s * kNsPerSecond;
   options.max_reassembly_bytes = (uint64_t{config.max_reassembly_mib} << 20) / sharing;
   return options;
 }
@@ -298,12 +293,12 @@ class Monitor {
     } else {
       MakePipeline();
     }
-    ForEachPlace(queries_.taken, [this](uint32_t place) {
+    for (uint32_t place : SetBits(queries_.taken)) {
       QuerySpec& spec = queries_.specs[place];
       ResetCredits(place);
       spec.lanes = 0;
       for (const auto& unit : units_) spec.lanes += unit->Serves(place);
-    });
+    }
     metrics_ = std::make_unique<MonitorMetrics>(&queries_, lanes_, units_, dispatch_.get());
     statistics_.Renew(*metrics_);
     std::unique_ptr<MetricsServer> metrics_server;
@@ -315,11 +310,11 @@ class Monitor {
     }
     if (tap_ != nullptr) tap_->Start();
     if (Status status = Start(); !status.ok()) return status;
-    ForEachPlace(queries_.taken, [this](uint32_t place) {
+    for (uint32_t place : SetBits(queries_.taken)) {
       for (size_t i = 0; i < lanes_.size(); ++i) {
         if (page_ == nullptr || (page_->lanes[i].done >> place & 1) == 0) lanes_[i]->Add(place);
       }
-    });
+    }
     TellReady();
     Status status = RunLanes();
     // The port last: the other queues hold packets of its pool.
@@ -420,8 +415,7 @@ class Monitor {
   Status StartOutputs() {
     for (auto& unit : units_) {
       if (Status status = unit->output().Start(); !status.ok()) return status;
-      for (uint64_t places = queries_.taken; places != 0; places &= places - 1) {
-        const auto place = static_cast<uint32_t>(std::countr_zero(places));
+      for (uint32_t place : SetBits(queries_.taken)) {
         if (!unit->Serves(place)) continue;
         if (Status status = unit->output().Prepare(place); !status.ok()) return status;
       }
@@ -459,7 +453,7 @@ class Monitor {
     }
     // Of queries that were told of when they ended nothing is left to tell.
     auto specs = std::make_unique<std::array<QuerySpec, kMostQueries>>();
-    ForEachPlace(queries_.taken, [&](uint32_t place) { (*specs)[place] = queries_.specs[place]; });
+    for (uint32_t place : SetBits(queries_.taken)) (*specs)[place] = queries_.specs[place];
     reporter_->End(AccountingJson(lanes, *specs, accounts), AccountingSummary(lanes, *specs, accounts));
   }
 

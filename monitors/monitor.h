@@ -3,8 +3,8 @@
 
 #include <atomic>
 
-#include "monitors/base/reporter.h"
-#include "monitors/base/status.h"
+#include "packet_io/base/reporter.h"
+#include "packet_io/base/status.h"
 #include "monitors/config/config.h"
 #include "monitors/supervisor/monitor_page.h"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "monitors/base/status.h"
+#include "packet_io/base/status.h"
 #include "monitors/supervisor/monitor_page.h"
 
 namespace tapline {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "multilog/base/clock.h"
+#include "packet_io/base/clock.h"
 #include "multilog/multilog.h"
 
 namespace tapline::multilog {
@@ -64,11 +64,11 @@ std::vector<Alert> MultiLog::TakeAlerts() {
 void MultiLog::RunTriggers() {
   while (!stop_.load(std::memory_order_acquire)) {
     const auto due = static_cast<int64_t>(std::min<uint64_t>(
-        triggers_->Evaluate(static_cast<uint64_t>(ClockNs(CLOCK_MONOTONIC))), std::numeric_limits<int64_t>::max()));
-    trigger_cpu_ns_.store(static_cast<uint64_t>(ClockNs(CLOCK_THREAD_CPUTIME_ID)), std::memory_order_relaxed);
+        triggers_->Evaluate(static_cast<uint64_t>(MonotonicNs())), std::numeric_limits<int64_t>::max()));
+    trigger_cpu_ns_.store(static_cast<uint64_t>(ThreadCpuNs()), std::memory_order_relaxed);
     if (trigger_work_.WaitUntil(due)) continue;
     wakeups_.fetch_add(1, std::memory_order_relaxed);
-    if (ClockNs(CLOCK_MONOTONIC) > due + kLateNs) late_wakeups_.fetch_add(1, std::memory_order_relaxed);
+    if (MonotonicNs() > due + kLateNs) late_wakeups_.fetch_add(1, std::memory_order_relaxed);
   }
 }
 

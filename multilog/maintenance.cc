@@ -1,7 +1,7 @@
 // What the storage thread does: rows to disk, memory kept free for writers, retention.
 #include <algorithm>
 
-#include "multilog/base/clock.h"
+#include "packet_io/base/clock.h"
 #include "multilog/multilog.h"
 
 namespace tapline::multilog {
@@ -9,12 +9,12 @@ namespace tapline::multilog {
 // Sleeps until a writer takes memory or rows are due on disk. Where memory is short, for readers still hold what was to
 // be freed, it looks again soon.
 void MultiLog::RunStorage() {
-  constexpr int64_t kRestNs = 5000000, kIdleNs = 1000000000;
+  constexpr int64_t kRestNs = 5 * kNsPerMs, kIdleNs = kNsPerSecond;
   const bool journal = storage_ != nullptr && options_.storage.durability != Durability::kMemory;
   const int64_t interval = journal ? static_cast<int64_t>(options_.storage.interval_ns) : kIdleNs;
   int64_t flushed = 0;
   while (!stop_.load(std::memory_order_acquire)) {
-    const int64_t now = ClockNs(CLOCK_MONOTONIC);
+    const int64_t now = MonotonicNs();
     if (journal && now - flushed >= interval) {
       flushed = now;
       (void)Maintain().ok();

@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "multilog/base/doorbell.h"
-#include "multilog/base/status.h"
+#include "packet_io/base/status.h"
 #include "multilog/query/query.h"
 #include "multilog/query/snapshot.h"
 #include "multilog/storage/storage.h"

@@ -1,5 +1,5 @@
 // What a reader sees, and freezing it (Confluo's Algorithm 1, the host's side).
-#include "multilog/base/clock.h"
+#include "packet_io/base/clock.h"
 #include "multilog/multilog.h"
 
 namespace tapline::multilog {
@@ -37,7 +37,7 @@ Snapshot MultiLog::TakeSnapshot() const {
   while (true) {
     FreezeRecord* record = freeze_.load(std::memory_order_seq_cst);
     if (record != nullptr) {
-      const int64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+      const int64_t now_ns = MonotonicNs();
       if (now_ns >= record->expires_ns) {
         (void)EndFreeze(record, now_ns);
         continue;
@@ -62,20 +62,20 @@ Snapshot MultiLog::TakeSnapshot() const {
 bool MultiLog::IsFrozen() const {
   const auto pin = epochs_.Enter();
   const FreezeRecord* present = freeze_.load(std::memory_order_seq_cst);
-  return present != nullptr && ClockNs(CLOCK_MONOTONIC) < present->expires_ns;
+  return present != nullptr && MonotonicNs() < present->expires_ns;
 }
 
 Result<FreezeToken> MultiLog::Freeze(uint64_t expiry_ns) {
   const auto pin = epochs_.Enter();
   auto record = std::make_unique<FreezeRecord>();
   record->id = freezes_.fetch_add(1) + 1;
-  record->begin_ns = ClockNs(CLOCK_MONOTONIC);
+  record->begin_ns = MonotonicNs();
   record->expires_ns =
-      record->begin_ns + static_cast<int64_t>(std::min<uint64_t>(expiry_ns, uint64_t{3600} * 1000000000));
+      record->begin_ns + static_cast<int64_t>(std::min<uint64_t>(expiry_ns, uint64_t{3600} * kNsPerSecond));
   FreezeRecord* present = nullptr;
   while (!freeze_.compare_exchange_strong(present, record.get(), std::memory_order_seq_cst)) {
     if (present == nullptr) continue;
-    const int64_t now_ns = ClockNs(CLOCK_MONOTONIC), rest = present->expires_ns - now_ns;
+    const int64_t now_ns = MonotonicNs(), rest = present->expires_ns - now_ns;
     if (rest > 0) return Status(Code::kFrozen, "frozen by another for " + std::to_string(rest) + " ns more");
     (void)EndFreeze(present, now_ns);
     present = nullptr;
@@ -89,7 +89,7 @@ Result<bool> MultiLog::Unfreeze(uint64_t token) {
   if (token == 0 || token > freezes_.load()) return Status(Code::kNotFound, "no such freeze");
   FreezeRecord* present = freeze_.load(std::memory_order_seq_cst);
   if (present == nullptr || present->id != token) return false;
-  const int64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  const int64_t now_ns = MonotonicNs();
   return EndFreeze(present, now_ns) && now_ns < present->expires_ns;
 }
 

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "multilog/base/clock.h"
+#include "packet_io/base/clock.h"
 #include "multilog/multilog.h"
 
 namespace tapline::multilog {
@@ -164,8 +164,8 @@ TEST(Snapshots, AFreezeThatHadExpiredWasNotKept) {
   const auto append = [&](uint64_t time) { writer->Append(reinterpret_cast<const uint8_t*>(&time), 1); };
   const auto visible = [&] { return log->TakeSnapshot().views()[0].tail; };
   const auto wait = [] {
-    const int64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
-    while (ClockNs(CLOCK_MONOTONIC) < begin_ns + 1000) std::this_thread::yield();
+    const int64_t begin_ns = MonotonicNs();
+    while (MonotonicNs() < begin_ns + 1000) std::this_thread::yield();
   };
   append(1);
   const FreezeToken kept = *log->Freeze(kForEver);
@@ -183,8 +183,8 @@ TEST(Snapshots, AFreezeThatHadExpiredWasNotKept) {
 
   const FreezeToken expired = *log->Freeze(1);
   append(3);
-  const int64_t patience_end_ns = ClockNs(CLOCK_MONOTONIC) + 10'000'000'000;
-  while (visible() < 3) ASSERT_LT(ClockNs(CLOCK_MONOTONIC), patience_end_ns) << "it holds readers for ever";
+  const int64_t patience_end_ns = MonotonicNs() + 10'000'000'000;
+  while (visible() < 3) ASSERT_LT(MonotonicNs(), patience_end_ns) << "it holds readers for ever";
   EXPECT_FALSE(*log->Unfreeze(expired.id));
 
   const FreezeToken replaced = *log->Freeze(1);

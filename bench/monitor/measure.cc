@@ -20,8 +20,8 @@
 #include <thread>
 
 #include "bench/monitor/traffic_library.h"
-#include "monitors/base/clock.h"
-#include "monitors/dpdk/port_source.h"
+#include "packet_io/base/clock.h"
+#include "packet_io/dpdk/port_source.h"
 #include "monitors/monitor.h"
 
 namespace tapline::bench {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "multilog/multilog.h"
-#include "multilog/node/header_row.h"
+#include "multilog/headers/header_row.h"
 
 namespace tapline::multilog {
 namespace {

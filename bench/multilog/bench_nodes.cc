@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "monitors/source/file_source.h"
+#include "packet_io/source/file_source.h"
 #include "multilog/node/node_config.h"
 #include "multilog/node/node_server.h"
 

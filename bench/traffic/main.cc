@@ -22,8 +22,8 @@
 #include <string>
 
 #include "bench/traffic/traffic.h"
-#include "monitors/base/clock.h"
-#include "monitors/dpdk/eal.h"
+#include "packet_io/base/clock.h"
+#include "packet_io/dpdk/eal.h"
 
 namespace tapline::traffic {
 namespace {
@@ -31,8 +31,7 @@ namespace {
 constexpr uint16_t kBurst = 32;
 constexpr unsigned kMbufs = 8191;
 constexpr uint16_t kDescriptors = 1024;
-constexpr int64_t kSecondNs = 1'000'000'000;
-constexpr int64_t kSliceNs = 1'000'000;
+constexpr int64_t kSliceNs = kNsPerMs;
 
 std::atomic<bool> stop{false};
 
@@ -111,17 +110,17 @@ void Report(const Traffic& traffic, const Port& port, bool done) {
       static_cast<unsigned long long>(counts.lost), static_cast<unsigned long long>(counts.sent()),
       static_cast<unsigned long long>(counts.flood), static_cast<unsigned long long>(counts.connections),
       static_cast<unsigned long long>(counts.transactions), traffic.all_flows_begun() ? "true" : "false",
-      static_cast<long long>(port.longest_wait_ns() / 1'000'000));
+      static_cast<long long>(port.longest_wait_ns() / kNsPerMs));
   std::fflush(stdout);
 }
 
 // Keeps to the rate a millisecond at a time; what was missed while the receiver was slow is not made up for.
 void Run(double rate, uint64_t packets, Traffic* traffic, Port* port) {
-  int64_t next_report_ns = MonotonicNs() + kSecondNs;
+  int64_t next_report_ns = MonotonicNs() + kNsPerSecond;
   double owed = 0;
   for (int64_t before_ns = MonotonicNs(); !stop;) {
     int64_t now_ns = MonotonicNs();
-    owed += rate * static_cast<double>(std::min(now_ns - before_ns, 10 * kSliceNs)) / kSecondNs;
+    owed += rate * static_cast<double>(std::min(now_ns - before_ns, 10 * kSliceNs)) / kNsPerSecond;
     before_ns = now_ns;
     uint64_t sent = traffic->counts().sent();
     size_t count = static_cast<size_t>(owed);
@@ -131,7 +130,7 @@ void Run(double rate, uint64_t packets, Traffic* traffic, Port* port) {
     if (packets > 0 && sent + count == packets) return;
     if (now_ns >= next_report_ns) {
       Report(*traffic, *port, false);
-      next_report_ns = now_ns + kSecondNs;
+      next_report_ns = now_ns + kNsPerSecond;
     }
     usleep(kSliceNs / 1000);
   }

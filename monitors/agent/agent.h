@@ -12,7 +12,7 @@
 #include "monitors/agent/assignments.h"
 #include "monitors/agent/lease.h"
 #include "monitors/agent/monitor_child.h"
-#include "monitors/base/reporter.h"
+#include "packet_io/base/reporter.h"
 
 namespace tapline {
 

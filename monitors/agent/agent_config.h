@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "monitors/base/status.h"
-#include "monitors/config/config_table.h"
-#include "monitors/config/metrics_config.h"
+#include "packet_io/base/status.h"
+#include "packet_io/config/config_table.h"
+#include "packet_io/config/metrics_config.h"
 
 namespace tapline {
 

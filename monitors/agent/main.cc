@@ -16,7 +16,7 @@
 #include "monitors/agent/agent.h"
 #include "monitors/agent/agent_config.h"
 #include "monitors/agent/lease_access.h"
-#include "monitors/base/loopback.h"
+#include "packet_io/base/loopback.h"
 
 namespace tapline {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "monitors/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 

@@ -5,29 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "monitors/base/status.h"
+#include "packet_io/base/status.h"
 #include "monitors/config/broker_login_file.h"
-#include "monitors/config/config_table.h"
-#include "monitors/config/hash_key_file.h"
-#include "monitors/config/metrics_config.h"
+#include "packet_io/config/config_table.h"
+#include "packet_io/config/hash_key_file.h"
+#include "packet_io/config/input_config.h"
+#include "packet_io/config/metrics_config.h"
 
 namespace tapline {
-
-// Where packets come from: capture files, or one port. The same for every program that reads packets.
-struct InputConfig {
-  std::vector<std::string> pcap;
-  std::string interface;
-  std::string vdev;
-  std::string port;
-  std::string speed = "max";
-
-  bool operator==(const InputConfig&) const = default;
-};
-void AddInputKeys(ConfigTable* table, InputConfig* input);
-// There is one input, and the speed suits it.
-Status ValidateInput(const InputConfig& input);
-// The file that ReadHashKeys() reads.
-void AddHashKey(ConfigTable* table, std::string* file);
 
 struct MonitorConfig : InputConfig {
   bool busy = false;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "monitors/base/status.h"
+#include "packet_io/base/status.h"
 #include "monitors/config/config.h"
 
 namespace tapline {

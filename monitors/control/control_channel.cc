@@ -62,14 +62,14 @@ bool ControlChannel::ReadMore() {
     unread_.erase(0, end + 1);
   }
   if (unread_.size() <= kMostLineBytes) return true;
-  reporter_->QueryRefused("", Status::User("a command of over a megabyte"));
+  reporter_->QueryRefused("", Status::Invalid("a command of over a megabyte"));
   return false;
 }
 
 void ControlChannel::Obey(std::string_view line) {
   const json command = json::parse(line, nullptr, false);
   std::string name;
-  Status status = Status::User(
+  Status status = Status::Invalid(
       "a command is {\"add\":PLAN}, {\"end\":\"QUERY\"}, {\"abandon\":\"QUERY\"}, "
       "{\"limit\":{\"query\":\"QUERY\",\"rate\":RATE}}, "
       "{\"credits\":{\"query\":\"QUERY\",\"packets\":N,\"version\":V}}, {\"mirrored\":\"QUERY\"} or "

@@ -24,8 +24,8 @@
 #include <string_view>
 #include <thread>
 
-#include "monitors/base/reporter.h"
-#include "monitors/base/status.h"
+#include "packet_io/base/reporter.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 

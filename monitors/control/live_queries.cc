@@ -7,6 +7,7 @@
 
 #include "monitors/lane/report.h"
 #include "monitors/plan/plan.h"
+#include "parsers/api/bits.h"
 
 namespace tapline {
 namespace {
@@ -32,20 +33,19 @@ LiveQueries::LiveQueries(std::string monitor_id, uint64_t incarnation, const Thr
 }
 
 int LiveQueries::Find(const std::string& name) const {
-  for (uint64_t bits = queries_->taken; bits != 0; bits &= bits - 1) {
-    const int place = std::countr_zero(bits);
-    if (queries_->specs[place].name == name) return place;
+  for (uint32_t place : SetBits(queries_->taken)) {
+    if (queries_->specs[place].name == name) return static_cast<int>(place);
   }
   return -1;
 }
 
 Status LiveQueries::Check(const QuerySpec& spec) const {
-  if (Find(spec.name) >= 0) return Status::User("query '" + spec.name + "' is running already");
+  if (Find(spec.name) >= 0) return Status::Invalid("query '" + spec.name + "' is running already");
   if (~queries_->taken == 0) {
     return Status::Resources("this monitor has 64 queries; end one, or run a second monitor for the rest");
   }
   if (!spec.threads.is_default() && spec.threads != layout_) {
-    return Status::User("query '" + spec.name + "' asks for other threads than this monitor was started with");
+    return Status::Invalid("query '" + spec.name + "' asks for other threads than this monitor was started with");
   }
   return {};
 }
@@ -94,7 +94,7 @@ Status LiveQueries::AddQuery(std::string_view plan, std::string* name) {
   queries_->specs[place] = std::move(spec);
   if (Status status = Prepare(place); !status.ok()) return status;
   if (page_ != nullptr && !page_->plans[place].Set(plan)) {
-    return Status::User("the plan of '" + *name + "' is too long");
+    return Status::Invalid("the plan of '" + *name + "' is too long");
   }
   {
     std::lock_guard lock(queries_->mutex);
@@ -105,7 +105,7 @@ Status LiveQueries::AddQuery(std::string_view plan, std::string* name) {
 
 Status LiveQueries::EndQuery(const std::string& name) {
   const int place = Find(name);
-  if (place < 0) return Status::User("no query '" + name + "' is running");
+  if (place < 0) return Status::Invalid("no query '" + name + "' is running");
   Tell(LaneCommand::Kind::kEnd, static_cast<uint32_t>(place));
   return {};
 }
@@ -116,10 +116,10 @@ Status LiveQueries::AbandonQuery(const std::string& name) {
 }
 
 Status LiveQueries::LimitQuery(const std::string& name, double rate) {
-  if (!(rate > 0 && rate <= 1)) return Status::User("a limit's rate is above 0 and at most 1");
+  if (!(rate > 0 && rate <= 1)) return Status::Invalid("a limit's rate is above 0 and at most 1");
   const int place = Find(name);
   if (place < 0) return {};
-  if (!queries_->specs[place].rate_may_fall) return Status::User("query '" + name + "' does not say SAMPLE auto");
+  if (!queries_->specs[place].rate_may_fall) return Status::Invalid("query '" + name + "' does not say SAMPLE auto");
   Tell(LaneCommand::Kind::kLimit, static_cast<uint32_t>(place), rate);
   if (page_ != nullptr) page_->pipeline_limits[place] = rate;
   if (queries_->specs[place].sampled_by_port) reporter_->Limited(name, rate);
@@ -130,7 +130,7 @@ Status LiveQueries::CreditQuery(const std::string& name, uint64_t packets, uint6
   const int found = Find(name);
   if (found < 0) return {};
   const auto place = static_cast<uint32_t>(found);
-  if (!queries_->specs[place].limit_leased) return Status::User("query '" + name + "' has no limit that is leased");
+  if (!queries_->specs[place].limit_leased) return Status::Invalid("query '" + name + "' has no limit that is leased");
   // The page first where there is more, last where there is less: a process that goes on never has more than was
   // granted.
   if (page_ != nullptr) page_->granted[place] = std::max(packets, credits_->granted(place));
@@ -182,14 +182,12 @@ void LiveQueries::TellCredits(uint32_t place) {
 }
 
 void LiveQueries::Look() {
-  for (uint64_t bits = queries_->taken; bits != 0; bits &= bits - 1) {
-    const auto place = static_cast<uint32_t>(std::countr_zero(bits));
+  for (uint32_t place : SetBits(queries_->taken)) {
     if (queries_->specs[place].limit_leased) LookAtCredits(place);
   }
   uint64_t done = queries_->taken;
   for (const auto& lane : lanes_) done &= lane->progress().done.load(std::memory_order_acquire);
-  for (uint64_t bits = done; bits != 0; bits &= bits - 1) {
-    const auto place = static_cast<uint32_t>(std::countr_zero(bits));
+  for (uint32_t place : SetBits(done)) {
     Accounting sum;
     for (const auto& unit : units_) {
       if (unit->Serves(place)) sum += unit->accounts()[place];

@@ -1,4 +1,4 @@
-// Headers of all packets that the lanes poll, for a MultiLog node in another process (multilog/node/header_feed.h):
+// Headers of all packets that the lanes poll, for a MultiLog node in another process (multilog/headers/header_feed.h):
 // each lane's source is wrapped in one that also writes rows.
 //
 //   source ─▶ tapped source ─▶ lane        a thread looks for the node, ten times a second, and follows what it wants
@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "monitors/source/packet_source.h"
-#include "multilog/node/header_feed.h"
+#include "packet_io/source/packet_source.h"
+#include "multilog/headers/header_feed.h"
 
 namespace tapline {
 

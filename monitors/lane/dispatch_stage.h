@@ -20,7 +20,7 @@
 #include "monitors/lane/worker.h"
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
-#include "monitors/source/packet_source.h"
+#include "packet_io/source/packet_source.h"
 
 namespace tapline {
 

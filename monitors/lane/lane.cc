@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <ctime>
 #include <utility>
 
-#include "monitors/base/clock.h"
+#include "packet_io/base/clock.h"
+#include "parsers/api/bits.h"
 
 namespace tapline {
 namespace {
@@ -16,7 +16,6 @@ namespace {
 constexpr int64_t kReadLossesEveryNs = 100'000'000;
 // More packets than any queue holds have been taken by then.
 constexpr int kMostPollsBehind = 4096;
-constexpr int64_t kSecondNs = 1'000'000'000;
 
 void Sleep(int64_t duration_ns) {
   timespec duration = {0, duration_ns};
@@ -62,8 +61,8 @@ double Lane::SamplingRate(uint32_t query) const {
 }
 
 void Lane::BeginToWatch(int64_t time_ns) {
-  for (uint64_t bits = std::exchange(unwatched_, 0); bits != 0; bits &= bits - 1) {
-    stage_->SetWatchedSince(static_cast<uint32_t>(std::countr_zero(bits)), time_ns);
+  for (uint32_t query : SetBits(std::exchange(unwatched_, 0))) {
+    stage_->SetWatchedSince(query, time_ns);
   }
 }
 
@@ -193,9 +192,10 @@ size_t Lane::ProcessSome(std::span<const RawPacket> packets) {
     page_->burst_left -= absorbed.packets;
     NoteParsed();
   }
-  for (uint64_t left = absorbed.left; left != 0 && (gate_.active() != 0 || options_.stay); left &= left - 1) {
+  for (uint32_t packet : SetBits(absorbed.left)) {
+    if (gate_.active() == 0 && !options_.stay) break;
     if (page_ != nullptr) --page_->burst_left;
-    ProcessOne(packets[static_cast<size_t>(std::countr_zero(left))]);
+    ProcessOne(packets[packet]);
   }
   RunParsers();
   if (absorbed.packets != 0) stage_->Advance(absorbed.latest_ns);
@@ -231,8 +231,8 @@ void Lane::LosePackets(DecodeOutcome outcome, uint64_t packets, uint64_t bytes) 
   accounting_.undecodable[static_cast<int>(outcome)] += packets;
   // No query asks for what is not IP; of all else nobody can say whether it did.
   if (outcome == DecodeOutcome::kNotIp) return;
-  for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
-    Accounting& account = (*accounts_)[std::countr_zero(bits)];
+  for (uint32_t query : SetBits(gate_.active())) {
+    Accounting& account = (*accounts_)[query];
     account.LosePackets(IndexOf(outcome), packets);
     account.bytes_in += bytes;
   }
@@ -273,11 +273,11 @@ void Lane::CountLostFragments() {
 // seconds, so what they say of their completeness is then of just the packets before their end, at whatever speed a
 // file is read.
 void Lane::CloseSecond(int64_t time_ns) {
-  int64_t second_ns = time_ns / kSecondNs * kSecondNs;
+  int64_t second_ns = time_ns / kNsPerSecond * kNsPerSecond;
   bool first = next_second_ns_ == INT64_MIN;
   // What was lost in whole seconds of which nothing was heard is told of with them.
   if (!first && caught_up_ && second_ns > next_second_ns_) CountLosses();
-  next_second_ns_ = second_ns + kSecondNs;
+  next_second_ns_ = second_ns + kNsPerSecond;
   // A capture file is watched from the packet on that comes next.
   if (unwatched_ != 0) BeginToWatch(time_ns);
   if (first) return;
@@ -295,8 +295,7 @@ void Lane::ApplySamplingLimit() {
   if (sampling_limit_.rate() == applied_limit_ && !limits_changed_) return;
   applied_limit_ = sampling_limit_.rate();
   limits_changed_ = false;
-  for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
-    auto query = static_cast<uint32_t>(std::countr_zero(bits));
+  for (uint32_t query : SetBits(gate_.active())) {
     if (!queries_[query].rate_may_fall) continue;
     stage_->SetSamplingRate(query, SamplingRate(query));
     gate_.SetSamplingRate(query, SamplingRate(query));
@@ -312,8 +311,7 @@ void Lane::RunParsers() {
 
 void Lane::NoteParsed() {
   UnitPage& unit = options_.page->units[options_.index];
-  for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
-    const int query = std::countr_zero(bits);
+  for (uint32_t query : SetBits(gate_.active())) {
     unit.parsed[query] = (*accounts_)[query].packets_out;
     BatchLedger::Stream& stream = unit.ledger.streams[query];
     stream.waiting_rows_parsed = stream.waiting_rows;
@@ -323,8 +321,8 @@ void Lane::NoteParsed() {
 void Lane::LoseEverywhere(int reason, uint64_t packets) {
   accounting_.received += packets;
   accounting_.lost[reason] += packets;
-  for (uint64_t bits = gate_.active(); bits != 0; bits &= bits - 1) {
-    (*accounts_)[std::countr_zero(bits)].LosePackets(reason, packets);
+  for (uint32_t query : SetBits(gate_.active())) {
+    (*accounts_)[query].LosePackets(reason, packets);
   }
 }
 
@@ -378,8 +376,8 @@ void Lane::CountLosses() {
   uint64_t unsupported = now.unsupported_link - losses_.unsupported_link;
   accounting_.received += unsupported;
   accounting_.undecodable[static_cast<int>(DecodeOutcome::kUnsupportedLink)] += unsupported;
-  for (uint64_t bits = gate_.active(); bits != 0 && unsupported != 0; bits &= bits - 1) {
-    (*accounts_)[std::countr_zero(bits)].LosePackets(IndexOf(DecodeOutcome::kUnsupportedLink), unsupported);
+  for (uint32_t query : SetBits(unsupported == 0 ? 0 : gate_.active())) {
+    (*accounts_)[query].LosePackets(IndexOf(DecodeOutcome::kUnsupportedLink), unsupported);
   }
   losses_ = now;
 }
@@ -400,7 +398,7 @@ void Lane::Tick() {
   if (end_under_way_) ContinueEnd();
   // What was lost came after all that waits in a full queue, so that is taken first: else the loss would be told of
   // with packets of before. A poll from before the process stood still says nothing, so the next one decides.
-  if (now_ns_ - before_ns > kSecondNs) caught_up_ = false;
+  if (now_ns_ - before_ns > kNsPerSecond) caught_up_ = false;
   if (losses_due_ && (caught_up_ || ++polls_behind_ >= kMostPollsBehind)) {
     losses_due_ = false;
     polls_behind_ = 0;

@@ -10,17 +10,17 @@
 #include <span>
 #include <vector>
 
-#include "monitors/accounting/accounting.h"
-#include "monitors/base/status.h"
+#include "packet_io/accounting/accounting.h"
+#include "packet_io/base/status.h"
 #include "monitors/lane/lane_inbox.h"
-#include "monitors/lane/pacer.h"
+#include "packet_io/source/pacer.h"
 #include "monitors/lane/packet_stage.h"
 #include "monitors/lane/published.h"
 #include "monitors/lane/query_gate.h"
 #include "monitors/lane/sampling_limit.h"
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
-#include "monitors/source/packet_source.h"
+#include "packet_io/source/packet_source.h"
 #include "monitors/supervisor/monitor_page.h"
 #include "parsers/api/flow_hash.h"
 #include "parsers/decode/duplicate_filter.h"

@@ -7,7 +7,7 @@
 #include <deque>
 #include <map>
 
-#include "monitors/base/clock.h"
+#include "packet_io/base/clock.h"
 #include "monitors/lane/parser_stage.h"
 #include "monitors/lane/report.h"
 #include "monitors/output/batch_output.h"
@@ -425,7 +425,7 @@ TEST_F(LaneTest, StoppingFlushes) {
 
 TEST_F(LaneTest, AFailedSourceIsAnErrorAndNoEnd) {
   ListSource source({});
-  source.failure = Status::User("broken");
+  source.failure = Status::Invalid("broken");
   EXPECT_EQ(Run(source).message(), "broken");
   EXPECT_EQ(EndOf("q"), nullptr);
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "monitors/base/status.h"
+#include "packet_io/base/status.h"
 #include "monitors/output/tuple_output.h"
 #include "parsers/api/packet.h"
 #include "parsers/engine/engine.h"

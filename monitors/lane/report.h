@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "monitors/accounting/accounting.h"
+#include "packet_io/accounting/accounting.h"
 #include "monitors/output/tuple_output.h"
 #include "monitors/plan/query_spec.h"
 

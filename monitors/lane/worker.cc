@@ -4,8 +4,8 @@
 #include <bit>
 #include <ctime>
 
-#include "monitors/base/clock.h"
-#include "monitors/lane/pacer.h"
+#include "packet_io/base/clock.h"
+#include "packet_io/source/pacer.h"
 
 namespace tapline {
 namespace {

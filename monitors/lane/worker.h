@@ -13,7 +13,7 @@
 
 #include "monitors/lane/parser_unit.h"
 #include "monitors/lane/spsc_ring.h"
-#include "monitors/source/packet_source.h"
+#include "packet_io/source/packet_source.h"
 
 namespace tapline {
 

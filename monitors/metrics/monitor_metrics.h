@@ -11,7 +11,7 @@
 #include "monitors/lane/dispatch_stage.h"
 #include "monitors/lane/lane.h"
 #include "monitors/lane/parser_unit.h"
-#include "monitors/metrics/metric.h"
+#include "packet_io/metrics/metric.h"
 #include "monitors/plan/queries.h"
 
 namespace tapline {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "monitors/accounting/accounting.h"
+#include "packet_io/accounting/accounting.h"
 #include "monitors/output/column.h"
 #include "parsers/api/schema.h"
 #include "parsers/api/tuple.h"

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "monitors/accounting/accounting.h"
+#include "packet_io/accounting/accounting.h"
 #include "monitors/plan/query_spec.h"
 
 namespace tapline {

@@ -1,30 +1,25 @@
 #include "monitors/output/batch_output.h"
 
 #include <algorithm>
-#include <bit>
 
-#include "monitors/base/clock.h"
+#include "packet_io/base/clock.h"
 #include "parsers/api/flow_hash.h"
+#include "parsers/api/bits.h"
 
 namespace tapline {
 namespace {
 
 // For the last batch of a query when the sink stays full.
-constexpr int64_t kPatienceAtEndNs = 10'000'000'000;
+constexpr int64_t kPatienceAtEndNs = 10 * kNsPerSecond;
 
 // Of packet time; before the first packet there is none.
-int64_t Second(int64_t time_ns) { return time_ns / 1'000'000'000; }
+int64_t Second(int64_t time_ns) { return time_ns / kNsPerSecond; }
 
 // As the gate decides: who TO's side is says the query, whoever opened the connection.
 bool Keeps(const QuerySpec& spec, const TupleHeader& header, uint64_t threshold) {
   if (!spec.sampled_by_port) return sampled(header.flow_hash, threshold);
   const uint16_t far_port = spec.match.FarPort({header.src_ip, header.src_port}, {header.dst_ip, header.dst_port});
   return sampled(header.flow_hash, far_port, threshold);
-}
-
-template <typename Function>
-void ForEachBit(uint64_t bits, Function function) {
-  for (; bits != 0; bits &= bits - 1) function(static_cast<uint32_t>(std::countr_zero(bits)));
 }
 
 }  // namespace
@@ -86,11 +81,11 @@ void BatchOutput::AddQuery(uint32_t query) {
 bool BatchOutput::done(uint32_t query) const { return streams_[query].ended && streams_[query].in_flight == 0; }
 
 void BatchOutput::emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
-  ForEachBit(header.queries, [&](uint32_t query) {
+  for (uint32_t query : SetBits(header.queries)) {
     Stream& stream = streams_[query];
     if (stream.sampling_threshold && !Keeps(*stream.spec, header, *stream.sampling_threshold)) {
       (*accounts_)[query].LoseTuples(IndexOf(Drop::kRateFell), 1);
-      return;
+      continue;
     }
     BatchBuilder& builder = *stream.builders[parser];
     TextShaper* shaper = stream.shapers[parser].get();
@@ -99,7 +94,7 @@ void BatchOutput::emit(uint32_t parser, const TupleHeader& header, std::span<con
     if (!builder.Fits(shaped)) Flush(stream, header.time_ns);
     builder.Append(header, shaped);
     if (options_.ledger != nullptr) ++options_.ledger->streams[query].waiting_rows;
-  });
+  }
 }
 
 void BatchOutput::lose(LossReason reason, uint64_t count, uint64_t queries) {

@@ -467,7 +467,7 @@ TEST_F(BatchOutputTest, AnUndeliveredEndIsAnError) {
   output_->EndQuery(0, 5);
   ASSERT_EQ(sent_.size(), 1u);
   sink_->Tell(0, false);
-  EXPECT_EQ(output_->Finish().fault(), Fault::kResources);
+  EXPECT_EQ(output_->Finish().code(), Code::kResources);
 }
 
 // Whatever happens to batches: what arrived and what was reported lost is what was emitted.

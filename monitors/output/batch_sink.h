@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "monitors/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 

@@ -1,8 +1,8 @@
 #include "monitors/output/json_output.h"
 
-#include <bit>
 
 #include "monitors/output/json_text.h"
+#include "parsers/api/bits.h"
 
 namespace tapline {
 namespace {
@@ -97,8 +97,7 @@ void JsonOutput::AppendLine(const Schema& schema, uint32_t query, const TupleHea
 }
 
 void JsonOutput::emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
-  for (uint64_t bits = header.queries; bits != 0; bits &= bits - 1) {
-    auto query = static_cast<uint32_t>(std::countr_zero(bits));
+  for (uint32_t query : SetBits(header.queries)) {
     Accounting& account = (*accounts_)[query];
     if (buffer_.size() >= kMostWaitingBytes) {
       account.LoseTuples(IndexOf(Drop::kOutputFull), 1);

@@ -164,7 +164,7 @@ TEST_F(JsonOutputTest, AReaderThatWentIsAnError) {
   pipe_[0] = open("/dev/null", O_RDONLY);
   JsonOutput output(pipe_[1], queries_, queries_.size() > 1, schemas_, &accounts_, false);
   Emit(output, 1);
-  EXPECT_EQ(output.Finish().fault(), Fault::kResources);
+  EXPECT_EQ(output.Finish().code(), Code::kResources);
   EXPECT_NE(output.status().message().find("reader has gone"), std::string::npos);
 }
 

@@ -5,12 +5,11 @@
 
 #include <algorithm>
 
-#include "monitors/base/clock.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline {
 namespace {
 
-constexpr int64_t kNsPerMs = 1'000'000;
 constexpr int kMetadataTryMs = 1000;
 // Longer than the nine seconds after which brokers take another for dead.
 constexpr int kBrokerAnswersMs = 12'000;
@@ -132,7 +131,7 @@ class KafkaSink::Impl {
     for (const auto& [name, value] : settings) {
       if (rd_kafka_conf_set(conf, name, value.c_str(), error, sizeof error) == RD_KAFKA_CONF_OK) continue;
       rd_kafka_conf_destroy(conf);
-      return Status::User(std::string("Kafka's producer does not accept ") + name + ": " + error);
+      return Status::Invalid(std::string("Kafka's producer does not accept ") + name + ": " + error);
     }
     rd_kafka_conf_set_opaque(conf, this);
     rd_kafka_conf_set_dr_msg_cb(conf, &Impl::OnDelivery);
@@ -220,7 +219,7 @@ class KafkaSink::Impl {
 
   static Status CheckPartition(const QuerySpec& query, uint32_t partitions) {
     if (query.partition < partitions) return {};
-    return Status::User("topic " + query.topic + " has " + std::to_string(partitions) +
+    return Status::Invalid("topic " + query.topic + " has " + std::to_string(partitions) +
                         " partitions, but the plan of '" + query.name + "' names partition " +
                         std::to_string(query.partition));
   }

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <thread>
 
-#include "monitors/base/clock.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "monitors/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 

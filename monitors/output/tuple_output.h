@@ -7,8 +7,8 @@
 #include <memory_resource>
 #include <vector>
 
-#include "monitors/accounting/accounting.h"
-#include "monitors/base/status.h"
+#include "packet_io/accounting/accounting.h"
+#include "packet_io/base/status.h"
 #include "parsers/api/tuple.h"
 
 namespace tapline {

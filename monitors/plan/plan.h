@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "monitors/base/status.h"
+#include "packet_io/base/status.h"
 #include "monitors/plan/query_spec.h"
 
 namespace tapline {

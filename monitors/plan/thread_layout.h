@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "monitors/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 

@@ -3,17 +3,18 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <new>
 #include <numeric>
+
+#include "parsers/api/bits.h"
 
 namespace tapline {
 namespace {
 
 void LosePackets(uint64_t queries, uint64_t count, UnitPage* unit) {
-  for (uint64_t bits = queries; bits != 0; bits &= bits - 1) {
-    unit->accounts[std::countr_zero(bits)].LosePackets(IndexOf(Drop::kMonitorRestarted), count);
+  for (uint32_t query : SetBits(queries)) {
+    unit->accounts[query].LosePackets(IndexOf(Drop::kMonitorRestarted), count);
   }
 }
 
@@ -82,8 +83,7 @@ void SettleAfterDeath(MonitorPage* page) {
     if (lane.thread_id.load(std::memory_order_relaxed) == 0) continue;
     LosePackets(unit.ledger.known & ~lane.done, lane.burst_left + lane.accounting.held, &unit);
     SettleLane(&lane);
-    for (uint64_t bits = unit.ledger.known; bits != 0; bits &= bits - 1) {
-      const auto query = static_cast<uint32_t>(std::countr_zero(bits));
+    for (uint32_t query : SetBits(unit.ledger.known)) {
       SettlePackets(query, &unit);
       SettleTuples(query, &unit.accounts[query], &unit.ledger);
     }

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "monitors/accounting/accounting.h"
+#include "packet_io/accounting/accounting.h"
 #include "monitors/output/batch_ledger.h"
 #include "monitors/plan/query_spec.h"
 #include "parsers/plugin/call_mark.h"

@@ -11,16 +11,15 @@
 #include <cerrno>
 #include <cstring>
 
-#include "monitors/base/clock.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline {
 namespace {
 
 constexpr int kLookEveryMs = 20;
-constexpr int64_t kNsPerMs = 1'000'000;
-constexpr int64_t kMinuteNs = 60'000'000'000;
+constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
 constexpr int64_t kFirstPauseNs = 100'000'000;
-constexpr int64_t kLongestPauseNs = 5'000'000'000;
+constexpr int64_t kLongestPauseNs = 5 * kNsPerSecond;
 constexpr uint32_t kStrikes = 2;
 constexpr int kLooksAtArrivals = 10;
 

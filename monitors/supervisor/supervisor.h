@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "monitors/base/reporter.h"
-#include "monitors/base/status.h"
+#include "packet_io/base/reporter.h"
+#include "packet_io/base/status.h"
 #include "monitors/supervisor/arrivals.h"
 #include "monitors/supervisor/monitor_page.h"
 #include "monitors/supervisor/watchdog.h"

@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <ctime>
 
+#include "packet_io/base/clock.h"
+
 namespace tapline::multilog {
 
 class Doorbell {
@@ -24,7 +26,7 @@ class Doorbell {
 
   // By one thread at a time. True if it was rung, false once CLOCK_MONOTONIC has reached `monotonic_ns`.
   bool WaitUntil(int64_t monotonic_ns) {
-    const timespec until{monotonic_ns / 1000000000, monotonic_ns % 1000000000};
+    const timespec until = ToTimespec(monotonic_ns);
     uint32_t quiet = kQuiet;
     state_.compare_exchange_strong(quiet, kAsleep, std::memory_order_acq_rel);
     while (state_.load(std::memory_order_acquire) == kAsleep) {

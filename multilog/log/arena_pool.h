@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "multilog/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline::multilog {
 

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "multilog/node/max_seq.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 namespace {
@@ -10,16 +11,10 @@ namespace {
 // A writer without rows looks again so often where another process has them.
 constexpr long kIdleNs = 50'000;
 
-uint64_t WallNs() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
 }  // namespace
 
 HostNode::HostNode(const NodeOptions& options)
-    : name_(options.name), incarnation_(WallNs()), layout_(options.frame_bytes, options.telemetry_hops) {}
+    : name_(options.name), incarnation_(static_cast<uint64_t>(WallNs())), layout_(options.frame_bytes, options.telemetry_hops) {}
 
 HostNode::~HostNode() { StopWriters(); }
 

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "monitors/source/packet_source.h"
+#include "packet_io/source/packet_source.h"
 #include "multilog/multilog.h"
-#include "multilog/node/header_feed.h"
+#include "multilog/headers/header_feed.h"
 
 namespace tapline::multilog {
 

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <utility>
 
-#include "monitors/base/loopback.h"
-#include "monitors/base/tokens.h"
+#include "packet_io/base/loopback.h"
+#include "packet_io/base/tokens.h"
 
 namespace tapline::multilog {
 namespace {
@@ -72,33 +72,33 @@ class CallCheck final : public grpc::AuthMetadataProcessor {
 
 }  // namespace
 
-tapline::Status ValidateAccess(const AccessConfig& config, const std::string& listen) {
+Status ValidateAccess(const AccessConfig& config, const std::string& listen) {
   if (config.certificate.empty() != config.key.empty())
-    return tapline::Status::Usage("--tls-certificate and --tls-key go together");
+    return Status::Usage("--tls-certificate and --tls-key go together");
   if (!config.tokens.empty() && config.certificate.empty())
-    return tapline::Status::Usage(
+    return Status::Usage(
         "--token-file needs --tls-certificate and --tls-key: a token must not be read on its way");
   if (!config.client_ca.empty() && config.certificate.empty())
-    return tapline::Status::Usage(
+    return Status::Usage(
         "--tls-client-ca needs --tls-certificate and --tls-key: certificates are shown over TLS alone");
   if (!config.client_names.empty() && config.client_ca.empty())
-    return tapline::Status::Usage("--tls-client-name needs --tls-client-ca: anybody can sign a name");
+    return Status::Usage("--tls-client-name needs --tls-client-ca: anybody can sign a name");
   if (config.tokens.empty() && config.client_ca.empty() && !IsLoopback(listen))
-    return tapline::Status::Usage(
+    return Status::Usage(
         "--listen " + listen +
         ": other machines reach it, so it takes --tls-certificate, --tls-key and --token-file or --tls-client-ca; "
         "without them listen on 127.0.0.1 or unix:PATH");
   return {};
 }
 
-tapline::Status MakeCredentials(const AccessConfig& config, Warn warn,
+Status MakeCredentials(const AccessConfig& config, Warn warn,
                                 std::shared_ptr<grpc::ServerCredentials>* credentials) {
   if (config.certificate.empty()) {
     *credentials = grpc::InsecureServerCredentials();
     return {};
   }
   grpc::SslServerCredentialsOptions::PemKeyCertPair pair;
-  tapline::Status status = ReadPem("--tls-certificate", config.certificate, "CERTIFICATE", &pair.cert_chain);
+  Status status = ReadPem("--tls-certificate", config.certificate, "CERTIFICATE", &pair.cert_chain);
   if (status.ok()) status = ReadPem("--tls-key", config.key, "PRIVATE KEY", &pair.private_key);
   grpc::SslServerCredentialsOptions options;
   if (status.ok() && !config.client_ca.empty()) {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "monitors/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline::multilog {
 
@@ -27,10 +27,10 @@ struct AccessConfig {
 using Warn = std::function<void(const std::string&)>;
 
 // kUsage if files are missing for that address, or one without the others.
-tapline::Status ValidateAccess(const AccessConfig& config, const std::string& listen);
+Status ValidateAccess(const AccessConfig& config, const std::string& listen);
 
 // Reads the files; `warn` hears of calls that are refused. REQUIRES: ValidateAccess() found nothing.
-tapline::Status MakeCredentials(const AccessConfig& config, Warn warn,
+Status MakeCredentials(const AccessConfig& config, Warn warn,
                                 std::shared_ptr<grpc::ServerCredentials>* credentials);
 
 }  // namespace tapline::multilog

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "monitors/base/loopback.h"
+#include "packet_io/base/loopback.h"
 
 namespace tapline::multilog {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "monitors/source/file_source.h"
+#include "packet_io/source/file_source.h"
 #include "multilog/node/node_server.h"
 
 namespace tapline::multilog {

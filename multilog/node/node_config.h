@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "monitors/config/config.h"
-#include "monitors/config/metrics_config.h"
+#include "packet_io/config/hash_key_file.h"
+#include "packet_io/config/input_config.h"
+#include "packet_io/config/metrics_config.h"
 #include "multilog/node/node.h"
 #include "multilog/node/node_access.h"
 
@@ -51,7 +52,7 @@ struct NodeConfig : InputConfig {
 ConfigTable TableOf(NodeConfig* config);
 
 // What no single key can tell.
-tapline::Status Validate(const NodeConfig& config);
+Status Validate(const NodeConfig& config);
 
 // REQUIRES: Validate() found nothing.
 NodeOptions OptionsOf(const NodeConfig& config);

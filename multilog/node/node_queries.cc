@@ -3,7 +3,7 @@
 
 #include "multilog/node/node_messages.h"
 #include "multilog/node/node_service.h"
-#include "multilog/node/pcapng_writer.h"
+#include "multilog/headers/pcapng_writer.h"
 
 namespace tapline::multilog {
 namespace {

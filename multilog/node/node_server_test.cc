@@ -54,7 +54,7 @@ TEST_F(NodeServerTest, SnapshotsOverOneStream) {
 class EndlessSource final : public PacketSource {
  public:
   explicit EndlessSource(int packets) : left_(packets) {}
-  tapline::Status Start() override { return {}; }
+  Status Start() override { return {}; }
   Burst Poll(std::span<RawPacket> packets) override {
     Burst burst;
     const int more = left_.load();
@@ -63,7 +63,7 @@ class EndlessSource final : public PacketSource {
     left_ -= static_cast<int>(burst.packets);
     return burst;
   }
-  tapline::Status status() const override { return {}; }
+  Status status() const override { return {}; }
   Losses ReadLosses() override { return {}; }
   bool live() const override { return true; }
   void Give(int packets) { left_ += packets; }

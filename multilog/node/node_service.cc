@@ -6,18 +6,13 @@
 #include <chrono>
 
 #include "multilog/node/node_messages.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 namespace {
 
 constexpr size_t kMostAlertsWaiting = 1024;
 constexpr uint32_t kLeastHeartbeatMs = 10, kMostHeartbeatMs = 60'000;
-
-uint64_t WallNs() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 }  // namespace
 
@@ -42,7 +37,7 @@ void NodeService::OnAlert(const multilog::Alert& alert) {
   out.set_window_end_ns(alert.window_end_ns);
   for (const Number& number : alert.values) Fill(number, out.add_values());
   out.set_late(alert.late);
-  out.set_found_ns(WallNs());
+  out.set_found_ns(static_cast<uint64_t>(WallNs()));
   const std::lock_guard lock(mutex_);
   NameGroup(alert, &out);
   for (Listener& listener : listeners_) {

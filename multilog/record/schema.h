@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "multilog/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline::multilog {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "multilog/base/status.h"
+#include "packet_io/base/status.h"
 
 namespace tapline::multilog {
 

@@ -14,6 +14,7 @@
 #include "parsers/api/statistics.h"
 #include "parsers/api/text.h"
 #include "parsers/api/tuple.h"
+#include "parsers/api/time.h"
 
 namespace tapline {
 
@@ -140,7 +141,7 @@ class Parser {
   uint32_t state_offset_ = 0;
 };
 
-inline constexpr int64_t kIntervalNs = 1'000'000'000;
+inline constexpr int64_t kIntervalNs = kNsPerSecond;
 
 inline constexpr int kLookAheadSteps = 3;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "parsers/api/bytes.h"
+#include "parsers/api/time.h"
 
 namespace tapline::dns {
 namespace {
@@ -11,7 +12,7 @@ constexpr size_t kLengthBytes = 2, kHeaderBytes = 12;
 // A question has at most a name, type and class, and an OPT record with a few options.
 constexpr size_t kMaxStrictBytes = 512;
 constexpr uint64_t kMaxSeekBytes = 1 << 20;
-constexpr int64_t kCheckNs = 1'000'000'000;
+constexpr int64_t kCheckNs = kNsPerSecond;
 
 std::span<const uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};

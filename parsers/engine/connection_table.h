@@ -9,6 +9,7 @@
 #include "parsers/engine/plain_segment.h"
 #include "parsers/engine/table_hash.h"
 #include "parsers/engine/zeroed_array.h"
+#include "parsers/api/time.h"
 
 namespace tapline {
 
@@ -105,7 +106,7 @@ class ConnectionTable {
     uint32_t tag;
     uint32_t index;  // 0 = empty
   };
-  static constexpr int64_t kSlotNs = 1'000'000'000;
+  static constexpr int64_t kSlotNs = kNsPerSecond;
   static constexpr int64_t kSlots = 512;
   static constexpr uint16_t kNoSlot = UINT16_MAX;
 

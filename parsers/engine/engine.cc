@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "parsers/api/socks.h"
 #include "parsers/engine/engine_impl.h"
+#include "parsers/api/bits.h"
 
 namespace tapline {
 namespace {
@@ -255,8 +255,8 @@ void Engine::Impl::connect_datagram(Packet& packet, uint64_t hash) {
 }
 
 void Engine::Impl::count_flows(uint64_t queries, int64_t change) {
-  for (; queries != 0; queries &= queries - 1) {
-    options_.live_flows[std::countr_zero(queries)] += static_cast<uint64_t>(change);
+  for (uint32_t query : SetBits(queries)) {
+    options_.live_flows[query] += static_cast<uint64_t>(change);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "parsers/engine/tcp_tracker.h"
 
+#include "parsers/api/time.h"
+
 namespace tapline {
 namespace {
 
@@ -7,7 +9,7 @@ namespace {
 constexpr int64_t kSilentNs = 10'000'000'000;
 // A SYN that is captured after the data which it precedes (mirrors reorder) lies at most this far before it.
 constexpr uint32_t kLateSynBytes = 1 << 16;
-constexpr int64_t kLateSynNs = 1'000'000'000;
+constexpr int64_t kLateSynNs = kNsPerSecond;
 // A RST, an acknowledgement or a repeated SYN/ACK further from what the side has sent is somebody else's.
 constexpr int32_t kWindowBytes = 1 << 26;
 

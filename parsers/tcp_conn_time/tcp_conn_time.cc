@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "parsers/api/parser.h"
+#include "parsers/api/time.h"
 
 namespace tapline {
 namespace {
@@ -70,7 +71,7 @@ class TcpConnTime final : public Parser {
 
  private:
   // So long may both sides be silent after a RST that neither of them heeds.
-  static constexpr int64_t kPatienceNs = 1'000'000'000;
+  static constexpr int64_t kPatienceNs = kNsPerSecond;
 
   struct State {
     int64_t rst_ns;

@@ -8,7 +8,7 @@
 namespace tapline::testing {
 
 // The frames of a classic capture file (little-endian pcap of Ethernet frames) or of its .zst, as far as its records
-// are whole. Aborts on any other file: what users feed is read by monitors/capture.
+// are whole. Aborts on any other file: what users feed is read by packet_io/capture.
 std::vector<Frame> read_capture(const std::string& path);
 
 // Lines of a text file or of its .zst.

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
 
 #include "parsers/registry.h"
+#include "parsers/api/bits.h"
 
 namespace tapline::testing {
 namespace {
@@ -36,8 +36,8 @@ void Collector::emit(uint32_t parser, const TupleHeader& header, std::span<const
   const std::vector<Field>& fields = engine_->parser(parser).schema().fields;
   ASSERT_EQ(values.size(), fields.size());
   EXPECT_NE(header.queries, 0u);
-  for (uint64_t bits = header.queries; bits != 0; bits &= bits - 1) {
-    int64_t& last_ns = last_ns_[std::countr_zero(bits)];
+  for (uint32_t query : SetBits(header.queries)) {
+    int64_t& last_ns = last_ns_[query];
     EXPECT_GE(header.time_ns, last_ns);
     last_ns = header.time_ns;
   }

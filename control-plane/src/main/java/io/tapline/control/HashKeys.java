@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * The keys of a deployment's hashes, in a file a line each (monitors/config/hash_key_file.h).
+ * The keys of a deployment's hashes, in a file a line each (packet_io/config/hash_key_file.h).
  *
  * @param flows by which monitors sample and MultiLog nodes find a flow, so that it is theirs, too
  * @param texts that a query wants hashed

@@ -1,0 +1,15 @@
+// Secrets come in files, since everybody on the host can read a command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "packet_io/base/status.h"
+
+namespace tapline {
+
+// Reads the words of a small file, which may be a descriptor that was handed down (/proc/self/fd/3). Errors name the
+// flag and the file, not what it holds.
+Status ReadSecretWords(const std::string& flag, const std::string& path, std::vector<std::string>* words);
+
+}  // namespace tapline
