@@ -11,13 +11,13 @@
 
 #include "monitors/config/broker_login_file.h"
 #include "monitors/config/flags.h"
-#include "packet_io/config/hash_key_file.h"
 #include "monitors/monitor.h"
 #include "monitors/plugins.h"
-#include "packet_io/source/capture_check.h"
 #include "monitors/supervisor/supervisor.h"
-#include "parsers/registry.h"
+#include "packet_io/config/hash_key_file.h"
+#include "packet_io/source/capture_check.h"
 #include "parsers/api/time.h"
+#include "parsers/registry.h"
 
 namespace tapline {
 namespace {

@@ -14,16 +14,12 @@
 #include <thread>
 #include <vector>
 
-#include "packet_io/base/clock.h"
 #include "monitors/control/live_queries.h"
-#include "packet_io/dpdk/interface.h"
-#include "packet_io/dpdk/port_source.h"
 #include "monitors/headers/header_tap.h"
 #include "monitors/lane/dispatch_stage.h"
 #include "monitors/lane/lane.h"
 #include "monitors/lane/parser_unit.h"
 #include "monitors/lane/report.h"
-#include "packet_io/metrics/metrics_server.h"
 #include "monitors/metrics/monitor_collector.h"
 #include "monitors/metrics/statistics_cache.h"
 #include "monitors/output/batch_output.h"
@@ -31,9 +27,13 @@
 #include "monitors/output/kafka_sink.h"
 #include "monitors/plan/plan.h"
 #include "monitors/plan/queries.h"
+#include "packet_io/base/clock.h"
+#include "packet_io/dpdk/interface.h"
+#include "packet_io/dpdk/port_source.h"
+#include "packet_io/metrics/metrics_server.h"
 #include "packet_io/source/file_source.h"
-#include "parsers/registry.h"
 #include "parsers/api/bits.h"
+#include "parsers/registry.h"
 
 namespace tapline {
 namespace {
@@ -60,7 +60,8 @@ Status LoadQueries(const MonitorConfig& config, MonitorPage* page, Queries* quer
     queries->taken = 1;
     return QueryOfParsers(config.parser, &queries->specs[0]);
   }
-  if (config.plan.size() > kMostQueries) return Status::Invalid("more than 64 plans; run a second monitor for the rest");
+  if (config.plan.size() > kMostQueries)
+    return Status::Invalid("more than 64 plans; run a second monitor for the rest");
   std::set<std::string> names;
   uint32_t place = 0;
   for (const std::string& path : config.plan) {
@@ -122,7 +123,7 @@ Status CheckLayout(const MonitorConfig& config, const ThreadLayout& layout, bool
   }
   if (supervised && layout.lanes > kMostSupervisedLanes) {
     return Status::Invalid("a supervised monitor, as one with plug-ins is, has at most " +
-                        std::to_string(kMostSupervisedLanes) + " lanes");
+                           std::to_string(kMostSupervisedLanes) + " lanes");
   }
   if (layout.lanes > 1 && !layout.workers.empty()) {
     return Status::Invalid("lanes and workers exclude each other: pipeline mode has one receive queue");

@@ -3,10 +3,10 @@
 
 #include <atomic>
 
-#include "packet_io/base/reporter.h"
-#include "packet_io/base/status.h"
 #include "monitors/config/config.h"
 #include "monitors/supervisor/monitor_page.h"
+#include "packet_io/base/reporter.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "packet_io/base/status.h"
 #include "monitors/supervisor/monitor_page.h"
+#include "packet_io/base/status.h"
 
 namespace tapline {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "packet_io/base/clock.h"
 #include "multilog/multilog.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 namespace {
@@ -63,8 +63,8 @@ std::vector<Alert> MultiLog::TakeAlerts() {
 // Sleeps until a trigger is due; with none, until one is added.
 void MultiLog::RunTriggers() {
   while (!stop_.load(std::memory_order_acquire)) {
-    const auto due = static_cast<int64_t>(std::min<uint64_t>(
-        triggers_->Evaluate(static_cast<uint64_t>(MonotonicNs())), std::numeric_limits<int64_t>::max()));
+    const auto due = static_cast<int64_t>(std::min<uint64_t>(triggers_->Evaluate(static_cast<uint64_t>(MonotonicNs())),
+                                                             std::numeric_limits<int64_t>::max()));
     trigger_cpu_ns_.store(static_cast<uint64_t>(ThreadCpuNs()), std::memory_order_relaxed);
     if (trigger_work_.WaitUntil(due)) continue;
     wakeups_.fetch_add(1, std::memory_order_relaxed);

@@ -33,7 +33,10 @@ std::string Unescaped(const std::string& text) {
 }
 std::string Joined(const std::vector<std::string>& words) {
   std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ";") + Escaped(word);
+  for (const std::string& word : words) {
+    if (!out.empty()) out += ';';
+    out += Escaped(word);
+  }
   return out.empty() ? "%" : out;
 }
 std::vector<std::string> Split(const std::string& text) {

@@ -1,8 +1,8 @@
 // What the storage thread does: rows to disk, memory kept free for writers, retention.
 #include <algorithm>
 
-#include "packet_io/base/clock.h"
 #include "multilog/multilog.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 

@@ -1,6 +1,6 @@
 // What a reader sees, and freezing it (Confluo's Algorithm 1, the host's side).
-#include "packet_io/base/clock.h"
 #include "multilog/multilog.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 

@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "packet_io/base/clock.h"
 #include "multilog/multilog.h"
+#include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 namespace {

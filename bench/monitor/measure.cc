@@ -20,9 +20,9 @@
 #include <thread>
 
 #include "bench/monitor/traffic_library.h"
+#include "monitors/monitor.h"
 #include "packet_io/base/clock.h"
 #include "packet_io/dpdk/port_source.h"
-#include "monitors/monitor.h"
 
 namespace tapline::bench {
 namespace {

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "multilog/multilog.h"
 #include "multilog/headers/header_row.h"
+#include "multilog/multilog.h"
 
 namespace tapline::multilog {
 namespace {

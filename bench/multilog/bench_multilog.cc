@@ -153,22 +153,26 @@ std::unique_ptr<MultiLog> OpenFor(const Arguments& arguments, uint64_t records) 
   return std::move(*log);
 }
 
+std::string Numbered(const char* name, uint64_t number) {
+  std::string text(name);
+  return text.append(std::to_string(number));
+}
+
 void Define(MultiLog* log, const Arguments& arguments) {
   constexpr const char* kIndexes[] = {"src_ip", "dst_ip", "src_port", "dst_port"};
   for (uint64_t i = 0; i < arguments.indexes; ++i) Check(log->AddIndex(kIndexes[i]));
   for (uint64_t i = 0; i < arguments.filters; ++i) {
-    Check(log->AddFilter("f" + std::to_string(i), "src_ip == 10.0.1." + std::to_string(i * 37 % 256) +
-                                                      " && dst_port == " + std::to_string(kPaperPorts[i % 10])));
+    Check(log->AddFilter(Numbered("f", i), "src_ip == 10.0.1." + std::to_string(i * 37 % 256) +
+                                               " && dst_port == " + std::to_string(kPaperPorts[i % 10])));
   }
   for (uint64_t i = 0; i < arguments.aggregates; ++i) {
-    AggregateSpec spec{.name = "a" + std::to_string(i), .function = {.function = "SUM", .field = "bytes"}};
-    if (arguments.filters > 0) spec.filter = "f" + std::to_string(i % arguments.filters);
+    AggregateSpec spec{.name = Numbered("a", i), .function = {.function = "SUM", .field = "bytes"}};
+    if (arguments.filters > 0) spec.filter = Numbered("f", i % arguments.filters);
     Check(log->AddAggregate(spec));
   }
   for (uint64_t i = 0; i < arguments.triggers && arguments.aggregates > 0; ++i) {
-    Check(log->AddTrigger({.name = "t" + std::to_string(i),
-                           .aggregate = "a" + std::to_string(i % arguments.aggregates),
-                           .condition = "SUM > 100GB"}));
+    Check(log->AddTrigger(
+        {.name = Numbered("t", i), .aggregate = Numbered("a", i % arguments.aggregates), .condition = "SUM > 100GB"}));
   }
 }
 

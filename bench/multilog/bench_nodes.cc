@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "packet_io/source/file_source.h"
 #include "multilog/node/node_config.h"
 #include "multilog/node/node_server.h"
+#include "packet_io/source/file_source.h"
 
 namespace tapline::multilog {
 namespace {

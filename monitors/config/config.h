@@ -1,12 +1,12 @@
-// Everything that can be set about tapline-monitor, and its defaults.
+// All settings of tapline-monitor and their defaults.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "packet_io/base/status.h"
 #include "monitors/config/broker_login_file.h"
+#include "packet_io/base/status.h"
 #include "packet_io/config/config_table.h"
 #include "packet_io/config/hash_key_file.h"
 #include "packet_io/config/input_config.h"
@@ -21,14 +21,14 @@ struct MonitorConfig : InputConfig {
   std::vector<std::string> workers;
   uint32_t ring_packets = 4096;
 
-  // What to do with the packets: plans, or parsers over all of them.
+  // Processing: plans, or parsers applied to every packet.
   std::vector<std::string> parser;
   std::vector<std::string> plan;
   bool control = false;
   std::vector<std::string> plugin;
   std::string monitor_id = "local-0";
   std::string hash_key_file;
-  // What that file holds, once it was read.
+  // The keys read from that file.
   HashKeys hash_keys;
 
   // Output.
@@ -38,7 +38,7 @@ struct MonitorConfig : InputConfig {
   std::string broker_certificate;
   std::string broker_key;
   std::string broker_login_file;
-  // What that file holds, once it was read.
+  // The login read from that file.
   BrokerLogin broker_login;
   std::vector<std::string> clear;
   std::string compression = "lz4";
@@ -51,7 +51,7 @@ struct MonitorConfig : InputConfig {
   MetricsConfig metrics;
   std::string headers_to;
 
-  // What happens when the process dies.
+  // Crash recovery.
   std::string supervise = "auto";
   uint32_t watchdog_ms = 500;
 
@@ -67,7 +67,7 @@ struct MonitorConfig : InputConfig {
 
 ConfigTable TableOf(MonitorConfig* config);
 
-// What no single key can tell: that there is one input, something to do, a broker for Kafka.
+// Checks what no single key can: that there is one input, something to do, and a broker for Kafka output.
 Status Validate(const MonitorConfig& config);
 
 }  // namespace tapline

@@ -10,7 +10,7 @@
 namespace tapline {
 namespace {
 
-// Every key: its default, another value, and one that is wrong (empty: everything is right).
+// Every key: its default, another valid value, and an invalid one (empty if every value is valid).
 struct KeyCase {
   const char* fallback;
   const char* other;

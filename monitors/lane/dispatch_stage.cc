@@ -4,8 +4,8 @@
 #include <array>
 #include <thread>
 
-#include "parsers/api/time.h"
 #include "parsers/api/bits.h"
+#include "parsers/api/time.h"
 
 namespace tapline {
 namespace {

@@ -7,11 +7,11 @@
 #include <deque>
 #include <map>
 
-#include "packet_io/base/clock.h"
 #include "monitors/lane/parser_stage.h"
 #include "monitors/lane/report.h"
 #include "monitors/output/batch_output.h"
 #include "monitors/testing/frames.h"
+#include "packet_io/base/clock.h"
 #include "parsers/registry.h"
 
 namespace tapline {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "parsers/api/flow_hash.h"
 #include "parsers/api/bits.h"
+#include "parsers/api/flow_hash.h"
 
 namespace tapline {
 namespace {

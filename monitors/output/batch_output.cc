@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "packet_io/base/clock.h"
-#include "parsers/api/flow_hash.h"
 #include "parsers/api/bits.h"
+#include "parsers/api/flow_hash.h"
 
 namespace tapline {
 namespace {

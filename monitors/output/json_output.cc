@@ -1,6 +1,5 @@
 #include "monitors/output/json_output.h"
 
-
 #include "monitors/output/json_text.h"
 #include "parsers/api/bits.h"
 

@@ -220,8 +220,8 @@ class KafkaSink::Impl {
   static Status CheckPartition(const QuerySpec& query, uint32_t partitions) {
     if (query.partition < partitions) return {};
     return Status::Invalid("topic " + query.topic + " has " + std::to_string(partitions) +
-                        " partitions, but the plan of '" + query.name + "' names partition " +
-                        std::to_string(query.partition));
+                           " partitions, but the plan of '" + query.name + "' names partition " +
+                           std::to_string(query.partition));
   }
 
   Status NoTopic(const QuerySpec& query, rd_kafka_resp_err_t error) const {

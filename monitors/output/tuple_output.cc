@@ -2,7 +2,6 @@
 
 #include "parsers/api/bits.h"
 
-
 namespace tapline {
 
 void CountLoss(LossReason reason, uint64_t count, uint64_t queries, QueryAccounts* accounts) {

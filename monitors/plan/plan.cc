@@ -10,19 +10,18 @@
 #include <sstream>
 
 #include "packet_io/base/nearest.h"
+#include "parsers/api/time.h"
 #include "parsers/registry.h"
 #include "schema/plan.pb.h"
-#include "parsers/api/time.h"
 
 namespace tapline {
 namespace {
-
 
 Status AddParser(const std::string& name, QuerySpec* spec) {
   auto parser = make_parser(name);
   if (!parser) {
     return Status::Invalid("there is no parser '" + name + "'" + SuggestNearest(name, parser_names()) +
-                        "; --list-parsers shows all");
+                           "; --list-parsers shows all");
   }
   const std::string& canonical = parser->schema().name;
   if (std::find(spec->parsers.begin(), spec->parsers.end(), canonical) == spec->parsers.end()) {
@@ -34,7 +33,8 @@ Status AddParser(const std::string& name, QuerySpec* spec) {
 Status ReadAddresses(const google::protobuf::RepeatedPtrField<v1::Address>& addresses,
                      std::vector<AddressPattern>* out) {
   for (const v1::Address& address : addresses) {
-    if (address.port() > UINT16_MAX) return Status::Invalid("port " + std::to_string(address.port()) + " is above 65535");
+    if (address.port() > UINT16_MAX)
+      return Status::Invalid("port " + std::to_string(address.port()) + " is above 65535");
     uint32_t last = std::max(address.port(), address.last_port());
     if (last > UINT16_MAX) return Status::Invalid("port " + std::to_string(last) + " is above 65535");
     if (address.last_port() > 0 && address.port() == 0) return Status::Invalid("a port range needs a first port");
@@ -81,7 +81,8 @@ Status ReadSampling(const v1::Sampling& sampling, QuerySpec* spec) {
   spec->sampled_by_port = sampling.by_port();
   spec->pipeline_limit = sampling.limit() == 0 ? 1.0 : sampling.limit();
   if (!(spec->pipeline_limit > 0 && spec->pipeline_limit <= 1)) {
-    return Status::Invalid("the limit " + std::to_string(sampling.limit()) + " of the sampling rate is not within 0 to 1");
+    return Status::Invalid("the limit " + std::to_string(sampling.limit()) +
+                           " of the sampling rate is not within 0 to 1");
   }
   return {};
 }

@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "packet_io/base/status.h"
 #include "multilog/expr/expression.h"
 #include "multilog/record/schema.h"
+#include "packet_io/base/status.h"
 
 namespace tapline::multilog {
 

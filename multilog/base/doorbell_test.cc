@@ -28,7 +28,7 @@ TEST(Doorbell, ARingBeforeTheWaitIsHeardOnce) {
   EXPECT_FALSE(bell.WaitUntil(In(1000000)));
 }
 
-// Two threads hand a plain number to and fro: each wait must hear its ring, and see what was written before it.
+// Two threads pass a plain number back and forth: each wait must hear its ring, and see what was written before it.
 TEST(Doorbell, NoRingIsLostBetweenThreads) {
   constexpr int kTurns = 20000;
   Doorbell ping, pong;

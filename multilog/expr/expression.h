@@ -19,8 +19,8 @@
 #include <string_view>
 #include <vector>
 
-#include "packet_io/base/status.h"
 #include "multilog/record/schema.h"
+#include "packet_io/base/status.h"
 
 namespace tapline::multilog {
 

@@ -3,8 +3,8 @@
 #include <time.h>
 
 #include "packet_io/accounting/accounting.h"
-#include "packet_io/source/pacer.h"
 #include "packet_io/base/clock.h"
+#include "packet_io/source/pacer.h"
 
 namespace tapline::multilog {
 namespace {
@@ -71,7 +71,7 @@ void HeaderCapture::Run(PacketSource* source, const std::atomic<bool>* stop) {
     if (got.ended) break;
     const int64_t pause_ns = pacer.AfterPoll(got.packets, MonotonicNs());
     if (got.packets > 0) continue;
-    // A row waits for its batch to fill until there is no packet.
+    // A row waits for its batch to fill only while packets come.
     Flush();
     Sleep(pause_ns);
   }
@@ -89,7 +89,7 @@ void HeaderCapture::TakeOne(const RawPacket& raw) {
   Add(counters_->packets);
   Packet packet;
   const DecodeOutcome outcome = decode(raw, hasher_, &packet);
-  // A fragment is a packet with a header, too; which flow it is of, its first one tells.
+  // A fragment is a packet with a header, too; the first fragment of a datagram shows its flow.
   if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment)
     return Add(counters_->undecoded[static_cast<size_t>(outcome)]);
   if (outcome == DecodeOutcome::kFragment) packet.flow_hash = hash_flow(hasher_, packet);
@@ -103,7 +103,7 @@ void HeaderCapture::TakeOne(const RawPacket& raw) {
   if (++rows_ == rings_[ring_]->shape().batch_rows) Flush();
 }
 
-// In place where the writer will read it. Rings take turns, but one whose writer is behind is passed over.
+// Returns the row's place, where the writer will read it. Rings take turns, but one whose writer is behind is skipped.
 uint8_t* HeaderCapture::NextRow() {
   for (size_t tried = 0; batch_ == nullptr && tried < rings_.size(); ++tried) {
     batch_ = rings_[ring_]->Reserve();
@@ -137,7 +137,7 @@ void HeaderCapture::ReadLosses(PacketSource* source) {
   losses_ = now;
 }
 
-// Packets that nobody could take are packets, too.
+// Lost packets count as packets, too.
 void HeaderCapture::Lose(const PacketSource::Losses& more) {
   for (int i = 0; i < kOwnDrops; ++i) {
     Add(counters_->packets, more.by_drop[i]);

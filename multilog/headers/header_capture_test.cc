@@ -44,7 +44,7 @@ class FrameSource final : public PacketSource {
   size_t next_ = 0;
 };
 
-// What HeaderCapture makes of the frames, with its rings big enough unless `shape` says otherwise.
+// Runs HeaderCapture over the frames, with rings that are big enough unless `shape` says otherwise.
 class Captured {
  public:
   Captured(std::vector<Frame> frames, const CaptureOptions& options = {}, size_t rings = 1,
@@ -158,7 +158,7 @@ TEST(HeaderCapture, KeepsTheFramesFirstBytes) {
     ASSERT_EQ(kept.size(), bytes);
     EXPECT_TRUE(std::equal(kept.begin(), kept.end(), frame.bytes.begin()));
     EXPECT_EQ(captured.layout.WireBytesOf(captured.rows[0].data()), frame.bytes.size());
-    // Shorter than what is kept.
+    // The frame is shorter than the bytes kept.
     EXPECT_EQ(captured.layout.FrameOf(captured.rows[1].data()).size(), std::min(bytes, 35u));
   }
 }
@@ -199,7 +199,7 @@ TEST(HeaderCapture, FilterAndSamplingAndWhatIsNoPacket) {
   EXPECT_LT(captured.rows.size(), 75u);
   EXPECT_EQ(dropped.at("not_ip"), 1u);
   EXPECT_TRUE(captured.balanced());
-  // The same flows, whoever samples.
+  // Every sampler keeps the same flows.
   const Captured again(frames, {.sampling_rate = 0.5, .filter = "src_port < 1100"});
   EXPECT_EQ(again.rows, captured.rows);
 }
@@ -224,7 +224,7 @@ Bytes Tunnel(uint8_t protocol, const Bytes& payload) {
 Bytes Udp(uint16_t dst_port, const Bytes& payload) {
   return testing::udp_datagram(50000, dst_port, {reinterpret_cast<const char*>(payload.data()), payload.size()});
 }
-// A fragment of IPv4 at `words` of eight bytes.
+// An IPv4 fragment at an offset of `words` eight-byte words.
 Bytes Fragment(Bytes frame, uint8_t words, bool more) {
   frame[14 + 6] = more ? 0x20 : 0;
   frame[14 + 7] = words;
@@ -243,7 +243,7 @@ struct Unfollowed {
   size_t kept;
 };
 
-// Nobody who may see the tunnel's ends only may read in `frame` who speaks through it.
+// A user who may see only the tunnel's ends must not be able to read in `frame` which hosts use the tunnel.
 TEST(HeaderCapture, WhatIsInATunnelThatIsNotFollowedIsNotKept) {
   const Bytes inner = ip_v4("10.9.8.7", "10.9.8.6", protocol::kIcmp, Bytes(24, 'x'));
   const Bytes inner6 = ip_v6("2001:0:9::7", "2001:0:9::6", protocol::kTcp, Bytes(24, 0));
@@ -295,7 +295,7 @@ uint32_t Word(const std::string& bytes, size_t at) {
   return word;
 }
 
-// Types of the blocks, and that the lengths on both sides of each agree.
+// Returns the blocks' types, and checks that both lengths of each block agree.
 std::vector<uint32_t> BlockTypes(const std::string& file) {
   std::vector<uint32_t> types;
   for (size_t at = 0; at < file.size();) {

@@ -34,7 +34,7 @@ Result<FeedSettings> ReadSettings(const std::string& directory) {
   return FeedSettings::FromText(text.str());
 }
 
-// As long as it is mapped somewhere, it is there.
+// The counters exist as long as a process maps them.
 Result<std::shared_ptr<FeedCounters>> MapCounters(const std::string& path, bool create) {
   const int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_TRUNC : 0);
   const int fd = open(path.c_str(), flags, 0600);
@@ -52,7 +52,7 @@ Result<std::shared_ptr<FeedCounters>> MapCounters(const std::string& path, bool 
   return counters;
 }
 
-// Whoever may write to the directory could put rings of their own there, and read every header.
+// A user who may write to the directory could plant rings there and read every header.
 Status RequireOwn(const std::string& directory) {
   struct stat made = {};
   if (stat(directory.c_str(), &made) != 0)
@@ -145,7 +145,8 @@ bool FeedReader::Resume() {
   return true;
 }
 
-// New files, whatever was there: who has mapped the old ones keeps them, and sees by the generation that they are old.
+// Makes new files in any case: a process that has mapped the old ones keeps them, and sees by the generation that they
+// are old.
 Status FeedReader::Begin() {
   settings_.generation = static_cast<uint64_t>(WallNs());
   const HeaderLayout layout(settings_.frame_bytes, settings_.telemetry_hops);
@@ -223,7 +224,7 @@ Status FeedWriter::Attach(uint32_t lanes, const HashKey& hash_key) {
   return {};
 }
 
-// Packets of which neither a row was committed nor a reason told.
+// Counts packets for which neither a row was committed nor a reason counted.
 void FeedWriter::CountWhatDied() {
   CaptureTotals totals;
   for (const CaptureCounters& lane : counters_->lanes) totals.Add(lane);
@@ -240,7 +241,7 @@ bool FeedWriter::Follow() {
   if (!now.ok() || *now == settings_) return true;
   if (now->generation != settings_.generation) return false;
   for (const auto& capture : captures_) {
-    // The node has looked at it: it is right.
+    // The node has already checked the settings.
     if (Status status = capture->Change(now->capture); !status.ok()) return true;
   }
   settings_ = *now;

@@ -1,15 +1,15 @@
-// Headers from a monitor's process to a node's, through files that both map, in a directory of a tmpfs:
+// Passes headers from a monitor's process to a node's, through files that both map, in a tmpfs directory:
 //
-//   settings      by the node, as text, replaced whole: how rows look, what is to be captured
-//   ring-0 …      rows, a ring for each writer of the node
-//   counters      by the monitor: what became of every packet that it saw
-//   node, monitor locked by whoever is one; the kernel lets go of what a dead process had locked
+//   settings      written by the node as text, replaced as a whole: the rows' layout, what to capture
+//   ring-0 …      rows, one ring per writer of the node
+//   counters      written by the monitor: the outcome of every packet that it saw
+//   node, monitor locked by the process in that role; the kernel releases the locks of a dead process
 //
 //   packets = rows taken by nodes + rows in the rings + sum of dropped
 //
-// Either side may die and be started anew: the rings stay, and so do the counters. What a dead monitor had in its hands
-// is counted when the next one joins ("monitor_restarted"), what a dead node had taken and its log no longer has when
-// the next one opens ("node_restarted").
+// Either side may die and be restarted: the rings and the counters stay. What a dead monitor was processing is counted
+// when the next one joins ("monitor_restarted"). What a dead node had taken and its log lost is counted when the next
+// one opens ("node_restarted").
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ struct FeedSettings {
   uint32_t telemetry_hops = 0;
   uint32_t rings = 1;
   CaptureSettings capture = {};
-  // Of the rings: another one, other files.
+  // Generation of the rings: a new one has new files.
   uint64_t generation = 0;
 
   std::string ToText() const;
@@ -35,7 +35,7 @@ struct FeedSettings {
   bool operator==(const FeedSettings&) const = default;
 };
 
-// By the lanes of the monitor.
+// Written by the monitor's lanes.
 struct FeedCounters {
   std::atomic<uint64_t> magic;
   std::array<CaptureCounters, FeedSettings::kMostRings> lanes;
@@ -48,10 +48,10 @@ struct CaptureTotals {
   void Add(const CaptureCounters& counters);
 };
 
-// A file that this process alone has locked, until this is destroyed or the process ends.
+// A file lock that this process alone holds, until the object is destroyed or the process ends.
 class FileLock {
  public:
-  // kInUse if another process has.
+  // Returns kInUse if another process holds the lock.
   static Result<FileLock> Take(const std::string& path);
   FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   FileLock& operator=(FileLock&&) = delete;
@@ -62,17 +62,17 @@ class FileLock {
   int fd_;
 };
 
-// The node's side. Rings are each for one thread, the rest for any.
+// The node's side. Each ring belongs to one thread; any thread may call the rest.
 class FeedReader {
  public:
-  // Goes on with what a node before left there, if it had the same rows and as many rings; makes the directory if it is
-  // not there. kInUse if another node has it.
+  // Resumes from what an earlier node left there, if it had the same rows and as many rings; creates the directory if
+  // it is missing. Returns kInUse if another node has it.
   static Result<std::unique_ptr<FeedReader>> Open(const std::string& directory, FeedSettings settings);
 
   RowRing* ring(uint32_t number) { return rings_[number].get(); }
-  // What the monitors counted, since the rings were made.
+  // The monitors' counts since the rings were made.
   CaptureTotals totals() const;
-  // Rows that nodes before this one took.
+  // Rows taken by earlier nodes.
   uint64_t taken_before() const { return taken_before_; }
   Status Change(const CaptureSettings& capture);
 
@@ -91,17 +91,17 @@ class FeedReader {
   uint64_t taken_before_ = 0;
 };
 
-// The monitor's side. One thread's.
+// The monitor's side. Single-threaded.
 class FeedWriter {
  public:
-  // kNotFound while no node has opened it, kInUse if another monitor has it, kInvalid if the node has fewer rings than
-  // this monitor has lanes.
+  // Returns kNotFound while no node has opened the directory, kInUse if another monitor has it, and kInvalid if the
+  // node has fewer rings than this monitor has lanes.
   static Result<std::unique_ptr<FeedWriter>> Join(const std::string& directory, uint32_t lanes,
                                                   const HashKey& hash_key);
 
-  // A lane's capture into its share of the rings; the lane's thread uses it. REQUIRES: this outlives it.
+  // Captures into a lane's share of the rings; for the lane's thread. REQUIRES: this outlives it.
   HeaderCapture* capture(uint32_t lane) { return captures_[lane].get(); }
-  // Looks whether the node wants something else, and sees to it. False: it has other rings, so join anew.
+  // Applies the node's current settings. Returns false if the node has other rings, so that the monitor must join anew.
   bool Follow();
 
  private:

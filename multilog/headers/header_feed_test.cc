@@ -1,4 +1,5 @@
-// Two processes' sides of a feed in one: dying is being destroyed without a word, for shared memory is all they share.
+// Both processes' sides of a feed in one process. Destroying a side without notice stands for its death, since the
+// processes share only memory.
 #include "multilog/headers/header_feed.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +41,7 @@ class HeaderFeedTest : public ::testing::Test {
       capture->Take({&raw, 1});
     }
   }
-  // Takes all that waits, as a node's writers do.
+  // Takes all waiting rows, as a node's writers do.
   static uint64_t TakeAll(FeedReader* reader, uint32_t rings = 2) {
     uint64_t rows = 0;
     for (uint32_t i = 0; i < rings; ++i) {

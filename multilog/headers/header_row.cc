@@ -9,7 +9,7 @@
 namespace tapline::multilog {
 namespace {
 
-// As in the row, before the frame. Its order is that of kFields.
+// The row before the frame, in the order of kFields.
 struct [[gnu::packed]] Fixed {
   uint64_t time;
   uint64_t flow;
@@ -102,7 +102,7 @@ void WriteAddresses(const Packet& packet, Fixed* row, uint32_t* present) {
   *present |= kV6;
 }
 
-// REQUIRES: decode() said kOk, so that the whole IP header was captured.
+// REQUIRES: decode() returned kOk, so that the whole IP header was captured.
 void WriteIp(const Packet& packet, Fixed* row, uint32_t* present) {
   const uint8_t* ip = packet.data + packet.ip_offset;
   if (packet.ip_version == 4) {
@@ -116,7 +116,7 @@ void WriteIp(const Packet& packet, Fixed* row, uint32_t* present) {
   }
 }
 
-// Where decode() found telemetry in place of an EtherType, there is what follows it to put there instead.
+// Returns whether decode() found telemetry in place of an EtherType, so that the type of what follows can replace it.
 bool HasTelemetryTag(const RawPacket& raw, const Packet& packet) {
   constexpr uint32_t kTypeAndShim = 6;
   if (packet.telemetry_bytes == 0 || packet.telemetry_offset < kTypeAndShim) return false;
@@ -124,12 +124,14 @@ bool HasTelemetryTag(const RawPacket& raw, const Packet& packet) {
   return type[0] == 0x88 && type[1] == 0xb5 && packet.ip_offset == packet.telemetry_offset + packet.telemetry_bytes;
 }
 
-// Who may see the row's addresses may see these bytes: none of a packet within, whose addresses are not in the row.
+// A user who may see the row's addresses may see these bytes: they exclude an inner packet, whose addresses are not in
+// the row.
 uint32_t EndOfFrame(const RawPacket& raw, const Packet& packet) {
   return may_carry_packet(packet) ? packet.payload_offset : raw.captured_bytes;
 }
 
-// The frame's first bytes, without a telemetry header: what other programs can read. Tells how many there are.
+// Copies the frame's first bytes without a telemetry header, so that other programs can read them. Returns their
+// number.
 uint8_t CopyFrame(const RawPacket& raw, const Packet& packet, uint32_t most, uint8_t* to) {
   const uint32_t end = EndOfFrame(raw, packet);
   const auto copy = [&](uint32_t from, uint32_t until, uint32_t at) {

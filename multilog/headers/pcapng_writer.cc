@@ -15,7 +15,7 @@ void Put(std::string* out, T value) {
 }
 void Pad(std::string* out) { out->resize((out->size() + 3) / 4 * 4); }
 
-// Length in front and behind (draft, section 3.1).
+// Writes the length in front and behind (draft, section 3.1).
 void PutBlock(std::string* out, uint32_t type, const std::string& body) {
   const auto bytes = static_cast<uint32_t>(12 + body.size());
   Put(out, type);
@@ -48,7 +48,7 @@ PcapngWriter::PcapngWriter(const HeaderLayout* layout, std::string interface)
   Put(&body, uint32_t{0x1a2b3c4d});
   Put(&body, uint16_t{1});
   Put(&body, uint16_t{0});
-  Put(&body, int64_t{-1});  // as long as it takes
+  Put(&body, int64_t{-1});  // section length not specified
   PutBlock(&bytes_, kSectionHeader, body);
 }
 

@@ -1,6 +1,6 @@
-// Rows as a section of pcapng (draft-ietf-opsawg-pcapng): one section header, one interface for each link type that
-// occurs, nanosecond times, the frame's kept bytes and its length on the wire. Sections may follow each other in a
-// file.
+// Writes rows as a section of pcapng (draft-ietf-opsawg-pcapng): one section header, one interface for each link type
+// that occurs, nanosecond times, the frame's kept bytes and its length on the wire. A file may hold several sections in
+// sequence.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace tapline::multilog {
 
 class PcapngWriter {
  public:
-  // `interface` names where it was captured.
+  // `interface` names the capture point.
   PcapngWriter(const HeaderLayout* layout, std::string interface);
 
-  // What has been written and not been taken yet.
+  // Take() returns what was added since its last call.
   void Add(const uint8_t* row);
   std::string Take() { return std::exchange(bytes_, {}); }
   size_t pending_bytes() const { return bytes_.size(); }

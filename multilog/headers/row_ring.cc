@@ -37,7 +37,7 @@ struct RowRing::Shared {
 
 struct alignas(8) RowRing::Batch {
   uint64_t rows;
-  uint64_t end;  // rows ever committed, up to and with this batch
+  uint64_t end;  // rows ever committed, including this batch
   uint8_t bytes[];
 };
 
@@ -118,10 +118,10 @@ Result<std::unique_ptr<RowRing>> RowRing::Attach(const std::string& path, uint32
     return Status(Code::kInvalid, path + " has rows of " + std::to_string(shape.row_bytes) + " bytes, not " +
                                       std::to_string(row_bytes));
   }
-  // Where the ones before left off.
+  // Resumes where the previous sides left off.
   ring->next_ = shared->tail.load(std::memory_order_acquire);
   ring->first_ = ring->head_seen_ = shared->head.load(std::memory_order_acquire);
-  // One that died may have told of rows that nobody will see.
+  // A producer that died may have counted rows that it never committed.
   if (ring->next_ > 0) ring->shared_->committed_rows.store(ring->At(ring->next_ - 1)->end, std::memory_order_relaxed);
   return ring;
 }

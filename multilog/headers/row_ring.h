@@ -1,14 +1,14 @@
-// A bounded queue of batches of rows from one thread to one other, of the same process or of another one: it lies in
-// memory that both map.
+// A bounded single-producer, single-consumer queue of row batches. Both threads may belong to one process or to two:
+// the queue lies in memory that both map.
 //
 //   producer   Reserve() → rows written in place → Commit()      tail (release)
 //   consumer   Front() → Take() → Pop()                          tail (acquire), the rows, then head (release)
 //
-// Either may die at any instruction, and another attach in its place: what was not committed is not there, and a batch
-// that was taken is not seen a second time.
+// Either side may die at any instruction and be replaced by another that attaches: uncommitted rows are not there, and
+// a batch that was taken is not seen a second time.
 //
-// The memory is trusted to be written by our own programs, yet whatever stands in it, nobody reads or writes outside of
-// the ring: sizes are checked once, when it is attached, and kept apart; a batch's number of rows is clamped.
+// The memory is trusted to be written by our own programs, yet no content makes a program read or write outside the
+// ring: sizes are checked once, when it is attached, and kept apart; a batch's number of rows is clamped.
 #pragma once
 
 #include <atomic>
@@ -30,11 +30,12 @@ class RowRing {
     uint32_t batches = 256;  // a power of two
   };
 
-  // In memory of this process alone.
+  // Makes a ring in memory of this process alone.
   static Result<std::unique_ptr<RowRing>> Make(const Shape& shape);
-  // In a new file (of /dev/shm or another tmpfs), for another process to attach. kExists if there is one.
+  // Makes a ring in a new file (in /dev/shm or another tmpfs) for another process to attach. Returns kExists if the
+  // file exists.
   static Result<std::unique_ptr<RowRing>> Create(const std::string& path, const Shape& shape);
-  // kInvalid if it is no ring, or one of rows of another length.
+  // Returns kInvalid if the file is not a ring, or has rows of another length.
   static Result<std::unique_ptr<RowRing>> Attach(const std::string& path, uint32_t row_bytes);
   ~RowRing();
   RowRing(const RowRing&) = delete;
@@ -42,32 +43,32 @@ class RowRing {
 
   const Shape& shape() const { return shape_; }
 
-  // Producer: where the next batch_rows rows go; null if the consumer is behind by the whole ring.
+  // Producer: where the next batch_rows rows go; null if the ring is full.
   uint8_t* Reserve();
-  // Producer: so many rows were written there. REQUIRES: Reserve() gave memory, rows <= batch_rows.
+  // Producer: commits that many rows written there. REQUIRES: Reserve() returned memory, rows <= batch_rows.
   void Commit(uint32_t rows);
-  // Producer: nothing more will come.
+  // Producer: no rows follow.
   void Close();
-  // Producer: packets that were not put in, to be told at the other end.
+  // Producer: counts rows that were not put in, for the consumer to report.
   void AddDropped(uint64_t rows);
 
   // Consumer: the oldest batch; null if there is none.
   const uint8_t* Front(uint32_t* rows);
-  // Consumer: that batch is counted as taken, whatever becomes of it. REQUIRES: Front() gave one.
+  // Consumer: counts that batch as taken, whatever becomes of it. REQUIRES: Front() returned a batch.
   void Take();
   void Pop();
-  // Consumer, once after Attach(): leaves out what the one before had taken and not popped.
+  // Consumer, once after Attach(): skips what its predecessor had taken and not popped.
   void SkipTaken();
-  // Consumer: Close() was called and all has been popped.
+  // Consumer: true once Close() was called and everything has been popped.
   bool Ended() const;
 
-  // Consumer: sleeps until there may be a batch, or somebody wakes it; where the producer may be another process, for
-  // so long.
+  // Consumer: sleeps until there may be a batch or Wake() is called; if the producer may be in another process, sleeps
+  // for `elsewhere_ns`.
   void Await(int64_t elsewhere_ns);
-  // Any thread of this process.
+  // Wakes the consumer. Any thread of this process.
   void Wake();
 
-  // Any: rows ever committed, taken, popped, and not put in.
+  // Any thread: total rows committed, taken, popped, and not put in.
   uint64_t committed() const;
   uint64_t taken() const;
   uint64_t popped() const;
@@ -84,7 +85,7 @@ class RowRing {
   size_t bytes_;
   Shape shape_;
   Shared* shared_;
-  std::unique_ptr<Doorbell> bell_;  // where both ends are of this process
+  std::unique_ptr<Doorbell> bell_;  // set if both ends are in this process
   uint64_t next_ = 0;               // producer: batches committed
   uint64_t head_seen_ = 0;          // producer: batches popped, as last seen
   uint64_t first_ = 0;              // consumer: batches popped

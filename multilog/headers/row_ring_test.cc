@@ -56,7 +56,7 @@ TEST(RowRing, GivesBackWhatWasPutInAndIsFullAtItsBound) {
   EXPECT_EQ(ring->popped(), 2u);
 }
 
-// Numbers from one thread to another; the order and every row are checked at the other end.
+// Passes numbers from one thread to another; the consumer checks the order and every row.
 void Carry(RowRing* producer, RowRing* consumer) {
   constexpr uint64_t kRows = 200'000;
   std::thread thread([&] {
@@ -89,7 +89,7 @@ void Carry(RowRing* producer, RowRing* consumer) {
   EXPECT_EQ(consumer->popped(), producer->committed());
 }
 
-// A consumer that missed a batch, or the end, would sleep for ever.
+// A consumer that missed a batch, or the end, would sleep forever.
 TEST(RowRing, CarriesRowsBetweenThreads) {
   auto ring = std::move(*RowRing::Make({.row_bytes = 8, .batch_rows = 16, .batches = 8}));
   Carry(ring.get(), ring.get());
@@ -104,7 +104,7 @@ TEST(RowRing, CarriesRowsBetweenTwoMappings) {
   Carry(producer.get(), consumer.get());
 }
 
-// A consumer that was killed: the next one begins with the batch that it had not given back.
+// After a consumer was killed, the next one starts with the batch that it had not popped.
 TEST(RowRing, AnotherConsumerGoesOnWhereTheFirstLeftOff) {
   const RingFile file;
   auto producer = std::move(*RowRing::Create(file.path(), {.row_bytes = 8, .batch_rows = 1, .batches = 8}));

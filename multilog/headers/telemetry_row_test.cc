@@ -78,7 +78,7 @@ TEST(TelemetryRow, OverVxlanGpe) {
   const Written written(testing::ethernet(0x0800, outer), 8);
   ASSERT_EQ(written.outcome, DecodeOutcome::kOk);
   EXPECT_TRUE(written.Matches("path contains 13 && network_id == 0x1234 && src_ip == 10.0.0.1"));
-  // As it came, from the outermost header on.
+  // The frame is kept as it came, from the outermost header on.
   EXPECT_TRUE(std::equal(written.bytes.begin(), written.bytes.begin() + 64,
                          written.layout.FrameOf(written.row.data()).begin()));
 }
@@ -100,7 +100,7 @@ TEST(TelemetryRow, OnlyWhatWasAskedFor) {
   spec.instructions = 0x8000;
   const Written ids(testing::with_telemetry(spec, 0x0800, Ip()), 4);
   EXPECT_TRUE(ids.Matches("path[2] == 13 && !has(hop_ns) && !has(queue_depth) && !has(hop_latency_ns)"));
-  // Ports and what this program does not know are stepped over; ingress and egress times give the latency.
+  // Ports and unknown instructions are skipped; ingress and egress times give the latency.
   spec.instructions = 0xcc01;
   const Written times(testing::with_telemetry(spec, 0x0800, Ip()), 4);
   EXPECT_TRUE(times.Matches("path[1] == 12 && hop_ns[1] == 31000 && hop_latency_ns[1] == 600 && !has(queue_depth)"));
@@ -115,8 +115,8 @@ TEST(TelemetryRow, RowsOfNodesWithoutTelemetryAreAsBefore) {
   EXPECT_TRUE(written.Matches("seq == 7"));
 }
 
-// Wherever the frame is cut, and whatever a byte of the header says, nothing beyond is read: what reads there is seen
-// by the address sanitizer, for the frame ends where its memory does.
+// Wherever the frame is cut, and whatever a byte of the header says, nothing beyond the frame is read. The address
+// sanitizer would see it, since the frame ends where its memory does.
 TEST(TelemetryRow, EveryCutAndEveryByte) {
   const Bytes whole = testing::with_telemetry(kThreeHops, 0x0800, Ip());
   for (size_t cut = 0; cut <= whole.size(); ++cut) {
@@ -147,7 +147,7 @@ TEST(TelemetryRow, ContradictionsAreNoTelemetry) {
   EXPECT_TRUE(lacks(kShim, 0x30));      // INT-MX: instructions without metadata
   EXPECT_TRUE(lacks(kHeader, 0x10));    // version 1
   EXPECT_TRUE(lacks(kHeader + 2, 1));   // less than the instructions need
-  EXPECT_TRUE(lacks(kHeader + 2, 13));  // the stack is no multiple of it
+  EXPECT_TRUE(lacks(kHeader + 2, 13));  // the stack is not a multiple of it
   EXPECT_TRUE(lacks(kHeader + 2, 0));
 }
 

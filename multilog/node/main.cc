@@ -10,15 +10,15 @@
 #include <thread>
 #include <vector>
 
+#include "multilog/node/node_config.h"
+#include "multilog/node/node_metrics.h"
+#include "multilog/node/node_server.h"
 #include "packet_io/base/loopback.h"
 #include "packet_io/base/reporter.h"
 #include "packet_io/config/hash_key_file.h"
 #include "packet_io/dpdk/port_source.h"
 #include "packet_io/metrics/metrics_server.h"
 #include "packet_io/source/file_source.h"
-#include "multilog/node/node_config.h"
-#include "multilog/node/node_metrics.h"
-#include "multilog/node/node_server.h"
 
 namespace tapline::multilog {
 namespace {
@@ -84,7 +84,7 @@ Status Serve(const NodeConfig& config, HostNode* node, PacketSource* source, Rep
       config.listen, credentials, &service, own_user ? NodeServer::Callers::kOwnUser : NodeServer::Callers::kAll);
   if (server == nullptr)
     return Status::Resources("--listen " + config.listen + ": can't be listened on; is it in use?" +
-                                (config.access.key.empty() ? "" : " Does --tls-key fit --tls-certificate?"));
+                             (config.access.key.empty() ? "" : " Does --tls-key fit --tls-certificate?"));
   Status started;
   std::unique_ptr<MetricsServer> metrics;
   if (!config.metrics.address.empty())

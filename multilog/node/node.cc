@@ -14,7 +14,9 @@ constexpr long kIdleNs = 50'000;
 }  // namespace
 
 HostNode::HostNode(const NodeOptions& options)
-    : name_(options.name), incarnation_(static_cast<uint64_t>(WallNs())), layout_(options.frame_bytes, options.telemetry_hops) {}
+    : name_(options.name),
+      incarnation_(static_cast<uint64_t>(WallNs())),
+      layout_(options.frame_bytes, options.telemetry_hops) {}
 
 HostNode::~HostNode() { StopWriters(); }
 

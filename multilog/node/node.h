@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "packet_io/source/packet_source.h"
-#include "multilog/multilog.h"
 #include "multilog/headers/header_feed.h"
+#include "multilog/multilog.h"
+#include "packet_io/source/packet_source.h"
 
 namespace tapline::multilog {
 

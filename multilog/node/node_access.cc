@@ -76,8 +76,7 @@ Status ValidateAccess(const AccessConfig& config, const std::string& listen) {
   if (config.certificate.empty() != config.key.empty())
     return Status::Usage("--tls-certificate and --tls-key go together");
   if (!config.tokens.empty() && config.certificate.empty())
-    return Status::Usage(
-        "--token-file needs --tls-certificate and --tls-key: a token must not be read on its way");
+    return Status::Usage("--token-file needs --tls-certificate and --tls-key: a token must not be read on its way");
   if (!config.client_ca.empty() && config.certificate.empty())
     return Status::Usage(
         "--tls-client-ca needs --tls-certificate and --tls-key: certificates are shown over TLS alone");
@@ -91,8 +90,7 @@ Status ValidateAccess(const AccessConfig& config, const std::string& listen) {
   return {};
 }
 
-Status MakeCredentials(const AccessConfig& config, Warn warn,
-                                std::shared_ptr<grpc::ServerCredentials>* credentials) {
+Status MakeCredentials(const AccessConfig& config, Warn warn, std::shared_ptr<grpc::ServerCredentials>* credentials) {
   if (config.certificate.empty()) {
     *credentials = grpc::InsecureServerCredentials();
     return {};

@@ -30,7 +30,6 @@ using Warn = std::function<void(const std::string&)>;
 Status ValidateAccess(const AccessConfig& config, const std::string& listen);
 
 // Reads the files; `warn` hears of calls that are refused. REQUIRES: ValidateAccess() found nothing.
-Status MakeCredentials(const AccessConfig& config, Warn warn,
-                                std::shared_ptr<grpc::ServerCredentials>* credentials);
+Status MakeCredentials(const AccessConfig& config, Warn warn, std::shared_ptr<grpc::ServerCredentials>* credentials);
 
 }  // namespace tapline::multilog

@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "packet_io/source/file_source.h"
 #include "multilog/node/node_server.h"
+#include "packet_io/source/file_source.h"
 
 namespace tapline::multilog {
 

@@ -95,8 +95,7 @@ Status Validate(const NodeConfig& config) {
   const HeaderLayout layout(config.frame_bytes, config.telemetry_hops);
   for (const std::string& field : config.index) {
     if (layout.schema().Find(field) == nullptr)
-      return Status::Usage("--index: there is no field '" + field +
-                                    "'; docs/reference/multilog-node.md has them");
+      return Status::Usage("--index: there is no field '" + field + "'; docs/reference/multilog-node.md has them");
   }
   return {};
 }

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "multilog/node/node.h"
+#include "multilog/node/node_access.h"
 #include "packet_io/config/hash_key_file.h"
 #include "packet_io/config/input_config.h"
 #include "packet_io/config/metrics_config.h"
-#include "multilog/node/node.h"
-#include "multilog/node/node_access.h"
 
 namespace tapline::multilog {
 

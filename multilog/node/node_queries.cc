@@ -1,9 +1,9 @@
 // What a node's rows answer.
 #include <algorithm>
 
+#include "multilog/headers/pcapng_writer.h"
 #include "multilog/node/node_messages.h"
 #include "multilog/node/node_service.h"
-#include "multilog/headers/pcapng_writer.h"
 
 namespace tapline::multilog {
 namespace {

@@ -1,9 +1,9 @@
-// What went in, what came out, and why the rest did not, for one query in one lane.
+// The accounting of one query in one lane: what went in, what came out, and why the rest did not.
 //
 //   packets_in = packets_out + sum of dropped of unit packets
 //   tuples_in  = tuples_out  + sum of dropped of unit tuples
 //
-// Counters only grow; what a batch reports is the difference between two copies. Not thread-safe.
+// Counters only grow; a batch reports the difference between two copies. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -20,26 +20,26 @@ enum class DropUnit : uint8_t { kPackets, kTuples, kStreamBytes, kFlows };
 inline constexpr int kDropUnits = 4;
 std::string_view name_of(DropUnit unit);  // "packets", "tuples", "stream_bytes", "flows"
 
-// Reasons of the monitor itself. After them come those of decode() and of the parsers.
+// The monitor's own reasons. Those of decode() and of the parsers follow them.
 enum class Drop : uint8_t {
   kUnsampled,         // packets of flows that sampling left out
   kNicMissed,         // the port had no free descriptor
   kNicNoBuffer,       // the driver had no buffer for it
   kKernelMissed,      // the kernel's ring of a packet socket was full
-  kCaptureTruncated,  // the packet that the end of a capture file cut in two
-  kCaptureCorrupt,    // the packet at a damaged place of a capture file
+  kCaptureTruncated,  // the packet that was cut off by the end of a capture file
+  kCaptureCorrupt,    // the packet at a damaged position of a capture file
   kQueueFull,         // tuples of batches for which the producer's queue had no room
   kDeliveryFailed,    // tuples of batches that the broker never acknowledged
   kWorkerRingFull,    // packets that a parsing thread was too slow for
   kOutputFull,        // tuples for which a slow reader of standard output left no room
   kRateFell,          // tuples of flows that a lower sampling rate left out after they had begun
-  kDuplicate,         // packets that were seen before, where duplicates are dropped
-  // What the end of the process took with it, told by the next one.
-  kMonitorRestarted,        // packets that were not parsed to the end, and those that came while nobody listened
+  kDuplicate,         // packets that were seen before, if duplicates are dropped
+  // Lost when the process died, reported by the next one.
+  kMonitorRestarted,        // packets not completely parsed, and those that arrived while no process listened
   kMonitorRestartedTuples,  // tuples of batches that were not sent, or not acknowledged
   kMonitorRestartedFlows,   // connections that were followed
-  kNoCredit,                // packets that came while LIMIT Np had none left for this monitor, and then had more
-  kMirrorLost,              // packets that a switch says it copied to here, and that never came
+  kNoCredit,                // packets that arrived while this monitor had no credit of LIMIT Np, before it got more
+  kMirrorLost,              // packets that a switch reports as copied to this monitor and that never arrived
 };
 inline constexpr int kOwnDrops = 17;
 inline constexpr int kDropReasons = kOwnDrops + kDecodeOutcomes + kLossReasons;
@@ -53,7 +53,7 @@ struct ReasonInfo {
   std::string_view name;
   DropUnit unit;
 };
-// By index. The name is empty for DecodeOutcome::kOk, which is no drop.
+// By index. The name is empty for DecodeOutcome::kOk, which is not a drop.
 const ReasonInfo& reason_info(int index);
 
 struct Accounting {
@@ -64,18 +64,18 @@ struct Accounting {
   uint64_t tuples_out = 0;
   std::array<uint64_t, kDropReasons> dropped = {};
 
-  // Packets that were lost before the query could be asked.
+  // Counts packets that were lost before the query could be matched.
   void LosePackets(int reason, uint64_t count) {
     packets_in += count;
     dropped[reason] += count;
   }
-  // Tuples that were made, or were to be made, and go nowhere.
+  // Counts tuples that were made, or were to be made, and go nowhere.
   void LoseTuples(int reason, uint64_t count) {
     tuples_in += count;
     dropped[reason] += count;
   }
   uint64_t dropped_of(DropUnit unit) const;
-  // Whether both identities hold.
+  // True if both identities hold.
   bool balanced() const {
     return packets_in == packets_out + dropped_of(DropUnit::kPackets) &&
            tuples_in == tuples_out + dropped_of(DropUnit::kTuples);
@@ -86,7 +86,7 @@ struct Accounting {
   friend bool operator==(const Accounting&, const Accounting&) = default;
 };
 
-// One lane's view of all packets, whichever query wanted them.
+// One lane's accounting of all packets, whichever query wanted them.
 //
 //   received = matched + unmatched + sum of undecodable + sum of lost + merged + held
 struct LaneAccounting {
@@ -95,7 +95,7 @@ struct LaneAccounting {
   uint64_t matched = 0;    // wanted by at least one query that had not ended
   uint64_t unmatched = 0;  // decoded, wanted by none
   std::array<uint64_t, kDecodeOutcomes> undecodable = {};
-  // Lost before they were seen, or left out as duplicates, by Drop.
+  // Lost before they were seen, or dropped as duplicates, by Drop.
   std::array<uint64_t, kOwnDrops> lost = {};
   uint64_t merged = 0;  // fragments beyond the first of each datagram, which counts as one packet
   uint64_t held = 0;    // fragments whose datagram is not complete yet

@@ -1,5 +1,5 @@
-// Which addresses nothing leaves this host by. What other hosts reach goes with TLS, or with an operator's word that
-// the network between is his own.
+// Decides which addresses stay on this host. Traffic to other hosts uses TLS, unless the operator declares the network
+// between them trusted.
 #pragma once
 
 #include <string>
@@ -9,18 +9,19 @@
 
 namespace tapline {
 
-// Of HOST:PORT, or of a socket file (unix:PATH). By what is written: what another name leads to may change.
+// True for HOST:PORT on loopback, or a socket file (unix:PATH). Goes by the text: the host that another name resolves
+// to may change.
 bool IsLoopback(const std::string& address);
 
-// kUsage where one of HOST:PORT,HOST:PORT is beyond loopback: `flag` has them, `instead` makes it right. Nothing if
-// the service is among those that may be spoken to in the clear.
+// Returns kUsage if one of HOST:PORT,HOST:PORT is beyond loopback: `flag` set the addresses, `instead` is the remedy.
+// Accepts any address if `clear` lists the service.
 Status CheckClear(const std::vector<std::string>& clear, const std::string& service, const std::string& flag,
                   const std::string& addresses, const std::string& instead);
 
-// What to tell at start of each service that is.
+// The warning to give at start for each service that runs unencrypted.
 std::string ClearWarning(const std::string& service);
 
-// What is wrong with such a list, for a program that has these services.
+// Fails if the list names a service that is not among the program's `known` ones.
 Status CheckServices(const std::vector<std::string>& clear, const std::vector<std::string>& known);
 
 }  // namespace tapline

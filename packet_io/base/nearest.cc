@@ -6,7 +6,7 @@
 namespace tapline {
 namespace {
 
-// Letters inserted, left out, changed, or swapped with their neighbour (the distance of Damerau and Levenshtein).
+// Counts letters inserted, left out, changed, or swapped with their neighbour (Damerau-Levenshtein distance).
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {

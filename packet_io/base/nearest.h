@@ -1,4 +1,4 @@
-// The known word nearest to a mistyped one, for messages.
+// Suggests the known word nearest to a mistyped one, for messages.
 #pragma once
 
 #include <span>

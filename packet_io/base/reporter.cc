@@ -16,14 +16,14 @@ std::string Line(const ordered_json& event) {
   return event.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-// A line for people: an agent is none of its monitors.
+// A line for people. It names the program, which may be an agent.
 std::string Said(const std::string& what) {
   return std::string(program_invocation_short_name) + ": " + readable_text(what) + "\n";
 }
 
 }  // namespace
 
-// Nobody is there to be told when writing fails.
+// Ignores a failed write, which there is no way to report.
 void Reporter::Write(const std::string& line) {
   std::lock_guard lock(mutex_);
   size_t done = 0;
@@ -68,7 +68,8 @@ void Reporter::QueryAdded(const std::string& query) {
 void Reporter::QueryRefused(const std::string& query, const Status& status) {
   Write(
       format_ == Format::kJson
-          ? Line({{"event", "query_refused"}, {"query", query}, {"message", status.Sentence()}, {"kind", status.kind()}})
+          ? Line(
+                {{"event", "query_refused"}, {"query", query}, {"message", status.Sentence()}, {"kind", status.kind()}})
           : Said("refused: " + status.Sentence()));
 }
 

@@ -1,4 +1,4 @@
-// What people and programs read of a message that hostile traffic or names are part of.
+// Checks what people and programs read of a message that contains hostile traffic or names.
 #include "packet_io/base/reporter.h"
 
 #include <gtest/gtest.h>

@@ -28,9 +28,9 @@ enum class Code : uint8_t {
 };
 
 constexpr std::string_view NameOf(Code code) {
-  constexpr std::string_view kNames[] = {"ok",        "usage",       "invalid",   "not_found", "exists",
-                                         "in_use",    "resources",   "memory_full", "disk_full", "io_error",
-                                         "corrupt",   "frozen",      "stopped",   "internal"};
+  constexpr std::string_view kNames[] = {"ok",      "usage",     "invalid",     "not_found", "exists",
+                                         "in_use",  "resources", "memory_full", "disk_full", "io_error",
+                                         "corrupt", "frozen",    "stopped",     "internal"};
   return kNames[static_cast<size_t>(code)];
 }
 
@@ -72,7 +72,7 @@ class [[nodiscard]] Status {
     if (position_) text += " at " + std::to_string(*position_);
     return message_.empty() ? text : text + ": " + message_;
   }
-  // For people, who do not need the name of the code beside the sentence.
+  // For people: the sentence without the name of the code, if there is one.
   std::string Sentence() const { return message_.empty() ? std::string(NameOf(code_)) : message_; }
 
  private:

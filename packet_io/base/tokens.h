@@ -1,4 +1,4 @@
-// Files with secrets and identities: tokens, which are lines of a file and compared in constant time, and PEM.
+// Reads files with secrets and identities: tokens, one per line and compared in constant time, and PEM.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace tapline {
 
-// The whole file, which a flag names; kUser if there is nothing.
+// Reads the whole file that a flag names; kInvalid if it is empty or can't be read.
 Status ReadNamedFile(const std::string& flag, const std::string& path, std::string* text);
 
-// The same of a file in PEM that has a block of that kind: "CERTIFICATE" or "PRIVATE KEY".
+// Reads a PEM file, which must have a block of that kind: "CERTIFICATE" or "PRIVATE KEY".
 Status ReadPem(const std::string& flag, const std::string& path, const std::string& kind, std::string* text);
 
-// The lines of that file; each at least 16 letters that can stand in a header.
+// Reads a file's lines as tokens: each has at least 16 characters that may stand in a header.
 Status ReadTokens(const std::string& flag, const std::string& path, std::vector<std::string>* tokens);
 
-// Whether a header "authorization" has one of the tokens ("Bearer …"). All are compared.
+// Returns whether a header "authorization" has one of the tokens ("Bearer …"). Compares all of them.
 bool HasToken(const std::vector<std::string>& tokens, const std::string& authorization);
 
 // Takes as long for a wrong token as for a right one of the same length, wherever they differ.

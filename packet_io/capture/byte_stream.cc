@@ -34,7 +34,7 @@ class FileSource final : public ByteSource {
     return got > 0 ? got : 0;
   }
 
-  // The first `count` bytes, which Read() will give again. Fewer if there are no more.
+  // Returns the first `count` bytes, or fewer if there are no more. Read() will return them again.
   std::span<const uint8_t> Peek(size_t count) {
     std::vector<uint8_t> bytes(count);
     size_t filled = 0;

@@ -1,8 +1,8 @@
-// Bytes of a file in order, decompressed if need be, through a window that only moves forward.
+// Reads the bytes of a file in order, decompressed if necessary, through a window that only moves forward.
 //
-// The window is one buffer: [consumed | available | free]. Fill() moves what is available to its front and reads behind
-// it, so that pointers into the window hold until the next Fill(). Memory is bounded by the buffer (which grows to the
-// largest record, at most kMaxWindowBytes) and, for .zst, by the 128 MiB window of `zstd --long=27`.
+// The window is one buffer: [consumed | available | free]. Fill() moves the available bytes to its front and reads more
+// behind them, so pointers into the window stay valid until the next Fill(). Memory is bounded by the buffer (which
+// grows to the largest record, at most kMaxWindowBytes) and, for .zst, by the 128 MiB window of `zstd --long=27`.
 //
 // Not thread-safe.
 #pragma once
@@ -18,19 +18,19 @@
 
 namespace tapline {
 
-// Where bytes come from. Read() returns how many bytes it wrote; 0 is the end or an error, which fault() tells apart.
+// A source of bytes. Read() returns how many bytes it wrote; 0 is the end or an error, which fault() tells apart.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
   virtual size_t Read(std::span<uint8_t> out) = 0;
   virtual CaptureFault fault() const = 0;
   virtual std::string fault_detail() const = 0;
-  // Bytes of the file itself that were read so far, and its size (0 where it has none, for example a pipe).
+  // Bytes of the file itself read so far, and its size (0 if it has none, for example a pipe).
   virtual uint64_t file_position() const = 0;
   virtual uint64_t file_size() const = 0;
 };
 
-// Opens `path` and looks at its first bytes: plain, or Zstandard by its magic number, whatever the name.
+// Opens `path` and detects its format by its first bytes, whatever the name: plain, or Zstandard by its magic number.
 // On failure returns nullptr and fills in `error`.
 std::unique_ptr<ByteSource> OpenByteSource(const std::string& path, CaptureError* error);
 
@@ -54,7 +54,7 @@ class ByteWindow {
   // Makes at least `wanted` bytes available unless the source ends first. Invalidates pointers into the window.
   // Returns whether they are available.
   bool Fill(size_t wanted);
-  // True once the source gave its last byte; what is available is then all there is.
+  // True once the source has ended; no bytes follow the available ones.
   bool at_end() const { return at_end_; }
   const ByteSource& source() const { return *source_; }
 

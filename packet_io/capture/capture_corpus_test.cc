@@ -1,4 +1,4 @@
-// Every real capture that is at hand: found through TAPLINE_CAPTURES, else ../shared/traces beside the repository.
+// Reads every real capture at hand: those in TAPLINE_CAPTURES, else in ../shared/traces beside the repository.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::vector<std::string> SplitLine(const std::string& line) {
   return cells;
 }
 
-// The manifest counts with tshark, which goes on guessing for a while in a damaged file.
+// The manifest's counts come from tshark, which keeps guessing for a while in a damaged file.
 TEST(CaptureCorpusTest, AsManyPacketsAsTheManifestOrAClearError) {
   std::ifstream manifest(CapturesDir() / "manifest.csv");
   if (!manifest) GTEST_SKIP() << "no captures under " << CapturesDir() << "; set TAPLINE_CAPTURES";

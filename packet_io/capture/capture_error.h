@@ -1,4 +1,4 @@
-// What can be wrong with a capture file: which kind of thing, where, and a sentence for the user.
+// Errors in capture files: the kind of fault, its position, and a sentence for the user.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@ enum class CaptureFault {
   kNotFound,
   kNoPermission,
   kNotAFile,             // a directory
-  kReadFailed,           // the operating system could not read on
-  kEmpty,                // no byte, or a header without a packet is fine; no byte is not
+  kReadFailed,           // the operating system failed to read
+  kEmpty,                // no bytes at all; a header without packets is fine
   kNotACapture,          // neither pcap nor pcapng
-  kUnsupportedVersion,   // a capture of a version that we do not know
+  kUnsupportedVersion,   // a version that we do not know
   kUnsupportedLinkType,  // no packet in it has a link type that we decode
-  kTruncated,            // ends within a record: what came before it is good
-  kCorrupt,              // a length or marker that can't be: what came before it is good
+  kTruncated,            // ends within a record; earlier records are good
+  kCorrupt,              // an impossible length or marker; earlier records are good
 };
 
 struct CaptureError {
   CaptureFault fault = CaptureFault::kNone;
-  // Where in the file, or in the decompressed bytes of a .zst.
+  // Position in the file, or in the decompressed bytes of a .zst.
   uint64_t offset_bytes = 0;
-  // What is wrong and what to do, beginning with the file's name.
+  // States what is wrong and what to do, beginning with the file's name.
   std::string message;
 
   explicit operator bool() const { return fault != CaptureFault::kNone; }
-  // Whether what was read before the fault stands by itself.
+  // True if what was read before the fault can be used.
   bool partial() const { return fault == CaptureFault::kTruncated || fault == CaptureFault::kCorrupt; }
 };
 

@@ -1,4 +1,4 @@
-// What is said of files that are not whole captures.
+// Checks the errors for files that are not whole captures.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -73,7 +73,7 @@ TEST_F(CaptureFaultsTest, UnknownVersions) {
   EXPECT_EQ(Read(pcapng.bytes()).error.fault, CaptureFault::kUnsupportedVersion);
 }
 
-// Cut at every byte: the packets that are whole come out, and the end is told as what it is.
+// Cuts a file at every byte: the whole packets are returned, and the end is reported as what it is.
 TEST_F(CaptureFaultsTest, CutAnywhere) {
   constexpr size_t kPcapHeader = 24, kPcapRecord = 16 + 7;
   Bytes whole = ThreePackets();
@@ -161,7 +161,7 @@ TEST_F(CaptureFaultsTest, NoPermission) {
   EXPECT_EQ(ReadCapture(path).error.fault, CaptureFault::kNoPermission);
 }
 
-// Any byte changed to anything: an end, and no read outside of the file (seen by the sanitizers).
+// Changes any byte to any value: reading ends, and reads nothing outside the file (seen by the sanitizers).
 TEST_F(CaptureFaultsTest, EveryByteDamagedEnds) {
   for (const Bytes& whole : {ThreePackets(), ThreePacketsOfPcapng()}) {
     for (size_t at = 0; at < whole.size(); ++at) {

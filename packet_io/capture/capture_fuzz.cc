@@ -1,7 +1,7 @@
 // Fuzz target for capture files: pcap, pcapng, and both within Zstandard frames.
 //
-// The input is a file that is read three ways, which have to agree: as a file, through a pipe, and (if it is not
-// compressed) record by record from a copy on the heap of just the bytes that the format asked for, so that a sanitizer
+// The input is a file that is read three ways, which must agree: as a file, through a pipe, and (if it is not
+// compressed) record by record from a heap copy of exactly the bytes that the format asked for, so that a sanitizer
 // sees each byte read beyond them.
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,9 +19,9 @@
 namespace tapline {
 namespace {
 
-// A pipe takes as much without a reader.
+// A pipe holds this much without a reader.
 constexpr size_t kMostInputBytes = 65536;
-// Of what compression makes of a few bytes.
+// Bounds the packets that a few compressed bytes can turn into.
 constexpr size_t kMostPackets = 20'000;
 
 struct Seen {
@@ -81,7 +81,7 @@ Seen ReadPiped(std::span<const uint8_t> bytes) {
   return ReadAll(ends[0]);
 }
 
-// The packets alone: what else there is to say is the reader's.
+// Reads the packets alone; only the reader reports faults.
 Seen ReadRecords(RecordFormat* format, std::span<const uint8_t> bytes) {
   Seen seen;
   size_t wanted = 1;

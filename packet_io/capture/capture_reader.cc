@@ -17,7 +17,7 @@ std::unique_ptr<CaptureReader> CaptureReader::Open(const std::string& path, Capt
   return reader;
 }
 
-// Reads up to the first packet, so that what is wrong with the file's header shows before anything is started.
+// Reads up to the first packet, so that a fault in the file's header shows before anything starts.
 bool CaptureReader::DetectFormatAndHeader(CaptureError* error) {
   window_.Fill(kMagicBytes);
   format_ = DetectFormat(window_.available());
@@ -89,7 +89,7 @@ CaptureReader::Outcome CaptureReader::Read(std::span<CapturedPacket> packets, si
   return Outcome::kEnd;
 }
 
-// Closes the gaps that packets of other link types leave.
+// Closes the gaps left by packets of other link types.
 size_t CaptureReader::KeepSupported(std::span<CapturedPacket> packets) {
   size_t kept = 0;
   for (const CapturedPacket& packet : packets) {

@@ -1,7 +1,7 @@
-// Packets of one capture file, in the order of the file, without copying them out of the read buffer.
+// Reads the packets of one capture file, in the order of the file, without copying them out of the read buffer.
 //
-// Usage: Read() until it says kRefill; be done with the packets got so far; Refill(); and so on until kEnd.
-// Memory is bounded (see byte_stream.h). Not thread-safe.
+// Usage: call Read() until it returns kRefill, finish with the packets returned so far, call Refill(), and repeat until
+// kEnd. Memory is bounded (see byte_stream.h). Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ class CaptureReader {
  public:
   enum class Outcome : uint8_t {
     kPackets,
-    kRefill,  // call Refill(), which invalidates every packet's data, and ask again
+    kRefill,  // call Refill(), which invalidates every packet's data, and Read() again
     kEnd,     // no more packets; error() says whether that is the file's real end
   };
 
   // Opens a pcap or pcapng file, plain or compressed with Zstandard. On failure returns nullptr and fills in `error`.
   static std::unique_ptr<CaptureReader> Open(const std::string& path, CaptureError* error);
 
-  // The next packets, as many as there is room for and as are at hand. REQUIRES: room for one.
+  // Returns the next packets, as many as fit and are at hand. REQUIRES: room for one.
   Outcome Read(std::span<CapturedPacket> packets, size_t* count);
   void Refill();
 
@@ -34,9 +34,9 @@ class CaptureReader {
   const CaptureError& error() const { return error_; }
   const std::string& path() const { return path_; }
   uint64_t packets() const { return packets_; }
-  // Packets left out because their interface (pcapng) has a link type that is not decoded.
+  // Packets skipped because their interface (pcapng) has a link type that is not decoded.
   uint64_t unsupported_packets() const { return unsupported_packets_; }
-  // How far the file itself was read: bytes of file_size_bytes(), which is 0 for pipes.
+  // Bytes read of the file itself, out of file_size_bytes(), which is 0 for pipes.
   uint64_t file_position_bytes() const { return window_.source().file_position(); }
   uint64_t file_size_bytes() const { return window_.source().file_size(); }
 

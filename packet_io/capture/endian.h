@@ -1,4 +1,4 @@
-// Numbers out of bytes in the byte order that a capture file was written in.
+// Reads numbers in the byte order in which a capture file was written.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@ class ByteOrder {
  public:
   explicit ByteOrder(std::endian order = std::endian::little) : swap_(order != std::endian::native) {}
 
-  // REQUIRES: as many bytes as the number has at `from`.
+  // REQUIRES: the number's bytes are readable at `from`.
   uint16_t U16(const uint8_t* from) const {
     uint16_t value;
     std::memcpy(&value, from, sizeof value);

@@ -1,4 +1,4 @@
-// Link types by their numbers in capture files (www.tcpdump.org/linktypes.html), and which of them we decode.
+// Link types by their numbers in capture files (www.tcpdump.org/linktypes.html), and those that we decode.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum CaptureLinkType : uint16_t {
 
 bool IsSupportedLinkType(uint16_t number);
 
-// "127 (802.11 with radiotap)", or the number alone where we know no name.
+// "127 (802.11 with radiotap)", or the number alone if we know no name.
 std::string DescribeLinkType(uint16_t number);
 
 // The supported ones, for messages.

@@ -11,7 +11,7 @@ namespace tapline {
 // Both byte orders, micro- and nanoseconds, and Kuznetzov's variant whose record header is 8 bytes longer.
 class PcapFormat final : public RecordFormat {
  public:
-  // Whether a file that begins with these 4 bytes is of this format.
+  // Returns whether a file that begins with these 4 bytes has this format.
   static bool Matches(std::span<const uint8_t> head);
 
   Step Next(std::span<const uint8_t> bytes, CapturedPacket* packet) override;
@@ -24,7 +24,7 @@ class PcapFormat final : public RecordFormat {
   ByteOrder order_;
   uint32_t record_header_bytes_ = 16;
   int64_t ns_per_fraction_ = 1000;
-  // Version 2.3 and before wrote the two lengths in either order.
+  // Versions up to 2.3 wrote the two lengths in either order.
   bool lengths_may_be_swapped_ = false;
   uint16_t link_type_ = 0;
 };

@@ -12,14 +12,14 @@
 
 namespace tapline {
 
-// How an interface's timestamps become nanoseconds: ticks * multiply / divide + offset_ns.
+// Converts an interface's timestamps to nanoseconds: ticks * multiply / divide + offset_ns.
 struct TimestampScale {
   uint64_t multiply = 1000;
   uint64_t divide = 1;
   int64_t offset_ns = 0;
 
-  // From the options if_tsresol (RFC draft section 4.2: a negative power of 10, or of 2 with the top bit set) and
-  // if_tsoffset (seconds).
+  // Makes the scale from the options if_tsresol (RFC draft section 4.2: a negative power of 10, or of 2 with the top
+  // bit set) and if_tsoffset (seconds).
   static TimestampScale From(uint8_t resolution, int64_t offset_seconds);
   // Saturates at 0 and kLatestTimeNs.
   int64_t ToNanoseconds(uint64_t ticks) const;
@@ -27,10 +27,10 @@ struct TimestampScale {
 
 class PcapngFormat final : public RecordFormat {
  public:
-  // Whether a file that begins with these 4 bytes is of this format.
+  // Returns whether a file that begins with these 4 bytes has this format.
   static bool Matches(std::span<const uint8_t> head);
 
-  // A simple packet block has no time of its own: it gets that of the packet before it.
+  // A simple packet block has no timestamp: it gets that of the previous packet.
   Step Next(std::span<const uint8_t> bytes, CapturedPacket* packet) override;
   PacketRun NextRun(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) override;
 

@@ -1,7 +1,7 @@
-// Capture records out of bytes: pcap and pcapng, without input or output of their own.
+// Parses capture records out of bytes: pcap and pcapng, without I/O of their own.
 //
-// A format is asked for the next record with the bytes that are at hand, and says what it found in them. It keeps only
-// what a file's headers declared (byte order, interfaces); it never remembers where the bytes were.
+// The caller asks a format for the next record, passing the bytes at hand; the format returns what it found in them. It
+// keeps only what a file's headers declared (byte order, interfaces), and never where the bytes were.
 #pragma once
 
 #include <cstddef>
@@ -21,30 +21,30 @@ struct CapturedPacket {
   // Length on the wire, at least captured_bytes.
   uint32_t wire_bytes = 0;
   int64_t time_ns = 0;
-  // CaptureLinkType where it is one that we decode, else the file's number.
+  // A CaptureLinkType if we decode it, otherwise the file's number.
   uint16_t link_type = 0;
 };
 
-// Longest packet that a capture may hold, the bound that libpcap and Wireshark have too.
+// The longest packet that a capture may hold, as in libpcap and Wireshark.
 constexpr uint32_t kMaxPacketBytes = 262144;
 
 struct Step {
   enum Kind : uint8_t {
     kPacket,  // a packet; its record took `bytes`
-    kSkip,    // a record of no interest of `bytes`, which may be more than is at hand
-    kNeed,    // the record needs `bytes` in one piece to be read
+    kSkip,    // a record to ignore, of `bytes`, which may be more than is at hand
+    kNeed,    // the record needs `bytes` contiguous bytes to be read
     kFault,   // see fault() and detail()
   };
   Kind kind;
   size_t bytes;
 };
 
-// Packets whose records follow one another.
+// A run of consecutive packet records.
 struct PacketRun {
   size_t packets;
-  // That their records took.
+  // Bytes of their records.
   size_t bytes;
-  // What came after them; kPacket if there was no room for more.
+  // The step after them; kPacket if there was no room for more.
   Step next;
 };
 
@@ -52,11 +52,11 @@ class RecordFormat {
  public:
   virtual ~RecordFormat() = default;
   virtual Step Next(std::span<const uint8_t> bytes, CapturedPacket* packet) = 0;
-  // The same for as many packets as come in a row and have room. A step that is not a packet is taken, as by Next():
-  // only kNeed and kFault come again when the same bytes are given. REQUIRES: room for one.
+  // Like Next(), for as many consecutive packets as fit. Consumes a step that is not a packet, as Next() does: only
+  // kNeed and kFault recur if the same bytes are given. REQUIRES: room for one.
   virtual PacketRun NextRun(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) = 0;
   CaptureFault fault() const { return fault_; }
-  // What is wrong with the record at the front of the bytes last given.
+  // Describes the fault of the record at the front of the bytes last given.
   const std::string& detail() const { return detail_; }
 
  protected:
@@ -66,7 +66,7 @@ class RecordFormat {
     return {Step::kFault, 0};
   }
 
-  // NextRun() of `format`, whose Next() is called directly: a virtual call per packet costs more than reading it.
+  // NextRun() of `format`. Calls its Next() directly: a virtual call per packet costs more than reading the packet.
   template <typename Format>
   static PacketRun RunOf(Format* format, std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) {
     PacketRun run = {0, 0, {Step::kPacket, 0}};
@@ -84,10 +84,10 @@ class RecordFormat {
   std::string detail_;
 };
 
-// Bytes that DetectFormat needs to see where the file has as many.
+// Bytes that DetectFormat needs to see, if the file has as many.
 constexpr size_t kMagicBytes = 4;
 
-// The format that begins so, or nullptr.
+// The format of files that begin with `head`, or nullptr.
 std::unique_ptr<RecordFormat> DetectFormat(std::span<const uint8_t> head);
 
 }  // namespace tapline

@@ -59,7 +59,7 @@ class FlagReader {
     return {};
   }
 
-  // REQUIRES: Next() gave the flag just now.
+  // REQUIRES: Next() has just returned the flag.
   Status TakeValue(Flag* flag, std::string_view what) {
     if (flag->has_value) return {};
     if (done() || arguments_[at_].starts_with("--")) {
@@ -92,7 +92,7 @@ Status SetFromFlag(const ConfigKey& key, const Flag& flag) {
   return {};
 }
 
-// First pass: the file named by --config, and what to do.
+// First pass: reads the file named by --config, and the action.
 Status ReadConfigFile(std::span<const std::string> arguments, Actions actions, const ConfigTable& table,
                       std::string* chosen) {
   FlagReader reader(arguments);

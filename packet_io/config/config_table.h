@@ -1,5 +1,5 @@
-// The settings of a program: each a key with a type, bound to a variable, that may come from a YAML file of flat keys
-// and from flags of the same names ('-' for '_'), which override it.
+// The settings of a program. Each is a key with a type, bound to a variable; its value comes from a YAML file of flat
+// keys or from a flag of the same name ('-' for '_'), which overrides it.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,25 @@ namespace tapline {
 // One setting. Its flag is "--" + name with '-' for '_'.
 struct ConfigKey {
   std::string_view name;
-  // What its flag takes: "FILE", "HOST:PORT"…; empty for one that takes nothing.
+  // The flag's argument: "FILE", "HOST:PORT"…; empty if it takes none.
   std::string_view argument;
   std::string_view help;
-  // Lists collect: a flag may be repeated, YAML may have a sequence, and either may separate by commas if `commas`.
+  // Lists collect values: a flag may be repeated, YAML may have a sequence, and both may separate values by commas if
+  // `commas`.
   bool list = false;
   bool commas = false;
-  // Sets one value from text. Returns what is wrong with it, or nothing.
+  // Sets one value from text. Returns an error message, or nothing.
   std::function<std::string(const std::string&)> set;
-  // Before the first value is set: a list becomes empty, another one what it was by default.
+  // Called before the first value is set: empties a list, resets any other key to its default.
   std::function<void()> clear;
   // The values as text, one unless it is a list.
   std::function<std::vector<std::string>()> get;
 };
 
-// The variables must outlive the table. What they hold when they are added is the default.
+// The variables must outlive the table. Their values when they are added are the defaults.
 class ConfigTable {
  public:
-  using Check = std::function<std::string(const std::string&)>;  // what is wrong with a text, or nothing
+  using Check = std::function<std::string(const std::string&)>;  // returns an error message, or nothing
 
   void AddText(std::string* value, std::string_view name, std::string_view argument, std::string_view help,
                Check check = {});
@@ -52,23 +53,24 @@ class ConfigTable {
   std::vector<ConfigKey> keys_;
 };
 
-// What was asked for besides settings: the name of a flag ("check"), or nothing.
+// An action that a flag requests ("check"), besides settings.
 struct CommandLineAction {
   std::string_view flag;
   std::string_view help;
 };
 
-// `arguments` without the program's name. --config is read first wherever it stands, so that every flag overrides it; a
-// list given as flags replaces the file's. `action` becomes one of `actions`, if given.
+// `arguments` excludes the program's name. --config is read first wherever it stands, so every flag overrides it; a
+// list given as flags replaces the file's list. `action` receives the one of `actions` that is given, if any.
 Status ParseArguments(std::span<const std::string> arguments, std::span<const CommandLineAction> actions,
                       const ConfigTable& table, std::string* action);
-// A line for each setting, with its default, and for each action.
+// Returns a line for each setting, with its default, and for each action.
 std::string HelpOf(const ConfigTable& table, std::span<const CommandLineAction> actions);
 
-// Overwrites what the YAML names. Unknown and repeated keys and wrong values are errors with the line, `where` first.
+// Overwrites what the YAML names. Unknown and repeated keys and invalid values are errors that name the line, after
+// `where`.
 Status ParseYaml(const std::string& text, const std::string& where, const ConfigTable& table);
 Status LoadYaml(const std::string& path, const ConfigTable& table);
-// The effective configuration as YAML, which ParseYaml() reads back as it was.
+// The effective configuration as YAML, which ParseYaml() reads back unchanged.
 std::string DumpYaml(const ConfigTable& table);
 
 }  // namespace tapline

@@ -1,7 +1,7 @@
-// The keys of hashes, from a file: on a command line everybody on the host could read them.
+// Reads the keys of hashes from a file, since any user on the host could read them on a command line.
 //
-//   00112233445566778899aabbccddeeff     of flows, the same as of the MultiLog nodes, and of texts
-//   ffeeddccbbaa99887766554433221100     of texts, if that is another one
+//   00112233445566778899aabbccddeeff     for flows, the same as on the MultiLog nodes, and for strings
+//   ffeeddccbbaa99887766554433221100     for strings, if they have another key
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ struct HashKeys {
   bool operator==(const HashKeys&) const = default;
 };
 
-// The file may be a descriptor that was handed down (/proc/self/fd/3). Without a path the keys stay: those of zeros,
-// which everybody knows. What is wrong is told without the text.
+// The file may be an inherited descriptor (/proc/self/fd/3). Without a path the keys stay all zeros, which is no
+// secret. Errors never quote the file's content.
 Status ReadHashKeys(const std::string& path, HashKeys* keys);
 
 }  // namespace tapline

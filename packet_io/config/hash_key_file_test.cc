@@ -22,7 +22,7 @@ class HashKeyFileTest : public ::testing::Test {
     return ReadHashKeys(path_, &keys_);
   }
 
-  // Refused as the user's fault, with these words, but not those of the file.
+  // Expects an error in the user's input that contains these words, but none from the file.
   void ExpectRefused(const std::string& text, const std::string& words) {
     const Status status = Read(text);
     EXPECT_EQ(status.code(), Code::kInvalid) << text;

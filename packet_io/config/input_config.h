@@ -20,7 +20,7 @@ struct InputConfig {
 };
 
 void AddInputKeys(ConfigTable* table, InputConfig* input);
-// kUsage unless exactly one kind of input is given, with a speed that it can have.
+// Returns kUsage unless exactly one kind of input is given, with a speed that it supports.
 Status ValidateInput(const InputConfig& input);
 
 // Adds the setting for the file that ReadHashKeys() reads.

@@ -1,5 +1,5 @@
-// Where a program serves its metrics, and to whom: anybody of this host, or, over TLS, whoever has one of its tokens.
-// The same for every program that has metrics.
+// The settings of a program's metrics server. Its clients are any process on this host or, over TLS, holders of one of
+// its tokens. The settings are the same for every program that has metrics.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@
 namespace tapline {
 
 struct MetricsConfig {
-  std::string address;      // HOST:PORT; empty: nowhere
+  std::string address;      // HOST:PORT; empty: none
   std::string certificate;  // PEM files; empty: no TLS
   std::string key;
-  std::string tokens;  // a file with a token a line; empty: nobody is asked for one
+  std::string tokens;  // a file with one token per line; empty: clients need none
 
   bool operator==(const MetricsConfig&) const = default;
 };
 
-// `help` is that of --metrics.
+// `help` is the help text of --metrics.
 void AddMetricsKeys(ConfigTable* table, MetricsConfig* config, std::string_view help);
 
-// kUsage if files are missing for that address, or one without the others. `clear` are the services that may go without
-// TLS: "metrics" is this one.
+// Returns kUsage if the address needs files that are missing, or if one is given without the others. `clear` lists the
+// services that may go without TLS: "metrics" is this one.
 Status ValidateMetrics(const MetricsConfig& config, const std::vector<std::string>& clear);
 
 }  // namespace tapline

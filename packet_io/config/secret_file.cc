@@ -7,7 +7,7 @@
 namespace tapline {
 namespace {
 
-// More than any secret and the white space around it; a device has no end.
+// Larger than any secret and the white space around it; a device has no end.
 constexpr size_t kMostBytes = 4096;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Secrets come in files, since everybody on the host can read a command line.
+// Reads secrets from files, since any user on the host can read a command line.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tapline {
 
-// Reads the words of a small file, which may be a descriptor that was handed down (/proc/self/fd/3). Errors name the
-// flag and the file, not what it holds.
+// Reads the words of a small file, which may be an inherited descriptor (/proc/self/fd/3). Errors name the flag and the
+// file, never its content.
 Status ReadSecretWords(const std::string& flag, const std::string& path, std::vector<std::string>* words);
 
 }  // namespace tapline

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t kVlanTagBytes = 4;
 
-// Inodes of this process' packet sockets, in the order of their descriptors.
+// Inodes of this process's packet sockets, in the order of their descriptors.
 std::vector<ino_t> PacketSockets() {
   std::vector<int> descriptors;
   std::error_code ignored;
@@ -38,7 +38,7 @@ std::vector<ino_t> PacketSockets() {
   return inodes;
 }
 
-// Where a socket's memory begins, if it has at least so much.
+// Start of a socket's mapped memory, if it has at least `bytes`.
 const uint8_t* MemoryOf(ino_t inode, size_t bytes) {
   const std::string name = "socket:[" + std::to_string(inode) + "]";
   std::ifstream maps("/proc/self/maps");
@@ -70,7 +70,7 @@ ArrivalTimes::Stamp ArrivalTimes::Read(const tpacket2_hdr* frame) {
   return {int64_t{frame->tp_sec} * kNsPerSecond + frame->tp_nsec, frame->tp_snaplen};
 }
 
-// The kernel takes VLAN tags out, and the driver puts them back.
+// The kernel removes VLAN tags, and the driver puts them back.
 bool ArrivalTimes::Stamp::IsOf(uint32_t packet_bytes) const {
   return packet_bytes == bytes || packet_bytes == bytes + kVlanTagBytes;
 }

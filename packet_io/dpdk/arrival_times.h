@@ -1,6 +1,6 @@
-// When packets came, as the kernel stamped them: net_af_packet copies packets out of a ring that it shares with the
-// kernel, and leaves the stamps behind. Without them all packets of a poll would have the time of the poll, up to a
-// millisecond late, and answers that are quicker would take no time at all.
+// Reads the arrival times that the kernel stamped on packets. net_af_packet copies packets out of a ring that it shares
+// with the kernel, and drops the stamps. Without them all packets of a poll would have the time of the poll, up to a
+// millisecond late, and the quickest answers would seem to take no time at all.
 #pragma once
 
 #include <array>
@@ -14,23 +14,24 @@ struct tpacket2_hdr;
 
 namespace tapline {
 
-// Of one queue's ring. Follows the driver, which takes frames in order, from the first one on.
+// Times of one queue's ring. Follows the driver, which takes frames in order, starting at the first.
 class ArrivalTimes {
  public:
-  // A ring of TPACKET_V2 frames; it stays the driver's.
+  // A ring of TPACKET_V2 frames, which the driver owns.
   ArrivalTimes(const uint8_t* ring, size_t frame_bytes, size_t frames)
       : ring_(ring), frame_bytes_(frame_bytes), frames_(frames) {}
 
-  // The ring number `queue` of the process, in the order in which their sockets were opened. Nothing if there is none.
+  // Finds the process's ring number `queue`, in the order in which the sockets were opened; nothing if there is none.
   static std::optional<ArrivalTimes> Find(uint16_t queue, size_t frame_bytes, size_t frames);
 
-  // Before the driver is asked for up to `room` packets: afterwards the kernel may write over them.
+  // Must precede asking the driver for up to `room` packets: afterwards the kernel may overwrite them.
   void Look(uint16_t room);
-  // Nanoseconds since the epoch of packet `index` of those that the driver then gave; nothing if it is another one than
-  // expected: then nothing is told any more. One that came after the look, which can be long ago if this thread did not
-  // run meanwhile, is told by what the driver left in its frame; nothing if the kernel was all round the ring since.
+  // Returns the time, since the epoch, of packet `index` of those that the driver then returned. If that is not the
+  // expected packet, this and all later calls return nothing. A packet that arrived after Look(), which can be long ago
+  // if this thread did not run meanwhile, gets its time from what the driver left in its frame; nothing if the kernel
+  // has wrapped around the ring since.
   std::optional<int64_t> Of(uint16_t index, uint32_t bytes);
-  // The driver gave that many.
+  // The driver returned that many packets.
   void Took(uint16_t packets) { next_ = (next_ + packets) % frames_; }
 
  private:

@@ -50,7 +50,7 @@ TEST(ArrivalTimes, FollowsTheDriverRoundTheRing) {
   }
 }
 
-// A thread that is put aside between looking and asking finds much that came meanwhile.
+// A thread that is preempted between Look() and the driver's poll finds many packets that arrived meanwhile.
 TEST(ArrivalTimes, WhatCameAfterTheLookHasTheTimeItCameAt) {
   Ring ring;
   ArrivalTimes times(ring.memory(), kFrameBytes, kFrames);

@@ -55,7 +55,7 @@ class LogTail {
   std::string last_;
 };
 
-// Asks the kernel for the pages themselves: what /proc/meminfo shows may be gone or not be ours.
+// Asks the kernel for the pages themselves: those in /proc/meminfo may be gone, or not available to this process.
 bool HugepagesAreFree(uint32_t memory_mib) {
   size_t bytes = size_t{memory_mib} << 20;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
@@ -64,7 +64,7 @@ bool HugepagesAreFree(uint32_t memory_mib) {
   return true;
 }
 
-// "0@(0,1,5)": one logical core that may run wherever this process may.
+// "0@(0,1,5)": one logical core that may run on any core that this process may use.
 std::string CoresOfThisProcess() {
   cpu_set_t cores;
   CPU_ZERO(&cores);

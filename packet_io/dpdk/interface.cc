@@ -13,12 +13,12 @@
 namespace tapline {
 namespace {
 
-// The largest frame that a packet buffer (whose length has 16 bits) can take and that fills whole pages 64 at a time.
+// The largest frame that a packet buffer (with a 16-bit length) can hold and of which 64 fill whole pages.
 constexpr unsigned kFrameBytes = 65344;
 constexpr unsigned kFramesPerBlock = 64;
 // 960 frames, 60 MiB.
 constexpr unsigned kBlocks = 15;
-// Of a frame, what is the kernel's header (TPACKET2_HDRLEN without the address).
+// Size of the kernel's header in a frame (TPACKET2_HDRLEN without the address).
 constexpr unsigned kFrameHeaderBytes = 32;
 
 std::string Interfaces() {

@@ -1,4 +1,4 @@
-// What can be known of a network interface before DPDK is started on it, so that errors are ours to word.
+// Checks a network interface before DPDK starts on it, so that we can word the errors.
 #pragma once
 
 #include <functional>
@@ -13,18 +13,18 @@ namespace tapline {
 // Fails if there is no such interface, or this process may not open packet sockets. Warns if it is down.
 Status CheckInterface(const std::string& name, const std::function<void(const std::string&)>& warn);
 
-// The net_af_packet device that reads it. Frames hold the longest segment that GRO or TSO of a virtual link commonly
-// makes (45 full segments of 1500 bytes), since the driver cuts longer ones without saying so.
+// The net_af_packet device that reads the interface. Frames hold the longest segment that GRO or TSO of a virtual link
+// commonly makes (45 full segments of 1500 bytes), since the driver silently truncates longer ones.
 std::string AfPacketDevice(const std::string& interface, unsigned queues);
 
-// When packets of one of its queues came; nothing if that can't be known.
+// Arrival times of the packets of one of its queues; nothing if they are not available.
 std::optional<ArrivalTimes> AfPacketTimes(uint16_t queue);
 
-// Packets that have come in on it since it is there, as its driver counts them: before GRO makes one of several. Of the
-// namespace of this process; nothing if there is no such interface.
+// Packets received since the interface exists, as its driver counts them, before GRO merges any. Looks in this
+// process's namespace; nothing if there is no such interface.
 std::optional<uint64_t> PacketsOn(const std::string& interface);
 
-// What a packet buffer must hold for that device.
+// The size that a packet buffer needs for that device.
 unsigned AfPacketDataBytes();
 
 }  // namespace tapline

@@ -1,5 +1,5 @@
-// What the kernel dropped before net_af_packet could read it. The driver does not count that, but its sockets are in
-// this process and can be asked.
+// Counts the packets that the kernel dropped before net_af_packet could read them. The driver does not count them, but
+// its sockets belong to this process and can be queried.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ class KernelDrops {
  public:
   // Finds the packet sockets of this process.
   void FindSockets();
-  // Packets dropped on them since the first call. Asking resets the kernel's counter, so only one object may ask.
+  // Packets dropped on them since the first call. Reading resets the kernel's counter, so only one object may read it.
   uint64_t Read();
 
  private:

@@ -19,7 +19,7 @@ constexpr unsigned kMbufOverheadBytes = 256;
 constexpr unsigned kMostMbufs = 262143;
 constexpr unsigned kFewestMbufs = 255;
 
-// Toeplitz with a key that repeats every 16 bits gives the same for swapped addresses and swapped ports.
+// Toeplitz with a key that repeats every 16 bits gives the same hash for swapped addresses and swapped ports.
 constexpr size_t kRssKeyBytes = 52;
 constexpr std::array<uint8_t, kRssKeyBytes> SymmetricKey() {
   std::array<uint8_t, kRssKeyBytes> key = {};
@@ -63,7 +63,7 @@ Status Port::Start() {
   return {};
 }
 
-// Buffers for packets of `data_bytes`, out of half of the memory that DPDK may take.
+// Creates buffers for packets of `data_bytes` out of half of the memory that DPDK may use.
 Status Port::CreatePool(unsigned data_bytes) {
   size_t fitting = (size_t{options_.memory_mib} << 19) / (data_bytes + kMbufOverheadBytes);
   auto mbufs = static_cast<unsigned>(std::clamp<size_t>(fitting, kFewestMbufs, kMostMbufs));
@@ -98,8 +98,9 @@ Status Port::Configure() {
   rte_eth_dev_info info = {};
   if (rte_eth_dev_info_get(port_, &info) != 0) return Failed("can't tell what it can do");
   if (options_.queues > info.max_rx_queues) {
-    return Status::Invalid("the port has " + std::to_string(info.max_rx_queues) + " receive queues: lower --lanes from " +
-                        std::to_string(options_.queues) + ", or use --workers");
+    return Status::Invalid("the port has " + std::to_string(info.max_rx_queues) +
+                           " receive queues: lower --lanes from " + std::to_string(options_.queues) +
+                           ", or use --workers");
   }
   if (options_.queues > 1) {
     constexpr uint64_t kWanted = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP;
@@ -111,7 +112,7 @@ Status Port::Configure() {
       conf.rx_adv_conf.rss_conf = {rss_key.data(), static_cast<uint8_t>(key_bytes), types};
     }
   }
-  // DPDK's memif without a queue to send takes its own empty buffers for packets that came, without end.
+  // Without a send queue, DPDK's memif endlessly takes its own empty buffers for received packets.
   const uint16_t fewest = IsMemif(options_.vdev) ? options_.queues : uint16_t{0};
   for (uint16_t send_queues : {fewest, options_.queues}) {
     if (rte_eth_dev_configure(port_, options_.queues, send_queues, &conf) == 0) return {};
@@ -145,7 +146,7 @@ PacketSource::Losses Port::ReadLosses() {
   rte_eth_stats stats = {};
   rte_eth_stats_get(port_, &stats);
   losses.by_drop[IndexOf(Drop::kNicMissed)] = stats.imissed;
-  // net_af_packet leaves a packet that it has no buffer for where it is, and counts each look at it.
+  // net_af_packet leaves a packet for which it has no buffer in the ring, and counts every attempt.
   losses.by_drop[IndexOf(Drop::kNicNoBuffer)] = IsAfPacket(options_.vdev) ? 0 : stats.rx_nombuf;
   losses.by_drop[IndexOf(Drop::kKernelMissed)] = kernel_drops_.Read();
   return losses;

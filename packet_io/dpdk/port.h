@@ -17,19 +17,19 @@ struct rte_mempool;
 namespace tapline {
 
 struct PortOptions {
-  // One of the three.
+  // One of the three is set.
   std::string interface;
   std::string vdev;
   std::string pci_address;
-  // Receive queues, each for one lane. Both directions of a flow come to the same one: by a symmetric RSS key, or by
-  // the kernel's fan-out of packet sockets.
+  // Receive queues, one per lane. Both directions of a flow arrive at the same queue: through a symmetric RSS key, or
+  // through the kernel's fan-out of packet sockets.
   uint16_t queues = 1;
   bool may_use_hugepages = true;
   uint32_t memory_mib = 256;
   std::function<void(const std::string&)> warn;
 };
 
-// Start() and Stop() on one thread, before and after the queues are polled; each queue by one thread at a time.
+// Start() and Stop() run on one thread, before and after the queues are polled; one thread at a time polls each queue.
 class Port {
  public:
   explicit Port(PortOptions options) : options_(std::move(options)) {}
@@ -37,16 +37,16 @@ class Port {
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
-  // Starts DPDK: once per process.
+  // Starts DPDK, once per process.
   Status Start();
   void Stop();
 
-  // When a queue's packets came; nothing where the port does not tell.
+  // Arrival times of a queue's packets; nothing if the port does not provide them.
   std::optional<ArrivalTimes> Times(uint16_t queue) const;
   uint16_t queues() const { return options_.queues; }
-  // Up to `room` packets; they are the caller's to free.
+  // Receives up to `room` packets, which the caller must free.
   uint16_t Receive(uint16_t queue, rte_mbuf** mbufs, uint16_t room);
-  // Of all queues together. One thread at a time.
+  // Losses of all queues together. One thread at a time.
   PacketSource::Losses ReadLosses();
 
  private:

@@ -16,7 +16,7 @@ constexpr int64_t kLongestRaceNs = 100'000'000;
 }  // namespace
 
 void PortSource::Begin() {
-  // A thread that DPDK knows has a cache of buffers of its own.
+  // A thread registered with DPDK has its own cache of buffers.
   rte_thread_register();
   times_ = port_->Times(queue_);
   begun_ = true;
@@ -55,14 +55,14 @@ PacketSource::Burst PortSource::Poll(std::span<RawPacket> packets) {
   return {held_, false};
 }
 
-// The kernel stamps a packet before it shows it: meanwhile a later one, or an idle moment, may have been told. A clock
-// that was set back is something else, and believed.
+// The kernel stamps a packet before it shows it: meanwhile a later packet, or an idle time, may have been reported. A
+// clock that was set back is a different case, and is believed.
 int64_t PortSource::NoEarlier(int64_t came_ns) {
   if (came_ns < told_ns_ && told_ns_ - came_ns < kLongestRaceNs) return told_ns_;
   return told_ns_ = came_ns;
 }
 
-// When the last Poll() began: what comes later is stamped later.
+// Returns when the last Poll() began: later packets have later stamps.
 std::optional<int64_t> PortSource::IdleTimeNs() const {
   return polled_at_ns_ == 0 ? std::nullopt : std::optional(polled_at_ns_);
 }

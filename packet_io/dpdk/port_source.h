@@ -9,15 +9,14 @@
 
 namespace tapline {
 
-// Packet time is when the kernel saw the packet where that can be known, else when it was polled. The packets of a
-// burst stay in DPDK's buffers until the next Poll(), or longer if they are retained. The port's losses are told by
-// queue 0.
+// Packet time is when the kernel saw the packet, if that is known, otherwise when it was polled. The packets of a burst
+// stay in DPDK's buffers until the next Poll(), or longer if they are retained. Queue 0 reports the port's losses.
 class PortSource final : public PacketSource {
  public:
   PortSource(std::shared_ptr<Port> port, uint16_t queue) : port_(std::move(port)), queue_(queue) {}
   ~PortSource() override { FreeBurst(); }
 
-  // Queue 0 starts the port, and stops it: the first to start, the last to stop.
+  // Queue 0 starts and stops the port: it starts first and stops last.
   Status Start() override { return queue_ == 0 ? port_->Start() : Status(); }
   void Stop() override;
   Burst Poll(std::span<RawPacket> packets) override;

@@ -32,7 +32,7 @@ std::optional<time_t> EndOf(const std::string& path) {
     if (certificate == nullptr || ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) != 1) break;
     first = std::min(first.value_or(timegm(&end)), timegm(&end));
   }
-  // The end of the file is an error, too.
+  // The end of the file leaves an error, too.
   ERR_clear_error();
   return first;
 }

@@ -1,4 +1,4 @@
-// When the certificates end that a program shows others, as metrics.
+// Exposes the expiry of the certificates that a program presents, as metrics.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -10,15 +10,15 @@
 namespace tapline {
 
 struct CertificateFile {
-  std::string purpose;  // what it is shown for: "metrics"
-  std::string file;     // PEM; empty: none is
+  std::string purpose;  // what it is presented for: "metrics"
+  std::string file;     // PEM; empty: there is none
 };
 
-// No certificates yet.
+// The metric without any certificates yet.
 prometheus::MetricFamily CertificateEnds();
 
-// Adds when the first of the file's certificates ends, as the file is now: programs read theirs once, when they start.
-// kUser: the file has none.
+// Adds the earliest expiry of the file's certificates, as the file is now: programs read theirs once, at start. Returns
+// kInvalid if the file has none.
 Status AddCertificateEnd(const CertificateFile& certificate, prometheus::MetricFamily* ends);
 
 }  // namespace tapline

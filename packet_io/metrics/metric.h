@@ -27,7 +27,7 @@ struct MetricLabel {
   std::string value;
 };
 
-// Called with figures of one family one after the other.
+// Receives the figures of each family consecutively.
 using MetricVisitor =
     std::function<void(const MetricFamily& family, std::span<const MetricLabel> labels, double value)>;
 

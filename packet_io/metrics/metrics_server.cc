@@ -40,14 +40,14 @@ using boost::system::error_code;
 
 constexpr int kMostClients = 32;
 constexpr uint32_t kMostRequestBytes = 8192;
-// For a client's handshake, request and answer together.
+// Time limit for a client's handshake, request and answer together.
 constexpr std::chrono::seconds kPatience(5);
-// Until the next try where descriptors have run out.
+// Pause before the next attempt when descriptors have run out.
 constexpr std::chrono::milliseconds kPause(100);
 
 using Request = http::request<http::empty_body>;
 
-// Written by hand: Beast's serializer for two kinds of stream takes the compiler longer than the rest of the monitor's
+// Avoids Beast's serializer, which for two kinds of stream takes the compiler longer than the rest of the monitor's
 // largest file.
 std::string Response(http::status status, const std::string& headers, const std::string& body) {
   return "HTTP/1.1 " + std::to_string(static_cast<unsigned>(status)) + " " +
@@ -63,21 +63,21 @@ Status LoadTls(const MetricsConfig& config, asio::ssl::context* tls) {
   SSL_CTX_set_min_proto_version(tls->native_handle(), TLS1_2_VERSION);
   // Forward secrecy and authenticated encryption only.
   SSL_CTX_set_cipher_list(tls->native_handle(), "ECDHE+AESGCM:ECDHE+CHACHA20");
-  // Each client comes once; one that asks for new keys again and again would only cost time.
+  // Each client connects once; one that asks for new keys again and again would only cost time.
   SSL_CTX_set_session_cache_mode(tls->native_handle(), SSL_SESS_CACHE_OFF);
   tls->set_options(SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  // Nobody is there to be asked.
+  // There is no way to ask for a password.
   tls->set_password_callback([](size_t, asio::ssl::context::password_purpose) { return std::string(); });
   error_code error;
   tls->use_certificate_chain_file(config.certificate, error);
   if (error)
     return Status::Invalid("--metrics-certificate " + config.certificate +
-                        ": has no CERTIFICATE in PEM that can be read (" + error.message() + ")");
+                           ": has no CERTIFICATE in PEM that can be read (" + error.message() + ")");
   tls->use_private_key_file(config.key, asio::ssl::context::pem, error);
-  // Keys of two kinds would both be kept: that they fit is to be asked.
+  // OpenSSL would keep keys of two kinds, so check that they match.
   if (error || SSL_CTX_check_private_key(tls->native_handle()) != 1)
     return Status::Invalid("--metrics-key " + config.key +
-                        ": has no PRIVATE KEY in PEM that can be read and fits --metrics-certificate");
+                           ": has no PRIVATE KEY in PEM that can be read and fits --metrics-certificate");
   return {};
 }
 
@@ -112,7 +112,7 @@ class MetricsServer::Impl {
   }
 
   void Run() {
-    // Each has one client at a time, so their number bounds what clients can take.
+    // Each coroutine serves one client at a time, so their number bounds what clients can use.
     for (int i = 0; i < kMostClients; ++i) asio::co_spawn(network_, TakeClients(), asio::detached);
     thread_ = std::thread([this] { network_.run(); });
   }
@@ -146,7 +146,7 @@ class MetricsServer::Impl {
       try {
         co_await Serve(std::move(socket));
       } catch (const std::exception&) {
-        // It went, was too slow, or spoke something else: nobody else has to know.
+        // The client left, was too slow, or spoke another protocol: there is nothing to report.
       }
     }
   }

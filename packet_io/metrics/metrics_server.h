@@ -1,8 +1,8 @@
-// Serves figures as Prometheus text at /metrics, to a few clients at a time, over TLS where there is a certificate.
+// Serves metrics as Prometheus text at /metrics, to a few clients at a time, over TLS if there is a certificate.
 //
-// One thread, which keeps off those that poll. A client has a few seconds for everything and a request of a few KiB;
-// whether it is slow, silent or malicious, others wait for it only where there are many of it, and then not for long.
-// (The server that prometheus-cpp brings has no such bounds, and its TLS crashes in Debian 12.)
+// Runs on one thread of its own, away from those that poll. A client has a few seconds for everything and a request of
+// a few KiB; slow, silent or malicious clients delay others only if there are many of them, and then not for long.
+// (prometheus-cpp's own server has no such bounds, and its TLS crashes in Debian 12.)
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -18,13 +18,13 @@ namespace tapline {
 
 class MetricsServer {
  public:
-  // Null, and *status says why, if the files can't be used or the address not be listened at. `others` are certificates
-  // that the program shows elsewhere: when these and its own end is among the figures.
-  // REQUIRES: ValidateMetrics() found nothing, and there is an address.
+  // Returns null and sets *status if the files are unusable or the address can't be listened on. `others` are
+  // certificates that the program presents elsewhere: the metrics include their expiry and that of its own. REQUIRES:
+  // ValidateMetrics() found no error, and there is an address.
   static std::unique_ptr<MetricsServer> Start(const MetricsConfig& config, const std::vector<CertificateFile>& others,
                                               std::unique_ptr<const prometheus::Collectable> figures, Status* status);
 
-  // Connections that last are cut.
+  // Closes open connections.
   ~MetricsServer();
 
  private:

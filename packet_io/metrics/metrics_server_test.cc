@@ -62,7 +62,7 @@ class MetricsServerTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // A certificate, its key, and a token for whoever asks.
+  // Makes a certificate, its key, and a token for clients.
   void UseTls() {
     config_.certificate = folder_ + "/own.pem";
     config_.key = folder_ + "/own.key";
@@ -100,7 +100,7 @@ class MetricsServerTest : public ::testing::Test {
   std::string AskOverTls(const std::string& request, int newest = TLS1_3_VERSION,
                          const char* ciphers = "DEFAULT@SECLEVEL=0") {
     asio::ssl::context context(asio::ssl::context::tls_client);
-    // OpenSSL's own floor is lowered, so that it is the server's that shows.
+    // Lowers OpenSSL's own floor, so that the server's shows.
     SSL_CTX_set_cipher_list(context.native_handle(), ciphers);
     SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_VERSION);
     SSL_CTX_set_max_proto_version(context.native_handle(), newest);
@@ -163,7 +163,7 @@ TEST_F(MetricsServerTest, WithACertificateNothingElseIsSpoken) {
 
 TEST_F(MetricsServerTest, ShowsWhenCertificatesEnd) {
   UseTls();
-  // Of a chain, what ends first.
+  // In a chain, the earliest expiry counts.
   const std::string chain = folder_ + "/chain.pem";
   const std::string made =
       "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=x -keyout " +
@@ -204,7 +204,7 @@ TEST_F(MetricsServerTest, ClientsThatSayNothingHoldNobodyUp) {
 }
 
 TEST_F(MetricsServerTest, HoweverManyThereAreTheyLoseTheirPlaces) {
-  help_bytes_ = 8 << 20;  // more than what a socket takes at once
+  help_bytes_ = 8 << 20;  // more than a socket takes at once
   ASSERT_TRUE(Start().ok());
   const auto began = steady_clock::now();
   tcp::socket slow = Connect(), deaf = Connect();

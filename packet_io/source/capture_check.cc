@@ -9,8 +9,8 @@
 namespace tapline {
 namespace {
 
-// A pcapng names the link type with each packet's interface. A file whose first packets are all of a type that is not
-// decoded is read no further: others may follow.
+// A pcapng names the link type with each packet's interface. A file whose first packets all have an unsupported type is
+// read no further: supported ones may follow.
 constexpr uint64_t kMostPackets = 4096;
 
 bool ReadingTakesBytesAway(const std::string& path) {

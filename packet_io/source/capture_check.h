@@ -1,4 +1,4 @@
-// Checks that files are captures that can be read, as far as their beginning shows it.
+// Checks that files are readable captures, as far as their beginning shows it.
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace tapline {
 
-// Opens each regular file and reads up to its first packet. Refuses the files that a FileSource would fail on without
-// giving a packet; a file that only ends too early is left to it, for its packets are of use. Pipes and devices are not
-// opened, since reading would take their bytes away. The first fault is returned.
+// Opens each regular file and reads up to its first packet. Refuses files on which a FileSource would fail without
+// returning a packet. Accepts a file that only ends too early, since its packets are useful. Does not open pipes and
+// devices, since reading would consume their bytes. Returns the first fault.
 Status CheckCaptures(std::span<const std::string> paths);
 
 }  // namespace tapline

@@ -19,7 +19,7 @@ class CaptureCheckTest : public testing::Test {
     return out.bytes();
   }
 
-  // What is wrong with a file of these bytes; empty for nothing.
+  // Returns the fault of a file with these bytes; empty if there is none.
   std::string Fault(Bytes bytes, size_t cut_bytes = 0) {
     bytes.resize(bytes.size() - cut_bytes);
     const std::string path = dir_.Write("capture", bytes);

@@ -43,7 +43,7 @@ Status FileSource::Start() {
   return {};
 }
 
-// Their times do not count: the first packet after them is due at once.
+// Ignores their times: the first packet after them is due at once.
 void FileSource::Skip() {
   const bool paced = std::exchange(options_.paced, false);
   std::array<RawPacket, kBurstPackets> packets;
@@ -55,8 +55,8 @@ void FileSource::Skip() {
   options_.paced = paced;
 }
 
-// Goes to the next packet of this file. False if that needs a refill, which only the next Poll() may do: the bytes of
-// packets already given must stay.
+// Moves to the next packet of this file. Returns false if that needs a refill, which only the next Poll() may do: the
+// bytes of packets already returned must stay.
 bool FileSource::Advance(File& file) { return ++file.next < file.count || ReadAhead(file); }
 
 bool FileSource::ReadAhead(File& file) {
@@ -118,7 +118,7 @@ bool FileSource::IsDue(int64_t time_ns) {
     started_at_ns_ = MonotonicNs();
     first_packet_ns_ = time_ns;
   }
-  // Asked for once more only when a packet is not due by the last answer.
+  // Reads the clock again only if the packet is not due by the last reading.
   if (time_ns - first_packet_ns_ > elapsed_ns_) elapsed_ns_ = MonotonicNs() - started_at_ns_;
   return time_ns - first_packet_ns_ <= elapsed_ns_;
 }

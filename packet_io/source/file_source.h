@@ -1,4 +1,4 @@
-// Capture files as a packet source: merged by time, at full speed or at that of their packets.
+// Capture files as a packet source: merged by time, at full speed or at the speed of their packets.
 #pragma once
 
 #include <array>
@@ -12,22 +12,22 @@
 
 namespace tapline {
 
-// A capture's error as that of a program. REQUIRES: there is one.
+// Converts a capture's error to a program's. REQUIRES: there is an error.
 Status StatusOf(const CaptureError& error);
 
 struct FileSourceOptions {
   std::vector<std::string> paths;
-  // Packets come when they are due: as far from the first one as when they were captured.
+  // Returns each packet when it is due: as long after the first one as when they were captured.
   bool paced = false;
-  // Told, as a sentence, of a file that ended too early.
+  // Receives a sentence about each file that ended too early.
   std::function<void(const std::string&)> warn;
-  // So many packets are read and not given: a process that died had them.
+  // Reads and skips this many packets, which a dead process already had.
   uint64_t skip_packets = 0;
 };
 
-// Order within a file is kept even where its times go back; of several files the packet with the smallest time comes
-// next, of equal ones that of the file named first. Every file is opened by Start(), so that what is wrong with any
-// shows before the first packet.
+// Keeps the order within a file even if its times go back. Of several files, the packet with the smallest time comes
+// next; of equal ones, that of the file named first. Start() opens every file, so that any fault shows before the first
+// packet.
 class FileSource final : public PacketSource {
  public:
   explicit FileSource(FileSourceOptions options) : options_(std::move(options)) {}
@@ -37,14 +37,14 @@ class FileSource final : public PacketSource {
   Status status() const override { return status_; }
   Losses ReadLosses() override;
   bool live() const override { return false; }
-  // When paced: the packet time that has been reached by now.
+  // When paced: the packet time reached by now.
   std::optional<int64_t> IdleTimeNs() const override;
   std::optional<double> Fraction() const override;
 
  private:
   struct File {
     std::unique_ptr<CaptureReader> reader;
-    // Read ahead: packets[next] is this file's next one, if next < count. Their bytes stay where they are until
+    // Read-ahead packets: packets[next] is the file's next one if next < count. Their bytes stay in place until
     // Refill().
     std::array<CapturedPacket, kBurstPackets> packets;
     size_t next = 0;
@@ -70,7 +70,7 @@ class FileSource final : public PacketSource {
   bool refill_pending_ = false;
   int64_t first_packet_ns_ = 0;
   int64_t started_at_ns_ = 0;  // monotonic; 0 before the first packet
-  int64_t elapsed_ns_ = 0;     // since then, when it was last looked at
+  int64_t elapsed_ns_ = 0;     // since then, as last measured
   Losses losses_;
   Status status_;
 };

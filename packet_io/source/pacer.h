@@ -1,5 +1,5 @@
-// How long a polling thread sleeps between polls, so that an idle or slow port costs next to no CPU and a fast one is
-// polled without pause.
+// Decides how long a polling thread sleeps between polls, so that an idle or slow port costs almost no CPU and a fast
+// one is polled without pause.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,14 @@ namespace tapline {
 
 class Pacer {
  public:
-  // Busy: never sleeps.
+  // A busy pacer never sleeps.
   explicit Pacer(bool busy) : busy_(busy) {}
 
-  // After a poll at `now_ns` (monotonic) that gave `packets`: nanoseconds to sleep before the next one.
+  // Returns how many nanoseconds to sleep after a poll at `now_ns` (monotonic) that returned `packets`.
   //
-  // A large burst means that more are waiting. A small one means that the port is slow: a tenth of a millisecond, which
-  // bounds how late a packet is seen (and stamped) while there is traffic. Nothing for a while: a millisecond.
+  // A large burst means that more packets are waiting: no sleep. A small one means that the port is slow: a tenth of a
+  // millisecond, which bounds how late a packet is seen (and stamped) while there is traffic. No packet for a while: a
+  // millisecond.
   int64_t AfterPoll(size_t packets, int64_t now_ns) {
     if (packets > 0) last_packet_at_ns_ = now_ns;
     if (busy_ || packets >= kManyPackets) return 0;

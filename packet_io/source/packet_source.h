@@ -1,4 +1,4 @@
-// Where a lane's packets come from, in bursts: capture files, or a port.
+// The source of a lane's packets, in bursts: capture files, or a port.
 #pragma once
 
 #include <array>
@@ -21,10 +21,10 @@ class PacketSource {
     // No packet will ever come again.
     bool ended = false;
   };
-  // Packets that the source knows of and can't give, since the start.
+  // Packets that the source knows of and can't return, since the start.
   struct Losses {
     std::array<uint64_t, kOwnDrops> by_drop = {};
-    // Of link types that are not decoded.
+    // Packets of link types that are not decoded.
     uint64_t unsupported_link = 0;
 
     friend Losses operator-(Losses now, const Losses& before) {
@@ -35,32 +35,32 @@ class PacketSource {
   };
 
   virtual ~PacketSource() = default;
-  // Opens what is to be read.
+  // Opens the input.
   virtual Status Start() = 0;
   virtual void Stop() {}
 
-  // Packets in the order of capture, their bytes where they were captured: good until the next Poll(). Never waits for
-  // packets; reading a file counts as none.
+  // Returns packets in the order of capture. Their bytes stay where they were captured and are valid until the next
+  // Poll(). Never waits for packets; reading a file does not count as waiting.
   virtual Burst Poll(std::span<RawPacket> packets) = 0;
 
-  // What went wrong, once Poll() has said that it ended.
+  // The error, if any, once Poll() has reported the end.
   virtual Status status() const = 0;
-  // Reading losses may cost a system call: not for every burst.
+  // May cost a system call, so must not be called for every burst.
   virtual Losses ReadLosses() = 0;
 
-  // Whether Retain() and Release() work: a packet's bytes may then be kept beyond the next Poll(), by any thread.
+  // True if Retain() and Release() work: any thread may then keep a packet's bytes beyond the next Poll().
   virtual bool retains() const { return false; }
-  // Each of `times` is to be matched by one Release() of the packet's RawPacket::buffer. On the polling thread.
+  // Each of `times` must be matched by one Release() of the packet's RawPacket::buffer. Polling thread only.
   virtual void Retain(void* /*buffer*/, uint16_t /*times*/) {}
-  // On any thread.
+  // Any thread.
   virtual void Release(std::span<void* const> /*buffers*/) {}
 
   // True for ports: packet time is wall clock, and waiting loses packets.
   virtual bool live() const = 0;
-  // A packet time that all later packets reach, though none may have come: what lets time pass on an idle link. Nothing
-  // for files that are read as fast as they can be.
+  // A packet time that all later packets will reach, even if none has come: it lets time pass on an idle link. Nothing
+  // for files that are read at full speed.
   virtual std::optional<int64_t> IdleTimeNs() const { return std::nullopt; }
-  // How much of it has been read, 0 to 1. Nothing where there is no end in sight.
+  // How much of the input has been read, 0 to 1. Nothing if its end is unknown.
   virtual std::optional<double> Fraction() const { return std::nullopt; }
 };
 

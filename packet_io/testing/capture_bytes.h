@@ -1,4 +1,4 @@
-// Capture files written byte by byte, for tests.
+// Builds capture files byte by byte, for tests.
 #pragma once
 
 #include <unistd.h>
@@ -62,7 +62,7 @@ inline void PcapRecord(ByteWriter& out, uint32_t seconds, uint32_t fraction, con
   out.U32(seconds).U32(fraction).U32(static_cast<uint32_t>(data.size())).U32(wire_bytes).Raw(data);
 }
 
-// A pcapng block around a body, which is padded.
+// Wraps a body, which it pads, in a pcapng block.
 inline void PcapngBlock(ByteWriter& out, uint32_t type, ByteWriter body) {
   body.Pad();
   uint32_t length = static_cast<uint32_t>(body.size()) + 12;
@@ -75,7 +75,7 @@ inline void PcapngSection(ByteWriter& out, uint16_t major = 1) {
   PcapngBlock(out, 0x0a0d0d0a, body);
 }
 
-// `options` as written in the block, end of options not included.
+// `options` as written in the block, without the end of options.
 inline void PcapngInterface(ByteWriter& out, uint16_t link_type, const Bytes& options = {}, uint32_t snaplen = 0) {
   ByteWriter body(out.order());
   body.U16(link_type).U16(0).U32(snaplen).Raw(options);
@@ -97,7 +97,7 @@ inline Bytes Zstd(const Bytes& plain) {
   return out;
 }
 
-// A directory of its own that goes away with the test.
+// A temporary directory that is removed at the end of the test.
 class TempDir {
  public:
   TempDir() {

@@ -1,4 +1,4 @@
-// A whole capture file in memory, for tests.
+// Reads a whole capture file into memory, for tests.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The numbers of the bits that are set in a word: queries, parsers and packets come as sets of at most 64.
+// Iterates over the set bits of a word. Queries, parsers and packets come as sets of at most 64.
 #pragma once
 
 #include <bit>

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "parsers/api/connection.h"
+#include "parsers/api/time.h"
 #include "parsers/engine/plain_segment.h"
 #include "parsers/engine/table_hash.h"
 #include "parsers/engine/zeroed_array.h"
-#include "parsers/api/time.h"
 
 namespace tapline {
 

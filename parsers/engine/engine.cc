@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "parsers/api/bits.h"
 #include "parsers/api/socks.h"
 #include "parsers/engine/engine_impl.h"
-#include "parsers/api/bits.h"
 
 namespace tapline {
 namespace {

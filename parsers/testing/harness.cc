@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-
-#include "parsers/registry.h"
 #include "parsers/api/bits.h"
+#include "parsers/registry.h"
 
 namespace tapline::testing {
 namespace {
