@@ -40,7 +40,7 @@ namespace {
 
 constexpr auto kProgressEvery = std::chrono::milliseconds(500);
 
-// The queries that a process which died had at its end.
+// Restores the queries that a dead process had at its end.
 Status ResumeQueries(const MonitorConfig& config, const MonitorPage& page, Queries* queries) {
   for (uint32_t place = 0; place < kMostQueries; ++place) {
     const std::string_view plan = page.plans[place].plan();
@@ -70,7 +70,7 @@ Status LoadQueries(const MonitorConfig& config, MonitorPage* page, Queries* quer
     if (Status status = ReadPlan(path, &plan); !status.ok()) return status;
     if (Status status = ParsePlan(plan, path, config.monitor_id, &spec); !status.ok()) return status;
     if (page != nullptr && !page->plans[place].Set(plan)) return Status::Invalid(path + ": is too long a plan");
-    // Nobody confirms anything about the plan of a file.
+    // There are no confirmations for a plan from a file.
     spec.copies_unconfirmed = false;
     if (page != nullptr) page->copies_confirmed[place] = true;
     queries->taken |= uint64_t{1} << place++;
@@ -81,7 +81,7 @@ Status LoadQueries(const MonitorConfig& config, MonitorPage* page, Queries* quer
   return {};
 }
 
-// Every parser that some query names, once; where queries may be added later, every one that there is.
+// Every parser that some query names, once; if queries may be added later, every parser there is.
 std::vector<std::string> ParsersFor(const MonitorConfig& config, const Queries& queries) {
   std::vector<std::string> parsers;
   if (config.control) {
@@ -101,7 +101,7 @@ std::vector<std::unique_ptr<Parser>> MakeParsers(const std::vector<std::string>&
   return parsers;
 }
 
-// What the flags say, else what the plans ask for, which must be the same.
+// Takes the layout of the flags, or else that of the plans, which must agree.
 Status ChooseLayout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout) {
   layout->lanes = config.lanes;
   if (Status status = ParseWorkers(config.workers, layout); !status.ok()) return Status::Usage(status.message());
@@ -135,7 +135,7 @@ Status CheckLayout(const MonitorConfig& config, const ThreadLayout& layout, bool
   return {};
 }
 
-// One for each lane.
+// Makes one source per lane.
 std::vector<std::unique_ptr<PacketSource>> MakeSources(const MonitorConfig& config, uint32_t lanes, Reporter* reporter,
                                                        const MonitorPage* page) {
   auto warn = [reporter](const std::string& message) { reporter->Warning(message); };
@@ -174,7 +174,7 @@ std::unique_ptr<BatchSink> MakeSink(const MonitorConfig& config, std::span<const
   return std::make_unique<KafkaSink>(options, queries);
 }
 
-// Of the unit with this number.
+// Makes the output of the unit with this number.
 std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queries& queries, uint32_t unit, bool live,
                                         uint64_t incarnation, std::span<const Schema* const> schemas,
                                         QueryAccounts* accounts, BatchLedger* ledger) {
@@ -198,7 +198,7 @@ std::unique_ptr<TupleOutput> MakeOutput(const MonitorConfig& config, const Queri
                                        MakeSink(config, queries.specs, live));
 }
 
-// Of each of so many that share the flows.
+// The options of each of `sharing` engines that share the flows.
 EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing, UnitPage* page) {
   EngineOptions options;
   options.live_flows = page == nullptr ? nullptr : page->live_flows.data();
@@ -208,11 +208,11 @@ EngineOptions EngineOptionsOf(const MonitorConfig& config, uint32_t sharing, Uni
   return options;
 }
 
-// Reports the progress of all lanes twice a second while it exists and once more at its end, and renews what
-// monitor_stats tells.
+// Reports the progress of all lanes twice a second while it exists and once more at its end, and renews the figures for
+// monitor_stats.
 class ProgressThread {
  public:
-  // `incarnation` is told with what came to the interface; 0: it is not told.
+  // `incarnation` is reported with the interface's arrivals; 0: these are not reported.
   ProgressThread(std::vector<const LaneProgress*> lanes, uint64_t incarnation, const std::string& interface,
                  Reporter* reporter, std::function<void()> renew)
       : lanes_(std::move(lanes)),
@@ -251,7 +251,8 @@ class ProgressThread {
     reporter->Progress(packets, bytes, fraction < 0 ? std::nullopt : std::optional(fraction));
   }
 
-  // Nobody mirrors what is not IP. A frame may be several packets that GRO has merged: the interface knows how many.
+  // Packets that are not IP are never mirrored. A frame may be several packets that GRO has merged: the interface knows
+  // how many.
   void TellCopies(Reporter* reporter) const {
     LaneProgress::Arrived all = lanes_[0]->arrived.Get();
     for (const LaneProgress* lane : std::span(lanes_).subspan(1)) {
@@ -272,7 +273,7 @@ class ProgressThread {
   std::thread thread_;
 };
 
-// One run: lanes, each with a source and what parses its packets.
+// One run: lanes, each with a source and the stage that parses its packets.
 class Monitor {
  public:
   Monitor(const MonitorConfig& config, Reporter* reporter, std::atomic<bool>* stop, MonitorPage* page)
@@ -318,7 +319,7 @@ class Monitor {
     }
     TellReady();
     Status status = RunLanes();
-    // The port last: the other queues hold packets of its pool.
+    // Stop the port last: the other queues hold packets of its pool.
     for (auto source = sources_.rbegin(); source != sources_.rend(); ++source) (*source)->Stop();
     if (status.ok()) Report();
     return status;
@@ -359,7 +360,7 @@ class Monitor {
                         ledger);
     };
     auto made = MakeParsers(parsers);
-    // The figures are the whole process's: told once.
+    // The figures are those of the whole process, so only one unit reports them.
     for (auto& parser : made) parser->set_statistics(units_.empty() ? &statistics_ : nullptr);
     units_.push_back(std::make_unique<ParserUnit>(queries_.specs, std::move(made),
                                                   EngineOptionsOf(config_, sharing, page), !live_, make_output, page));
@@ -376,7 +377,7 @@ class Monitor {
     lanes_.push_back(std::make_unique<Lane>(options, queries_.specs, source, stage, accounts, &credits_, stop_));
   }
 
-  // LIMIT Np goes on where it was.
+  // Resumes LIMIT Np where it was.
   void ResetCredits(uint32_t place) {
     const QuerySpec& spec = queries_.specs[place];
     uint64_t granted = spec.limit_packets.value_or(0), taken = spec.limit_spent;
@@ -397,8 +398,8 @@ class Monitor {
     if (page_ != nullptr) page_->phase.store(MonitorPage::Phase::kRunning);
   }
 
-  // A port fills its ring from the moment it starts, so that what it flows into must be there before; of a file, what
-  // is wrong with it should be known before a broker is waited for.
+  // A port fills its ring from the moment it starts, so the stages it feeds must exist before; errors in a file should
+  // be known before waiting for a broker.
   Status Start() {
     Status status = live_ ? StartOutputs() : StartSources();
     if (!status.ok()) return status;
@@ -424,7 +425,7 @@ class Monitor {
     return {};
   }
 
-  // The first lane on this thread. The first failure is the monitor's.
+  // Runs the first lane on this thread. The monitor fails with the first failure.
   Status RunLanes() {
     std::vector<const LaneProgress*> progress;
     for (const auto& lane : lanes_) progress.push_back(&lane->progress());
@@ -452,7 +453,7 @@ class Monitor {
     for (const auto& unit : units_) {
       for (size_t query = 0; query < kMostQueries; ++query) accounts[query] += unit->accounts()[query];
     }
-    // Of queries that were told of when they ended nothing is left to tell.
+    // Queries that were reported when they ended are left out.
     auto specs = std::make_unique<std::array<QuerySpec, kMostQueries>>();
     for (uint32_t place : SetBits(queries_.taken)) (*specs)[place] = queries_.specs[place];
     reporter_->End(AccountingJson(lanes, *specs, accounts), AccountingSummary(lanes, *specs, accounts));
@@ -468,7 +469,7 @@ class Monitor {
   ThreadLayout layout_;
   bool live_ = false;
   std::vector<std::unique_ptr<PacketSource>> sources_;
-  std::unique_ptr<HeaderTap> tap_;  // null where no node gets headers
+  std::unique_ptr<HeaderTap> tap_;  // null if no node gets headers
   std::vector<std::unique_ptr<ParserUnit>> units_;
   std::unique_ptr<MonitorMetrics> metrics_;
   StatisticsCache statistics_;

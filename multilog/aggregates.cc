@@ -1,5 +1,4 @@
-// Aggregates as they were at the tails of a snapshot: from buckets where these are in step with it, from rows
-// elsewhere.
+// Computes aggregates as of the tails of a snapshot: from buckets where they are in step with it, otherwise from rows.
 #include <algorithm>
 
 #include "multilog/multilog.h"
@@ -11,7 +10,7 @@ constexpr int kReadAttempts = 64;
 
 }  // namespace
 
-// A snapshot of the same tails, that may outlive the other.
+// A snapshot of the same tails that may outlive the other.
 Snapshot MultiLog::Borrow(const Snapshot& snapshot, const Snapshot::View* only) const {
   Snapshot borrowed;
   borrowed.pin_ = epochs_.Enter();
@@ -20,7 +19,7 @@ Snapshot MultiLog::Borrow(const Snapshot& snapshot, const Snapshot::View* only) 
   return borrowed;
 }
 
-// From the rows: those of the aggregate's filter since it began, with times in [low, high].
+// Folds the rows of the aggregate's filter since the aggregate began, with times in [low, high].
 void MultiLog::Fold(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, const Snapshot::View* only,
                     uint64_t low, uint64_t high, std::vector<uint64_t>* state, uint64_t* unreadable) const {
   auto expression = std::make_shared<const Expression>(aggregate.filter->expression);
@@ -38,8 +37,8 @@ void MultiLog::Fold(const tapline::multilog::Aggregate& aggregate, const Snapsho
   *unreadable += cursor.statistics().unreadable;
 }
 
-// One writer's, from its buckets; what they can't tell goes to `rest` as ranges of time. False if the ring turned
-// meanwhile.
+// Reads one writer's state from its buckets, and adds the ranges of time that they don't cover to `rest`. Returns false
+// if the ring turned meanwhile.
 bool MultiLog::ReadCached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low,
                           uint64_t high, std::vector<uint64_t>* state, std::vector<std::pair<uint64_t, uint64_t>>* rest,
                           const Snapshot::View& view) const {
@@ -100,7 +99,7 @@ Result<AggregateValue> MultiLog::ReadAggregate(const std::string& name, const Sn
       rest.clear();
       cached = ReadCached(*aggregate, snapshot, low, high, &state, &rest, view);
       const auto* mine = aggregate->per_writer[view.log->number()].load(std::memory_order_acquire);
-      // No use in trying again what has gone ahead of this snapshot, or left the ring.
+      // It is pointless to retry buckets that are ahead of this snapshot, or left the ring.
       if (!cached && (mine->buckets->Version(mine->buckets->slots()) > view.tail || low != 0 || high != kAllTime))
         break;
     }

@@ -1,4 +1,4 @@
-// Triggers: the thread that looks at them, the times they ask for, and the alerts they raise.
+// Triggers: the thread that evaluates them, the times they ask for, and the alerts they raise.
 #include <algorithm>
 #include <limits>
 
@@ -13,7 +13,7 @@ constexpr int64_t kLateNs = 100000;
 
 }  // namespace
 
-// Zones say where there may be one; those that reach across `time` are looked through, unless they are archived.
+// Zone maps show which segments may hold such a time; those that span `time` are searched, unless they are archived.
 uint64_t MultiLog::NextTime(const Snapshot& snapshot, uint64_t time) const {
   uint64_t next = kAllTime;
   for (const Snapshot::View& view : snapshot.views()) {
@@ -60,7 +60,7 @@ std::vector<Alert> MultiLog::TakeAlerts() {
   return alerts;
 }
 
-// Sleeps until a trigger is due; with none, until one is added.
+// Sleeps until a trigger is due; without triggers, until one is added.
 void MultiLog::RunTriggers() {
   while (!stop_.load(std::memory_order_acquire)) {
     const auto due = static_cast<int64_t>(std::min<uint64_t>(triggers_->Evaluate(static_cast<uint64_t>(MonotonicNs())),

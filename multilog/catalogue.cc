@@ -1,4 +1,4 @@
-// The catalogue: a line per definition, words percent-escaped, in an order in which they can be made again.
+// The catalogue: one line per definition, words percent-escaped, ordered so that each definition can be recreated.
 #include <algorithm>
 #include <sstream>
 
@@ -7,7 +7,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Words of a catalogue line: percent-escaped, so that none has spaces.
+// Percent-escapes a word of a catalogue line, so that it has no spaces.
 std::string Escaped(const std::string& text) {
   std::string out;
   char code[4];
@@ -83,7 +83,7 @@ std::string MultiLog::CatalogueText() const {
         << Escaped(spec.condition) << ' ' << spec.window_ns << ' ' << spec.period_ns << ' '
         << static_cast<int>(spec.severity) << ' ' << spec.cooldown_ns << '\n';
   }
-  // A filter may compare with an aggregate of another filter: made in the order of their ids.
+  // A filter may compare with an aggregate of another filter, so definitions are listed by id.
   std::istringstream lines(out.str());
   std::vector<std::pair<uint64_t, std::string>> sorted;
   for (std::string line; std::getline(lines, line);) {
@@ -132,7 +132,7 @@ Status MultiLog::LoadDefinition(const std::string& line) {
   return AddTriggerLocked(spec);
 }
 
-// Each definition that can't be made again is a problem of its own.
+// Each definition that can't be recreated is reported as a separate problem.
 Status MultiLog::LoadCatalogue(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

@@ -1,4 +1,4 @@
-// What is defined: filters, aggregates and triggers, and the pipeline that writers run.
+// Definitions: filters, aggregates and triggers, and the pipeline that writers run.
 #include <algorithm>
 
 #include "multilog/multilog.h"
@@ -58,8 +58,8 @@ bool MultiLog::IsReferenced(const tapline::multilog::Aggregate& aggregate) const
   });
 }
 
-// A new pipeline from what is defined; writers take it at their next piece, the old one is freed after the last of
-// them.
+// Builds a new pipeline from the definitions; writers take it at their next piece, and the old one is freed after the
+// last of them.
 void MultiLog::Rebuild() {
   auto pipeline = std::make_unique<Pipeline>(options_.schema);
   pipeline->serial = ++pipelines_;
@@ -102,7 +102,7 @@ Status MultiLog::AddFilterLocked(const std::string& name, const std::string& exp
   filter->name = name;
   filter->everything = compiled->root().kind == Node::Kind::kTrue;
   filter->expression = std::move(*compiled);
-  // Postings are kept by id modulo kMaxFilters: no two filters at once may share a place.
+  // Postings are kept by id modulo kMaxFilters: no two filters may share a slot at the same time.
   while (std::any_of(filters_.begin(), filters_.end(),
                      [&](const auto& f) { return f->id % kMaxFilters == filter->id % kMaxFilters; }))
     filter->id = next_id_++;
@@ -149,7 +149,7 @@ Status MultiLog::AddAggregateLocked(const AggregateSpec& spec) {
   aggregate->filter = FindFilter(spec.filter);
   if (aggregate->filter == nullptr) {
     if (!spec.filter.empty()) return {Code::kNotFound, "no filter " + spec.filter};
-    // All rows: a filter without a name, made once.
+    // All rows: an unnamed filter, created once.
     for (const auto& filter : filters_) {
       if (filter->name.empty()) aggregate->filter = filter;
     }

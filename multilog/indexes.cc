@@ -1,4 +1,4 @@
-// Indexes, added and removed while writers write; what is there already is backfilled.
+// Adds and removes indexes while writers write; existing segments are backfilled.
 #include <algorithm>
 
 #include "multilog/multilog.h"
@@ -27,7 +27,7 @@ Status MultiLog::AddIndexLocked(const std::string& name, bool backfill) {
   return {};
 }
 
-// Postings are kept by id modulo kMaxIndexes: no two indexes at once may share a place.
+// Postings are kept by id modulo kMaxIndexes: no two indexes may share a slot at the same time.
 void MultiLog::AddPart(Index index) {
   auto taken = [&](uint64_t id) {
     return std::any_of(indexes_.begin(), indexes_.end(),
@@ -52,7 +52,7 @@ Status MultiLog::RemoveIndex(const std::string& field) {
   return SaveCatalogue();
 }
 
-// Full segments get their postings now; those that writers fill from here on get them from the writers.
+// Full segments get their postings now; writers add them to later segments.
 void MultiLog::Backfill(const Index& index) {
   const Snapshot snapshot = TakeSnapshot();
   PostingsBuilder builder;

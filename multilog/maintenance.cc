@@ -1,4 +1,4 @@
-// What the storage thread does: rows to disk, memory kept free for writers, retention.
+// The work of the storage thread: writes rows to disk, keeps memory free for writers, applies retention.
 #include <algorithm>
 
 #include "multilog/multilog.h"
@@ -6,8 +6,8 @@
 
 namespace tapline::multilog {
 
-// Sleeps until a writer takes memory or rows are due on disk. Where memory is short, for readers still hold what was to
-// be freed, it looks again soon.
+// Sleeps until a writer takes memory or rows are due on disk. If memory is short because readers still hold what was to
+// be freed, it checks again soon.
 void MultiLog::RunStorage() {
   constexpr int64_t kRestNs = 5 * kNsPerMs, kIdleNs = kNsPerSecond;
   const bool journal = storage_ != nullptr && options_.storage.durability != Durability::kMemory;
@@ -22,7 +22,7 @@ void MultiLog::RunStorage() {
       const std::lock_guard lock(maintain_);
       (void)FreeMemory().ok();
     }
-    // Writers that take segments fast don't wake it for each.
+    // Prevents writers that take segments fast from waking it for each.
     SleepUntil(now + kRestNs);
     if (FreeArenas() >= WantedArenas()) (void)storage_work_.WaitUntil(journal ? flushed + interval : now + interval);
   }
@@ -47,19 +47,19 @@ Status MultiLog::storage_status() const {
   return storage_status_;
 }
 
-// What is left for segments beside those that are taken and the heap.
+// Arenas available for segments besides those taken and the heap.
 size_t MultiLog::FreeArenas() const {
   const size_t most = arenas_->max_arenas(), bytes = arenas_->arena_bytes();
   const size_t used = arenas_->taken() + (heap_bytes_.load(std::memory_order_relaxed) + bytes - 1) / bytes;
   return used < most ? most - used : 0;
 }
 
-// Keeps some memory free for writers: archives the oldest complete segments or, where that can't be, lets them go.
+// Keeps some memory free for writers: archives the oldest complete segments, or drops them if they can't be archived.
 Status MultiLog::FreeMemory() {
   epochs_.Collect();
   const size_t wanted_free = WantedArenas();
   Status status;
-  // What readers still hold is freed later; no use in releasing more meanwhile.
+  // Memory that readers still hold is freed later; releasing more meanwhile would not help.
   while (FreeArenas() < wanted_free && epochs_.Collect() == 0) {
     WriterLog* oldest = nullptr;
     Segment* segment = nullptr;
@@ -88,7 +88,7 @@ Status MultiLog::FreeMemory() {
     }
     epochs_.Collect();
   }
-  // Ahead of need, a few at a time.
+  // Provisions ahead of need, a few at a time.
   if (options_.background_threads && !loading_) arenas_->Provision(std::min<size_t>(wanted_free, 4));
   if (storage_ != nullptr && status.ok() && !loading_) status = Retain();
   return status;

@@ -1,4 +1,4 @@
-// Opening and closing, and the writers. The rest of MultiLog stands by ideas in the files beside this one.
+// Opening and closing, and the writers. The rest of MultiLog is split by topic into the files of this folder.
 #include "multilog/multilog.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Result<std::unique_ptr<MultiLog>> MultiLog::Open(Options options) {
 
 Status MultiLog::Start() {
   const size_t rows = size_t{options_.segment_rows} * options_.schema.row_bytes();
-  // A sixth more for postings; what doesn't fit goes to the heap.
+  // Postings take a sixth more; the part that doesn't fit goes to the heap.
   ArenaPool probe(rows + rows / 6, 1);
   const size_t arenas = options_.memory_bytes / probe.arena_bytes();
   if (arenas < 2)

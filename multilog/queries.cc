@@ -1,4 +1,4 @@
-// From a question to a plan and its rows.
+// Turns a query into a plan and its rows.
 #include "multilog/multilog.h"
 
 namespace tapline::multilog {
@@ -8,7 +8,7 @@ Result<std::shared_ptr<QueryPlan>> MultiLog::Plan(const QuerySpec& spec) const {
   const auto resolve = [this](std::string_view name) { return Resolve(name); };
   std::string extra = spec.expression.empty() ? "" : "(" + spec.expression + ")";
   for (const std::string& inner : spec.within) extra += (extra.empty() ? "(" : " && (") + inner + ")";
-  // Each part by itself first, so that errors have positions in what was written.
+  // Each part is compiled separately first, so that errors have positions in the text as written.
   for (const std::string* part = &spec.expression; part != nullptr;) {
     if (auto compiled = Expression::Compile(*part, options_.schema, resolve); !compiled.ok()) return compiled.status();
     const size_t next = part == &spec.expression ? 0 : static_cast<size_t>(part - spec.within.data()) + 1;
@@ -24,7 +24,7 @@ Result<std::shared_ptr<QueryPlan>> MultiLog::Plan(const QuerySpec& spec) const {
   auto expression = std::make_shared<const Expression>(std::move(*compiled));
   Expression::Values values;
   if (expression->depends_on_aggregate()) {
-    // Against values as they are now, over all writers.
+    // Compares with the current values, over all writers.
     auto now = std::make_shared<std::map<std::pair<uint32_t, uint32_t>, Number>>();
     for (const AggregateRef& reference : expression->aggregates()) {
       for (const auto& aggregate : aggregates_) {
@@ -50,7 +50,7 @@ Result<std::shared_ptr<QueryPlan>> MultiLog::Plan(const QuerySpec& spec) const {
     (*plan)->stored = stored;
     if (!extra.empty())
       (*plan)->residual = std::make_shared<const Expression>(*Expression::Compile(extra, options_.schema, resolve));
-    // What such a filter selected depends on when a row came: only its postings know.
+    // The rows that such a filter selected depend on when they came, so only its postings know them.
     if (stored->expression.depends_on_aggregate()) (*plan)->values = {};
   }
   return plan;

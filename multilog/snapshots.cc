@@ -1,4 +1,4 @@
-// What a reader sees, and freezing it (Confluo's Algorithm 1, the host's side).
+// Snapshots, the view of a reader, and freezing them (Confluo's Algorithm 1, the host's side).
 #include "multilog/multilog.h"
 #include "packet_io/base/clock.h"
 
@@ -10,7 +10,7 @@ std::vector<uint64_t> MultiLog::ReadTails() const {
   return tails;
 }
 
-// The tails of a freeze are read after it was announced, by whoever comes first; one set of them wins.
+// The tails of a freeze are read after it was announced, by the first readers to come; one set of them wins.
 const std::vector<uint64_t>* MultiLog::FrozenTails(FreezeRecord* record) const {
   const std::vector<uint64_t>* tails = record->tails.load(std::memory_order_acquire);
   if (tails != nullptr) return tails;
@@ -19,7 +19,7 @@ const std::vector<uint64_t>* MultiLog::FrozenTails(FreezeRecord* record) const {
   return tails;
 }
 
-// Whoever notices first that it is over ends it: false for all others.
+// The first thread to notice that it is over ends it; returns false to all others.
 bool MultiLog::EndFreeze(FreezeRecord* record, int64_t now_ns) const {
   FreezeRecord* expected = record;
   if (!freeze_.compare_exchange_strong(expected, nullptr, std::memory_order_seq_cst)) return false;
@@ -30,7 +30,8 @@ bool MultiLog::EndFreeze(FreezeRecord* record, int64_t now_ns) const {
 }
 
 // Order: a reader that found no freeze, read the tails, and still finds none read them before any freeze was announced,
-// hence tails no greater than the frozen ones; one that finds a freeze uses its tails. Nobody waits for the freezer.
+// hence tails no greater than the frozen ones; one that finds a freeze uses its tails. Readers never wait for the
+// freezer.
 Snapshot MultiLog::TakeSnapshot() const {
   Snapshot snapshot;
   snapshot.pin_ = epochs_.Enter();
@@ -43,7 +44,7 @@ Snapshot MultiLog::TakeSnapshot() const {
         continue;
       }
     }
-    // Before the tails, so that no row is taken for kept that was removed.
+    // The first positions are read before the tails, so that no removed row is taken for a kept one.
     snapshot.views_.clear();
     const uint32_t count = writers();
     for (uint32_t i = 0; i < count; ++i) snapshot.views_.push_back({logs_[i].get(), logs_[i]->first(), 0});

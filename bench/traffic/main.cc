@@ -2,10 +2,10 @@
 //
 // usage: traffic_generator VDEV [rate=50000] [flows=1000000] [flood=0.2] [churn=0.2] [loss=0.1] [seed=1] [packets=0]
 //
-// It waits for the device's link, sends until SIGTERM or `packets` are sent, and never loses a packet by itself: where
-// the receiver takes none, it waits. One line of JSON a second on standard output says what it has done so far, the
-// last one with "done":true; then it holds the device open until standard input ends, since some devices (net_memif)
-// drop what the receiver has not taken when their sender goes.
+// It waits for the device's link, sends until SIGTERM or until `packets` are sent, and loses no packet itself: while
+// the receiver takes none, it waits. It prints its totals as one line of JSON a second on standard output, the last one
+// with "done":true; then it holds the device open until standard input ends, since some devices (net_memif) drop
+// packets that the receiver has not taken when the sender exits.
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -65,7 +65,7 @@ class Port {
     while (!stop && (rte_eth_link_get_nowait(id_, &link) != 0 || link.link_status != RTE_ETH_LINK_UP)) usleep(10'000);
   }
 
-  // Sends frames that `write` makes. Waits while the receiver takes none; what is the longest that it did.
+  // Sends frames that `write` makes. Waits while the receiver takes none, and records the longest wait.
   void Send(size_t count, const std::function<size_t(uint8_t*)>& write) {
     while (count > 0) {
       auto burst = static_cast<uint16_t>(std::min<size_t>(count, kBurst));
@@ -114,7 +114,7 @@ void Report(const Traffic& traffic, const Port& port, bool done) {
   std::fflush(stdout);
 }
 
-// Keeps to the rate a millisecond at a time; what was missed while the receiver was slow is not made up for.
+// Keeps to the rate a millisecond at a time; time lost to a slow receiver is not made up for.
 void Run(double rate, uint64_t packets, Traffic* traffic, Port* port) {
   int64_t next_report_ns = MonotonicNs() + kNsPerSecond;
   double owed = 0;

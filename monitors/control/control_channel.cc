@@ -20,7 +20,7 @@ constexpr int kLookEveryMs = 50;
 // A plan is a few kilobytes.
 constexpr size_t kMostLineBytes = 1 << 20;
 
-// What a plan calls itself, right or wrong: its sender is to know which one was refused.
+// The name that a plan gives itself, valid or not, so that its sender learns which one was refused.
 std::string NameIn(const json& plan) {
   const bool named = plan.is_object() && plan.contains("query") && plan["query"].is_string();
   return named ? plan["query"].get<std::string>() : "";
@@ -50,7 +50,7 @@ void ControlChannel::Run() {
   control_->Look();
 }
 
-// Returns whether there may be more.
+// Returns true if there may be more.
 bool ControlChannel::ReadMore() {
   char buffer[16384];
   const ssize_t got = read(fd_, buffer, sizeof buffer);

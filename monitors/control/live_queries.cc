@@ -12,7 +12,7 @@
 namespace tapline {
 namespace {
 
-// Lanes look at their inbox at each poll, a millisecond apart at most.
+// Lanes check their inbox at each poll, at most a millisecond apart.
 constexpr useconds_t kAnswerPauseUs = 200;
 
 }  // namespace
@@ -67,18 +67,18 @@ Status LiveQueries::Prepare(uint32_t place) {
   return {};
 }
 
-// Returns whether the lane has done it; one that is over does nothing any more.
+// Returns true if the lane has done it; a lane that has finished does nothing any more.
 bool LiveQueries::Ask(Lane* lane, std::unique_ptr<LaneCommand> command) {
   LaneCommand* posted = command.release();
   lane->inbox().Post(posted);
   while (!posted->answered() && !lane->progress().over.load(std::memory_order_acquire)) usleep(kAnswerPauseUs);
-  // Left to a lane that ends meanwhile: it may yet look at it.
+  // Leave the command to a lane that ends meanwhile: it may still look at it.
   if (!posted->answered()) return false;
   delete posted;
   return true;
 }
 
-// Returns whether every lane has done it.
+// Returns true if every lane has done it.
 bool LiveQueries::Tell(LaneCommand::Kind kind, uint32_t place, double rate) {
   bool all = true;
   for (const auto& lane : lanes_) all &= Ask(lane.get(), std::make_unique<LaneCommand>(kind, place, rate));
@@ -131,7 +131,7 @@ Status LiveQueries::CreditQuery(const std::string& name, uint64_t packets, uint6
   if (found < 0) return {};
   const auto place = static_cast<uint32_t>(found);
   if (!queries_->specs[place].limit_leased) return Status::Invalid("query '" + name + "' has no limit that is leased");
-  // The page first where there is more, last where there is less: a process that goes on never has more than was
+  // Write the page first if the grant grows, and last if it shrinks: a process that takes over never has more than was
   // granted.
   if (page_ != nullptr) page_->granted[place] = std::max(packets, credits_->granted(place));
   credits_->Grant(place, packets);
@@ -155,12 +155,12 @@ Status LiveQueries::LoseCopies(uint64_t incarnation, uint64_t packets) {
   auto command = std::make_unique<LaneCommand>(LaneCommand::Kind::kLose, 0);
   command->packets = packets - lost_copies_;
   lost_copies_ = packets;
-  // Of packets that nobody has seen it is not known whose lane would have had them.
+  // It is unknown which lane would have received packets that never arrived.
   Ask(lanes_[0].get(), std::move(command));
   return {};
 }
 
-// Told when half of what was lent is used up, and then whenever something has changed.
+// Reports when half of the grant is used up, and then whenever something has changed.
 void LiveQueries::LookAtCredits(uint32_t place) {
   const Lease& lease = leases_[place];
   const uint64_t left = credits_->left(place);

@@ -62,7 +62,7 @@ Worker* DispatchStage::Choose(Route& route, const Packet& packet) {
   const auto count = static_cast<uint32_t>(workers.size());
   if (count == 1) return workers[0].get();
   if (!route.group->by_flow) return workers[route.next++ % count].get();
-  // The low half of the hash is the connection table's.
+  // The connection table uses the low half of the hash.
   return workers[(packet.flow_hash >> 32) * count >> 32].get();
 }
 
@@ -84,7 +84,7 @@ bool DispatchStage::Dispatch(const Packet& packet) {
     chosen[count++] = {worker, packet.queries & route.queries};
   }
   if (source_->retains() && packet.buffer != nullptr) source_->Retain(packet.buffer, static_cast<uint16_t>(count));
-  // A worker never sees queries whose ends it is not told.
+  // A worker never sees queries whose ends it will not receive.
   for (size_t i = 0; i < count; ++i) chosen[i].worker->packets().Push(packet).queries = chosen[i].queries;
   return true;
 }
@@ -112,7 +112,7 @@ void DispatchStage::Publish() {
   for (Worker* worker : workers_) worker->packets().Publish();
 }
 
-// The bytes of a source that does not retain them are gone after this burst.
+// The bytes of a source that does not retain them are invalid after this burst.
 void DispatchStage::AwaitDrained() {
   for (Worker* worker : workers_) {
     while (!worker->packets().Drained() && !worker->stopped()) std::this_thread::yield();
@@ -134,7 +134,7 @@ void DispatchStage::SendToAll(const WorkerCommand& command) {
   for (Worker* worker : workers_) Send(*worker, command);
 }
 
-// What the lane has counted since the last time, to the first worker that serves the query.
+// Sends the lane's counts since the last time to the first worker that serves the query.
 void DispatchStage::SendAccounts(uint64_t queries) {
   for (uint32_t query : SetBits(queries)) {
     const Accounting& now = (*accounts_)[query];
@@ -152,7 +152,7 @@ void DispatchStage::Advance(int64_t now_ns) {
   const bool second_passed = told_ns_ == INT64_MIN || now_ns / kNsPerSecond > told_ns_ / kNsPerSecond;
   now_ns_ = std::max(now_ns_, now_ns);
   if (!second_passed) return;
-  // Of the past second, before time moves on: windows end at whole seconds.
+  // Sends the counts of the past second before time moves on: windows end at whole seconds.
   SendAccounts(active_);
   SendToAll({.kind = WorkerCommand::Kind::kAdvance, .time_ns = now_ns_});
   told_ns_ = now_ns_;

@@ -21,7 +21,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kStart = 1'700'000'000 * kSecond;
 constexpr uint8_t kSyn = tcp_flag::kSyn, kFin = tcp_flag::kFin, kAck = tcp_flag::kAck;
 
-// Gives the packets that it was made with, `burst` at a time, then ends, or goes on idling if it is live.
+// Delivers its packets, `burst` at a time, then ends, or keeps idling if it is live.
 class ListSource final : public PacketSource {
  public:
   struct Timed {
@@ -131,7 +131,7 @@ class LaneTest : public testing::Test {
     times.erase(std::unique(times.begin(), times.end()), times.end());
     return times;
   }
-  // What readers add up must be what the lane knows at the end.
+  // The sums that readers compute must equal the lane's own at the end.
   void ExpectBatchesAddUp() {
     for (size_t i = 0; i < queries_.size(); ++i) {
       uint64_t packets_in = 0, packets_out = 0, tuples_in = 0, dropped = 0, sequence = 0;
@@ -203,8 +203,8 @@ TEST_F(LaneTest, EachSecondIsAccountedForBeforeTheNext) {
   ExpectBatchesAddUp();
 }
 
-// A monitor that stood still finds a full queue, perhaps with a hole in it; what did not fit in came after that, and
-// before what comes now.
+// A monitor that was paused finds a full queue, perhaps with a hole in it; the packets that did not fit came after
+// those, and before the current ones.
 TEST_F(LaneTest, LossesAreToldBetweenThePacketsThatWaitedAndThoseOfNow) {
   std::vector<ListSource::Timed> packets;
   for (uint16_t i = 0; i < kBurstPackets; ++i) {

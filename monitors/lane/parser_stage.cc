@@ -7,7 +7,8 @@
 namespace tapline {
 namespace {
 
-// What an end may look at between two polls: some ten microseconds' worth, well within a port's ring at line rate.
+// The number of connections that an end may visit between two polls: some ten microseconds' worth, well within a port's
+// ring at line rate.
 constexpr uint32_t kConnectionsPerStep = 256;
 constexpr int64_t kPublishEveryNs = 100'000'000;
 

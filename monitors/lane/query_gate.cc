@@ -76,7 +76,7 @@ uint64_t QueryGate::ExpiredAt(int64_t time_ns) const {
   return expired;
 }
 
-// False: for this query the packet came after the end, or while there is no credit.
+// Returns false if the packet came after the query's end, or while there is no credit.
 bool QueryGate::TakeCredit(uint32_t index, const Packet& packet) {
   const uint64_t bit = uint64_t{1} << index;
   const uint64_t left = credits_->Take(index);
@@ -148,7 +148,7 @@ bool QueryGate::Admit(Packet* packet) {
     if (!answer.wanted) continue;
     wanted = true;
     AdmitTo(index, packet);
-    // A query that fits both ways round has no opinion.
+    // A query that matches both ways round does not decide the side.
     if (answer.to_side == ToSide::kUnknown) continue;
     disagree |= to_side != ToSide::kUnknown && to_side != answer.to_side;
     to_side = answer.to_side;

@@ -11,11 +11,11 @@ namespace tapline {
 namespace {
 
 constexpr int kMetadataTryMs = 1000;
-// Longer than the nine seconds after which brokers take another for dead.
+// Longer than the nine seconds after which brokers consider another one dead.
 constexpr int kBrokerAnswersMs = 12'000;
 constexpr int kPauseUs = 100'000;
 constexpr int kWaitMs = 100;
-// Brokers hear of a new user or right within milliseconds.
+// Brokers learn of a new user or right within milliseconds.
 constexpr uint32_t kMostGrantMs = 5'000;
 
 struct FreeTopic {
@@ -25,7 +25,7 @@ using Topic = std::unique_ptr<rd_kafka_topic_t, FreeTopic>;
 
 void IgnoreLog(const rd_kafka_t*, int, const char*, const char*) {}
 
-// Whether waiting may help: topics take a moment to appear after their creation.
+// True if waiting may help: topics take a moment to appear after their creation.
 bool MayPass(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
          error == RD_KAFKA_RESP_ERR__TIMED_OUT || error == RD_KAFKA_RESP_ERR__TRANSPORT;
@@ -107,8 +107,8 @@ class KafkaSink::Impl {
         {"queue.buffering.max.kbytes", std::to_string(options_.queue_mib * 1024)},
         {"message.timeout.ms", std::to_string(options_.delivery_timeout_ms)},
         {"topic.metadata.refresh.fast.interval.ms", "100"},
-        // A broker that is frozen or cut off does not say so, and until its requests time out nobody asks who leads
-        // instead.
+        // A broker that is frozen or cut off does not report it, and the client looks for a new leader only once
+        // requests time out.
         {"socket.timeout.ms", std::to_string(kBrokerAnswersMs)},
     };
     const bool tls = !options_.ca.empty();
@@ -145,7 +145,7 @@ class KafkaSink::Impl {
 
   int64_t Deadline() const { return MonotonicNs() + options_.timeout_ms * kNsPerMs; }
 
-  // Until when a refusal may be one of a broker that has not heard of a new user or right yet.
+  // Until then, a refusal may come from a broker that has not learnt of a new user or right yet.
   int64_t GrantDeadline() const { return MonotonicNs() + std::min(options_.timeout_ms, kMostGrantMs) * kNsPerMs; }
 
   Status AwaitBroker() {
@@ -161,7 +161,7 @@ class KafkaSink::Impl {
     }
   }
 
-  // Without rd_kafka_poll(): what that has to tell is for the lane's thread.
+  // Does not call rd_kafka_poll(): its events are for the lane's thread.
   Status AwaitTopic(const QuerySpec& query) {
     const int64_t grant_deadline_ns = GrantDeadline();
     for (int64_t deadline_ns = Deadline();;) {
@@ -175,7 +175,7 @@ class KafkaSink::Impl {
     }
   }
 
-  // Asks for all topics: asked for one that is not there, librdkafka answers like one that reaches no broker.
+  // Asks for all topics: for a single one that does not exist, librdkafka answers as if it reached no broker.
   rd_kafka_resp_err_t Partitions(const std::string& topic, uint32_t* partitions) {
     const rd_kafka_metadata_t* metadata = nullptr;
     rd_kafka_resp_err_t error = rd_kafka_metadata(producer_, 1, nullptr, &metadata, kMetadataTryMs);
@@ -188,7 +188,7 @@ class KafkaSink::Impl {
     return error;
   }
 
-  // Whether the broker has no right of ours on the topic: it does not list such ones, there or not.
+  // True if we have no right on the topic: the broker then does not list it, whether it exists or not.
   bool MayNotWrite(const QuerySpec& query) {
     Topic topic(rd_kafka_topic_new(producer_, query.topic.c_str(), nullptr));
     const rd_kafka_metadata_t* metadata = nullptr;
@@ -200,7 +200,7 @@ class KafkaSink::Impl {
     return refused;
   }
 
-  // Who this is for brokers.
+  // The name that brokers know this client by.
   std::string Principal() const {
     if (!options_.user.empty()) return "User:" + options_.user;
     return options_.certificate.empty() ? "an anonymous client" : "the owner of " + options_.certificate;
@@ -274,7 +274,7 @@ class KafkaSink::Impl {
   std::vector<Topic> topics_;
   std::string last_error_;
   bool login_refused_ = false;
-  // Of batches taken and neither delivered nor given up.
+  // Bytes of batches taken and neither delivered nor given up.
   uint64_t queued_bytes_ = 0;
   Status status_;
 };

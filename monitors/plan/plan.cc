@@ -121,7 +121,7 @@ Status ReadThreads(const v1::Monitor& monitor, ThreadLayout* layout) {
 
 Status ReadPlacement(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
   for (const v1::Monitor& monitor : plan.monitors()) {
-    // A part that was placed anew keeps its name on another host.
+    // A part that was moved keeps its name on another host.
     if (monitor.id() != monitor_id && monitor.host() != monitor_id) continue;
     spec->monitor = monitor.id();
     spec->partition = monitor.partition();

@@ -39,7 +39,7 @@ Status ThreadLayout::Add(const std::vector<std::string>& parsers, uint32_t threa
     return Status::Invalid("parser '" + group.parsers.at(0) + "' can have 1 to 64 workers, not " +
                            std::to_string(threads));
   }
-  // One group is kept for the parsers that none names.
+  // One group is reserved for the parsers that no group names.
   if (workers.size() + 1 >= kMostGroups) return Status::Invalid("more than 15 groups of workers");
   workers.push_back(std::move(group));
   return {};

@@ -18,8 +18,8 @@ void LosePackets(uint64_t queries, uint64_t count, UnitPage* unit) {
   }
 }
 
-// Packets of the burst under way that the lane had not looked at, and fragments whose datagrams were not whole; then
-// whatever was counted on one side only.
+// Settles the packets of the current burst that the lane had not processed, and fragments of incomplete datagrams; then
+// everything that was counted on one side only.
 void SettleLane(LanePage* lane) {
   LaneAccounting& account = lane->accounting;
   account.received += lane->burst_left;
@@ -34,7 +34,7 @@ void SettleLane(LanePage* lane) {
   account.received = std::max(account.received, explained);
 }
 
-// Packets that the parsers had got and not finished with, and the connections that they were following.
+// Settles the packets that the parsers had received and not finished, and the connections that they were following.
 void SettlePackets(uint32_t query, UnitPage* unit) {
   Accounting& account = unit->accounts[query];
   const uint64_t unparsed = account.packets_out - std::min(account.packets_out, unit->parsed[query]);
@@ -70,7 +70,7 @@ MonitorPagePointer MapMonitorPage() {
   void* memory =
       mmap(nullptr, sizeof(MonitorPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
-  // All zero is what most places begin with: they are left as they are, untouched. Only these differ.
+  // Most members begin as all zero, and are left untouched. Only these differ.
   auto* page = static_cast<MonitorPage*>(memory);
   page->clock_start_ns = INT64_MIN;
   return MonitorPagePointer(page);

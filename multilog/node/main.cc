@@ -1,4 +1,4 @@
-// tapline-multilog: packets in, their headers kept; questions answered over gRPC.
+// tapline-multilog: captures packets, keeps their headers, and answers queries over gRPC.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ constexpr std::array<CommandLineAction, 4> kActions = {{{"check", "say whether t
 
 std::atomic<bool> stop_requested{false};
 
-// The first signal ends the run cleanly, the second one at once.
+// The first signal ends the run cleanly, the second one immediately.
 void OnSignal(int signal) {
   if (stop_requested.exchange(true)) _exit(128 + signal);
 }
@@ -124,7 +124,7 @@ Status Act(const std::string& action, NodeConfig* config, Reporter* reporter) {
 }
 
 int Main(int argc, char** argv) {
-  // Its files and sockets lead to other people's packets.
+  // Its files and sockets give access to other users' packets.
   umask(S_IRWXG | S_IRWXO);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   NodeConfig config;

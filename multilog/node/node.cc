@@ -8,7 +8,7 @@
 namespace tapline::multilog {
 namespace {
 
-// A writer without rows looks again so often where another process has them.
+// The interval at which an idle writer polls rings that another process fills.
 constexpr long kIdleNs = 50'000;
 
 }  // namespace
@@ -49,7 +49,7 @@ Status HostNode::Start(const NodeOptions& options) {
   auto rings = MakeRings(options);
   if (!rings.ok()) return rings.status();
   for (uint32_t i = 0; i < options.writers; ++i) {
-    // Those that a loaded log had come first.
+    // Writers of a loaded log come first.
     Writer* writer = log_->writer(i);
     if (writer == nullptr) {
       auto added = log_->AddWriter();

@@ -13,7 +13,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Names of the peer's certificate: its subject's common name, and those that DNS would have.
+// Names in the peer's certificate: its subject's common name and DNS alternative names.
 std::vector<std::string> NamesOf(const grpc::AuthContext& peer) {
   std::vector<std::string> names;
   for (const char* property : {GRPC_X509_CN_PROPERTY_NAME, GRPC_PEER_DNS_PROPERTY_NAME}) {
@@ -22,7 +22,7 @@ std::vector<std::string> NamesOf(const grpc::AuthContext& peer) {
   return names;
 }
 
-// Looks at each call's certificate and header before the call is answered. Thread-safe.
+// Checks each call's certificate and header before the call is answered. Thread-safe.
 class CallCheck final : public grpc::AuthMetadataProcessor {
  public:
   CallCheck(std::vector<std::string> names, std::vector<std::string> tokens, Warn warn)
@@ -57,7 +57,7 @@ class CallCheck final : public grpc::AuthMetadataProcessor {
     return grpc::Status::OK;
   }
 
-  // At most one line a second, however often strangers ask.
+  // Logs at most one line a second, however often strangers call.
   void Report(const std::string& why) {
     const int64_t now_s =
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -1,4 +1,4 @@
-// What the settings allow; that a node keeps to them is shown with real nodes (control-plane, NodeAccessTest).
+// Tests which settings are allowed; NodeAccessTest (control-plane) shows with real nodes that a node obeys them.
 #include "multilog/node/node_access.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a node does for a snapshot of many.
+// A node's part in a distributed snapshot.
 #include "multilog/node/node_messages.h"
 #include "multilog/node/node_service.h"
 #include "parsers/api/time.h"

@@ -100,7 +100,7 @@ size_t Harness::feed(const std::vector<Frame>& frames, uint64_t queries, size_t 
   return decoded;
 }
 
-// False: not to be decoded, or a fragment whose datagram lacks others.
+// Returns false if the frame can't be decoded, or is a fragment whose datagram is incomplete.
 bool Harness::whole_packet(const Frame& frame, const FlowHasher& hasher, Packet* packet) {
   const DecodeOutcome outcome = decode(frame.raw(), hasher, packet);
   if (outcome != DecodeOutcome::kFragment) return outcome == DecodeOutcome::kOk;
