@@ -142,7 +142,7 @@ class FlinkCluster:
 
     def run(self, jar, *arguments):
         """Submits the job; its ID."""
-        body = {"entryClass": "io.tapline.flink.QueryJob", "programArgsList": list(arguments)}
+        body = {"entryClass": "io.tapline.flink.job.QueryJob", "programArgsList": list(arguments)}
         return self.ask(f"/jars/{jar}/run", json.dumps(body).encode())["jobid"]
 
     def state(self, job):

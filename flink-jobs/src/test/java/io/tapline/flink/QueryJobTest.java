@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpServer;
+import io.tapline.flink.job.QueryJob;
 import io.tapline.flink.support.Deadline;
 import io.tapline.flink.support.EmbeddedKafka;
 import io.tapline.flink.support.FreePort;

@@ -6,7 +6,7 @@ import io.tapline.compiler.network.Network;
 import io.tapline.sdn.controller.Controller;
 import io.tapline.sdn.controller.ControllerOptions;
 import io.tapline.sdn.controller.NetworkMap;
-import io.tapline.sdn.controller.SwitchTls;
+import io.tapline.sdn.switches.SwitchTls;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;

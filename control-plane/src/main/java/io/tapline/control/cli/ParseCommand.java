@@ -2,7 +2,7 @@ package io.tapline.control.cli;
 
 import io.tapline.compiler.Catalogue;
 import io.tapline.compiler.ParserInfo;
-import io.tapline.control.embedded.ChildProcesses;
+import io.tapline.control.ChildProcesses;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;

@@ -1,6 +1,6 @@
 package io.tapline.control.cli;
 
-import io.tapline.sdn.controller.SwitchTls;
+import io.tapline.sdn.switches.SwitchTls;
 import java.nio.file.Path;
 import java.util.Optional;
 import picocli.CommandLine.Option;

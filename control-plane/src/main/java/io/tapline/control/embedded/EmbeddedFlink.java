@@ -3,7 +3,7 @@ package io.tapline.control.embedded;
 import io.tapline.control.query.JobCluster;
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
-import io.tapline.flink.QueryJob;
+import io.tapline.flink.job.QueryJob;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,5 +1,6 @@
 package io.tapline.control.embedded;
 
+import io.tapline.control.ChildProcesses;
 import io.tapline.flink.Login;
 import io.tapline.flink.RedisClients;
 import io.tapline.flink.RedisEndpoint;

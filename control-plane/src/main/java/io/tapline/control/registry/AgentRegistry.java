@@ -10,7 +10,7 @@ import io.tapline.schema.rpc.AgentCommand;
 import io.tapline.schema.rpc.AgentHello;
 import io.tapline.schema.rpc.AgentMessage;
 import io.tapline.schema.rpc.RegistryGrpc;
-import io.tapline.sdn.controller.LogLimit;
+import io.tapline.sdn.switches.LogLimit;
 import java.io.IOException;
 import java.util.Comparator;
 import java.util.List;

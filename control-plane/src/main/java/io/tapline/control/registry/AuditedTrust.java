@@ -1,6 +1,6 @@
 package io.tapline.control.registry;
 
-import io.tapline.sdn.controller.LogLimit;
+import io.tapline.sdn.switches.LogLimit;
 import java.net.Socket;
 import java.security.cert.CertificateException;
 import java.security.cert.X509Certificate;

@@ -1,10 +1,10 @@
 package io.tapline.flink.ingest;
 
 import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.accounting.Accounts;
 import io.tapline.flink.group.Answers;
 import io.tapline.flink.group.Exemplar;
 import io.tapline.flink.group.Key;
-import io.tapline.flink.results.Accounts;
 import io.tapline.schema.BatchReaderException;
 import java.io.DataInput;
 import java.io.DataOutput;

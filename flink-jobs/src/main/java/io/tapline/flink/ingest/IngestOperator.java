@@ -2,9 +2,9 @@ package io.tapline.flink.ingest;
 
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
+import io.tapline.flink.accounting.Accounts;
+import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.Answers;
-import io.tapline.flink.results.Accounts;
-import io.tapline.flink.results.Ledger;
 import io.tapline.schema.BatchReaderException;
 import io.tapline.schema.proto.Accounting;
 import io.tapline.schema.proto.TupleBatch;

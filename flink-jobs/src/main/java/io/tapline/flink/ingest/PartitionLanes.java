@@ -1,8 +1,8 @@
 package io.tapline.flink.ingest;
 
 import io.tapline.flink.QuerySpec;
+import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.Wire;
-import io.tapline.flink.results.Ledger;
 import io.tapline.schema.proto.TupleBatch;
 import java.io.DataInput;
 import java.io.DataOutput;

@@ -2,7 +2,7 @@ package io.tapline.flink.ingest;
 
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
-import io.tapline.flink.results.Accounts;
+import io.tapline.flink.accounting.Accounts;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;

@@ -1,9 +1,9 @@
 package io.tapline.flink.panes;
 
 import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.GroupTable;
 import io.tapline.flink.group.Wire;
-import io.tapline.flink.results.Ledger;
 import io.tapline.flink.results.ResultRow;
 import io.tapline.flink.results.WindowRows;
 import java.io.DataInput;

@@ -1,5 +1,6 @@
 package io.tapline.flink.results;
 
+import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.Wire;
 import java.io.IOException;
 import java.util.ArrayList;

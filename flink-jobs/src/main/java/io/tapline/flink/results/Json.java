@@ -3,6 +3,8 @@ package io.tapline.flink.results;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.accounting.Accounts;
+import io.tapline.flink.accounting.Counters;
 import io.tapline.flink.group.Distribution;
 import io.tapline.flink.group.Exemplar;
 import io.tapline.flink.group.Key;

@@ -2,6 +2,8 @@ package io.tapline.flink.results;
 
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
+import io.tapline.flink.accounting.Accounts;
+import io.tapline.flink.accounting.Counters;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,6 +3,7 @@ package io.tapline.flink.results;
 import io.tapline.flink.JobOptions;
 import io.tapline.flink.ProcessorSpec;
 import io.tapline.flink.QuerySpec;
+import io.tapline.flink.accounting.Accounts;
 import io.tapline.flink.ingest.Buckets;
 import java.util.ArrayList;
 import java.util.List;

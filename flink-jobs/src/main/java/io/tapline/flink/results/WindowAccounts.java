@@ -1,6 +1,8 @@
 package io.tapline.flink.results;
 
 import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.accounting.Accounts;
+import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.Wire;
 import java.io.DataInput;
 import java.io.DataOutput;

@@ -51,7 +51,7 @@ public final class FlinkRest {
     var body =
         MAPPER
             .createObjectNode()
-            .put("entryClass", "io.tapline.flink.QueryJob")
+            .put("entryClass", "io.tapline.flink.job.QueryJob")
             .put("jobId", jobId);
     arguments.forEach(body.putArray("programArgsList")::add);
     return send(

@@ -1,5 +1,7 @@
 package io.tapline.sdn.controller;
 
+import io.tapline.sdn.switches.Limits;
+import io.tapline.sdn.switches.SwitchTls;
 import java.net.InetSocketAddress;
 import java.time.Instant;
 import java.util.Optional;

@@ -2,6 +2,9 @@ package io.tapline.sdn.controller;
 
 import io.tapline.sdn.flow.FlowMatch;
 import io.tapline.sdn.flow.SwitchMessage.PacketOut;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Counters;
+import io.tapline.sdn.switches.TokenBucket;
 import io.tapline.sdn.topology.Arp;
 import io.tapline.sdn.topology.Host;
 import io.tapline.sdn.topology.HostTable;

@@ -1,5 +1,7 @@
 package io.tapline.sdn.controller;
 
+import io.tapline.sdn.switches.PortState;
+import io.tapline.sdn.switches.SwitchConnection;
 import io.tapline.sdn.topology.HostTable;
 import io.tapline.sdn.topology.LinkTable;
 import io.tapline.sdn.topology.SwitchPort;

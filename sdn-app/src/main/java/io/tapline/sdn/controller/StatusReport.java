@@ -4,6 +4,7 @@ import io.tapline.sdn.flow.Cookie;
 import io.tapline.sdn.flow.Mac;
 import io.tapline.sdn.flow.ObservedFlow;
 import io.tapline.sdn.mirror.NetworkStatus;
+import io.tapline.sdn.switches.PortCounters;
 import io.tapline.sdn.topology.Host;
 import io.tapline.sdn.topology.SwitchPort;
 import java.util.Comparator;

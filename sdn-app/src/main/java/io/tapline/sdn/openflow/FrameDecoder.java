@@ -3,10 +3,10 @@ package io.tapline.sdn.openflow;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.ByteToMessageDecoder;
-import io.tapline.sdn.controller.Counter;
-import io.tapline.sdn.controller.Counters;
-import io.tapline.sdn.controller.Limits;
-import io.tapline.sdn.controller.TokenBucket;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Counters;
+import io.tapline.sdn.switches.Limits;
+import io.tapline.sdn.switches.TokenBucket;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 

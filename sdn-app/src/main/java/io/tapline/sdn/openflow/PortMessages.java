@@ -1,7 +1,7 @@
 package io.tapline.sdn.openflow;
 
-import io.tapline.sdn.controller.PortCounters;
-import io.tapline.sdn.controller.PortState;
+import io.tapline.sdn.switches.PortCounters;
+import io.tapline.sdn.switches.PortState;
 import java.util.List;
 import org.projectfloodlight.openflow.protocol.OFErrorMsg;
 import org.projectfloodlight.openflow.protocol.OFPortConfig;

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.sdn.flow.Mac;
 import io.tapline.sdn.flow.SwitchMessage.PacketOut;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Counters;
 import io.tapline.sdn.topology.Arp;
 import io.tapline.sdn.topology.HostTable;
 import io.tapline.sdn.topology.LinkTable;

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.sdn.flow.SwitchMessage;
 import io.tapline.sdn.flow.SwitchMessage.FlowMod;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.Counters;
+import io.tapline.sdn.switches.SwitchConnection;
 import io.tapline.sdn.topology.HostTable;
 import io.tapline.sdn.topology.LinkTable;
 import io.tapline.sdn.topology.SwitchPort;

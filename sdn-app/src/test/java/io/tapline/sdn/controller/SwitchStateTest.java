@@ -7,6 +7,8 @@ import io.tapline.sdn.flow.Flow;
 import io.tapline.sdn.flow.FlowMatch;
 import io.tapline.sdn.flow.ObservedFlow;
 import io.tapline.sdn.flow.SwitchMessage;
+import io.tapline.sdn.switches.Counter;
+import io.tapline.sdn.switches.SwitchConnection;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -3,7 +3,7 @@ package io.tapline.sdn.simulation;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.tapline.sdn.controller.Await;
-import io.tapline.sdn.controller.Counter;
+import io.tapline.sdn.switches.Counter;
 import io.tapline.sdn.topology.Arp;
 import io.tapline.sdn.topology.Lldp;
 import io.tapline.sdn.topology.SwitchPort;

@@ -2,7 +2,7 @@ package io.tapline.sim.streams;
 
 import io.tapline.flink.Endpoints;
 import io.tapline.flink.JobOptions;
-import io.tapline.flink.QueryJob;
+import io.tapline.flink.job.QueryJob;
 import io.tapline.schema.proto.Plan;
 import io.tapline.sim.streams.StreamBenchmark.Input;
 import java.lang.management.ManagementFactory;

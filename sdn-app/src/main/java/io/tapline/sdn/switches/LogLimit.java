@@ -1,4 +1,4 @@
-package io.tapline.sdn.controller;
+package io.tapline.sdn.switches;
 
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -1,4 +1,4 @@
-package io.tapline.sdn.controller;
+package io.tapline.sdn.switches;
 
 /** What a port has counted since it is there. */
 public record PortCounters(

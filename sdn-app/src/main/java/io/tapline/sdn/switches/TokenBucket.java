@@ -1,4 +1,4 @@
-package io.tapline.sdn.controller;
+package io.tapline.sdn.switches;
 
 /** An allowance per second, of which a second's worth may be saved up. Not thread-safe. */
 public final class TokenBucket {

@@ -1,4 +1,4 @@
-package io.tapline.control.embedded;
+package io.tapline.control;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -70,7 +70,7 @@ public final class ChildProcesses {
   }
 
   /** SIGKILL; returns when it is gone. */
-  static void kill(Process process) {
+  public static void kill(Process process) {
     try {
       process.destroyForcibly().waitFor();
     } catch (InterruptedException e) {

@@ -1,4 +1,4 @@
-package io.tapline.flink.results;
+package io.tapline.flink.accounting;
 
 import io.tapline.flink.group.Answers;
 import io.tapline.flink.group.Wire;
@@ -179,7 +179,7 @@ public final class Accounts {
    * Takes away what {@link #add(Accounts)} of {@code other} added, but the sampling rate. REQUIRES:
    * not {@link #mayHaveFolded}.
    */
-  void subtract(Accounts other) {
+  public void subtract(Accounts other) {
     packetsIn -= other.packetsIn;
     packetsOut -= other.packetsOut;
     bytesIn -= other.bytesIn;
@@ -199,7 +199,7 @@ public final class Accounts {
   }
 
   /** Whether there were so many reasons that some were counted together. */
-  boolean mayHaveFolded() {
+  public boolean mayHaveFolded() {
     boolean folded = dropped.isFull();
     for (OfProcessor processor : processors) {
       folded |= processor.dropped.isFull();
@@ -207,7 +207,7 @@ public final class Accounts {
     return folded;
   }
 
-  void setSamplingRate(double rate) {
+  public void setSamplingRate(double rate) {
     samplingRate = rate;
   }
 

@@ -1,5 +1,8 @@
-package io.tapline.flink;
+package io.tapline.flink.job;
 
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.JobOptions;
+import io.tapline.flink.QuerySpec;
 import io.tapline.flink.ingest.Buckets;
 import io.tapline.flink.ingest.IngestOperator;
 import io.tapline.flink.ingest.TupleSource;

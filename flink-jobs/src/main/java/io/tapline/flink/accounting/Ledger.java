@@ -1,4 +1,4 @@
-package io.tapline.flink.results;
+package io.tapline.flink.accounting;
 
 import io.tapline.flink.group.Wire;
 import java.io.DataInput;

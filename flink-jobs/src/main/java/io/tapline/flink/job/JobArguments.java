@@ -1,7 +1,14 @@
-package io.tapline.flink;
+package io.tapline.flink.job;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.util.JsonFormat;
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.JobOptions;
+import io.tapline.flink.KafkaEndpoint;
+import io.tapline.flink.Login;
+import io.tapline.flink.RedisEndpoint;
+import io.tapline.flink.SaslMechanism;
+import io.tapline.flink.TlsFiles;
 import io.tapline.schema.Plans;
 import io.tapline.schema.proto.Plan;
 import java.io.IOException;

@@ -1,9 +1,17 @@
-package io.tapline.flink;
+package io.tapline.flink.job;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.util.JsonFormat;
+import io.tapline.flink.Endpoints;
+import io.tapline.flink.JobOptions;
+import io.tapline.flink.KafkaEndpoint;
+import io.tapline.flink.Login;
+import io.tapline.flink.QuerySpec;
+import io.tapline.flink.RedisEndpoint;
+import io.tapline.flink.SaslMechanism;
+import io.tapline.flink.TlsFiles;
 import io.tapline.flink.support.Plans;
 import io.tapline.schema.proto.Plan;
 import java.nio.charset.StandardCharsets;

@@ -1,4 +1,4 @@
-package io.tapline.sdn.controller;
+package io.tapline.sdn.switches;
 
 /**
  * What one switch may cost the controller.

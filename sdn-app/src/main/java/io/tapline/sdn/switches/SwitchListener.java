@@ -1,4 +1,4 @@
-package io.tapline.sdn.controller;
+package io.tapline.sdn.switches;
 
 import io.tapline.sdn.flow.ObservedFlow;
 import java.util.List;
