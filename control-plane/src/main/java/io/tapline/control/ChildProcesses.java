@@ -15,12 +15,12 @@ import java.util.concurrent.TimeUnit;
  * Starts processes that die with this one, even if it is killed.
  *
  * <p>Linux sends the parent-death signal when the <em>thread</em> that started the child ends, so
- * one thread that lives as long as the JVM starts them all. Should the JVM die before the child has
- * asked for that signal, the child sees that its parent is another and ends. Each child has a
- * session of its own: Ctrl-C at a terminal reaches the JVM only, which ends its children in order.
+ * one thread that lives as long as the JVM starts them all. If the JVM dies before the child has
+ * requested that signal, the child notices that its parent has changed and exits. Each child has
+ * its own session: Ctrl-C at a terminal reaches only the JVM, which ends its children in order.
  */
 public final class ChildProcesses {
-  /** $1 is the process that should be the parent, the rest the command. */
+  /** $1 is the expected parent process, the rest is the command. */
   private static final String CHECKED = "[ \"$PPID\" = \"$1\" ] || exit 125; shift; exec \"$@\"";
 
   private static final ExecutorService STARTER =
@@ -35,8 +35,8 @@ public final class ChildProcesses {
   private ChildProcesses() {}
 
   /**
-   * Starts a command; the builder's redirections and environment hold, its command is replaced. The
-   * process's ID is that of the command. A program that is not there shows as exit code 127.
+   * Starts a command with the builder's redirections and environment; the builder's own command is
+   * replaced. The process has the command's ID. A missing program shows as exit code 127.
    */
   public static Process start(ProcessBuilder builder, List<String> command) throws IOException {
     builder.command(guarded(command));
@@ -69,7 +69,7 @@ public final class ChildProcesses {
     }
   }
 
-  /** SIGKILL; returns when it is gone. */
+  /** Sends SIGKILL; returns when the process has exited. */
   public static void kill(Process process) {
     try {
       process.destroyForcibly().waitFor();
@@ -78,7 +78,7 @@ public final class ChildProcesses {
     }
   }
 
-  /** SIGTERM, then SIGKILL if it has not ended 10 s later; returns when it is gone. */
+  /** Sends SIGTERM, then SIGKILL if the process has not exited 10 s later; returns when it has. */
   public static void stop(Process process) {
     process.destroy();
     try {

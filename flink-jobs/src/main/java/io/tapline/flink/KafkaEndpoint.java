@@ -8,8 +8,8 @@ import java.util.Objects;
  *
  * @param brokers bootstrap servers, {@code host:port[,host:port]}
  * @param tls PEM files that every client of a job finds at the same paths; none for plaintext
- * @param login the SASL user; none where brokers know clients by their certificates
- * @param mechanism by which the user logs in
+ * @param login the SASL user; none if brokers know clients by their certificates
+ * @param mechanism mechanism of the login
  */
 public record KafkaEndpoint(String brokers, TlsFiles tls, Login login, SaslMechanism mechanism)
     implements Serializable {
@@ -17,17 +17,17 @@ public record KafkaEndpoint(String brokers, TlsFiles tls, Login login, SaslMecha
     Objects.requireNonNull(brokers, "brokers");
   }
 
-  /** A user that logs in by SCRAM-SHA-256. */
+  /** An endpoint whose user logs in with SCRAM-SHA-256. */
   public KafkaEndpoint(String brokers, TlsFiles tls, Login login) {
     this(brokers, tls, login, SaslMechanism.SCRAM_SHA_256);
   }
 
-  /** Brokers that take plaintext connections from anyone. */
+  /** Returns brokers that accept plaintext connections from any client. */
   public static KafkaEndpoint open(String brokers) {
     return new KafkaEndpoint(brokers, TlsFiles.NONE, Login.NONE);
   }
 
-  /** The same brokers for another user. */
+  /** Returns the same brokers for another user. */
   public KafkaEndpoint withLogin(Login user) {
     return new KafkaEndpoint(brokers, tls, user, mechanism);
   }

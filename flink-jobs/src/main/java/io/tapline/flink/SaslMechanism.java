@@ -3,9 +3,9 @@ package io.tapline.flink;
 import org.apache.kafka.common.security.plain.PlainLoginModule;
 import org.apache.kafka.common.security.scram.ScramLoginModule;
 
-/** How a user shows Kafka its password. */
+/** The mechanism by which a user proves its password to Kafka. */
 public enum SaslMechanism {
-  /** Brokers keep a salted hash; the password itself is never sent. */
+  /** Brokers store a salted hash; the password itself is never sent. */
   SCRAM_SHA_256("SCRAM-SHA-256", ScramLoginModule.class),
 
   /**
@@ -21,13 +21,13 @@ public enum SaslMechanism {
     this.module = module;
   }
 
-  /** As Kafka's settings name it. */
+  /** Returns the name in Kafka's settings. */
   public String text() {
     return text;
   }
 
   /**
-   * Reads what {@link #text} gives.
+   * Parses the result of {@link #text}.
    *
    * @throws IllegalArgumentException for any other text
    */
@@ -41,7 +41,7 @@ public enum SaslMechanism {
         "the SASL mechanism must be SCRAM-SHA-256 or PLAIN, not " + text);
   }
 
-  /** The setting {@code sasl.jaas.config} of a client. */
+  /** Returns a client's setting {@code sasl.jaas.config}. */
   String jaas(Login login) {
     return "%s required username=\"%s\" password=\"%s\";"
         .formatted(module.getName(), login.user(), login.password());

@@ -1,6 +1,6 @@
 package io.tapline.control.cli;
 
-/** The variables of the environment that programs read; a test looks that there are no others. */
+/** The environment variables that programs read; a test checks that there are no others. */
 enum Environment {
   TAPLINE_SERVER(
       "URL", "`http://127.0.0.1:8480`", "the server that commands talk to; `--server` goes first"),

@@ -15,7 +15,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code tapline parse}: only the monitor, its tuples on standard output. */
+/** {@code tapline parse}: runs only the monitor and prints its tuples. */
 @Command(
     name = "parse",
     description = "Prints the tuples that parsers find in capture files.",

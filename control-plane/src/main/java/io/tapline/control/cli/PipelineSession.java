@@ -39,12 +39,13 @@ final class PipelineSession implements AutoCloseable {
   }
 
   /**
-   * Starts the pipeline, if the queries are right: nobody waits seconds to hear of a typing error.
+   * Starts the pipeline after compiling the queries, so that the user does not wait seconds for a
+   * syntax error.
    *
-   * @param installation with its plug-ins
-   * @param network of the inventory, in which queries are placed
-   * @param services Kafka and Redis of somebody else's, if any
-   * @param hashKeys of the monitors that it starts
+   * @param installation installation with its plug-ins
+   * @param network network of the inventory, in which queries are placed
+   * @param services external Kafka and Redis, if any
+   * @param hashKeys hash keys of the monitors that it starts
    */
   static PipelineSession start(
       Console console,
@@ -71,10 +72,10 @@ final class PipelineSession implements AutoCloseable {
   }
 
   /**
-   * Starts the pipeline for queries that are still to come.
+   * Starts the pipeline for queries that are submitted later.
    *
-   * @param hashKeys of the monitors that it starts
-   * @param mostQueries that run at once
+   * @param hashKeys hash keys of the monitors that it starts
+   * @param mostQueries maximum number of queries that run at once
    */
   static PipelineSession serve(
       Console console,
@@ -138,12 +139,12 @@ final class PipelineSession implements AutoCloseable {
     return pipeline.queries();
   }
 
-  /** Completes with the reason if something broke that only a new start can mend. */
+  /** Completes with the reason if a failure requires a restart. */
   CompletableFuture<String> failure() {
     return pipeline.failure();
   }
 
-  /** Submits a query; its notes go to the console. */
+  /** Submits a query and prints its notes to the console. */
   String submit(String text, Source source) throws QueryRejected, PipelineException {
     try {
       String id = queries().submit(text, source, console.progress());
@@ -157,7 +158,7 @@ final class PipelineSession implements AutoCloseable {
   }
 
   /**
-   * Hands over each window as it comes, until the query has ended.
+   * Passes on each window as it arrives, until the query has ended.
    *
    * @throws PipelineException if the query failed
    */
@@ -173,8 +174,8 @@ final class PipelineSession implements AutoCloseable {
       if (page.isEmpty() && ended) {
         break;
       } else if (page.isEmpty()) {
-        // The end is looked at before the last page is asked for: what was written until then is on
-        // it.
+        // The end is checked before the last page is read, so that the page has everything written
+        // until then.
         ended = queries().find(id).map(query -> query.state().ended()).orElse(true);
         pause(ended);
       }

@@ -14,7 +14,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code tapline run}: one query over captures, through a whole pipeline of its own. */
+/** {@code tapline run}: runs one query over captures, in a private pipeline. */
 @Command(
     name = "run",
     description = "Runs a query over capture files and prints its results.",
@@ -99,7 +99,8 @@ final class RunCommand implements Callable<Integer> {
             inventory,
             Optional.empty(),
             services,
-            // The same capture gives the same results, unless others shall not guess.
+            // The same capture gives the same results, unless the user gives a key that others
+            // can't guess.
             hashKey.read(console).orElse(HashKeys.KNOWN),
             List.of(text))) {
       String id = session.submit(text, source);
@@ -113,7 +114,7 @@ final class RunCommand implements Callable<Integer> {
               json);
       session.follow(id, printer::print);
       printer.end();
-      // The results are complete; only the services have to end.
+      // The results are complete; only the services have yet to end.
       console.flush();
     }
   }

@@ -42,13 +42,13 @@ final class TaplineCommand implements Runnable {
           ReferenceCommand.class,
           ManualCommand.class);
 
-  /** Commands that never look at the others, by name: a start that makes those takes longer. */
+  /** Commands that never use the others, by name: creating all commands would delay their start. */
   private static final Map<String, Class<?>> ALONE =
       Map.of("run", RunCommand.class, "demo", DemoCommand.class);
 
   @Spec private CommandSpec spec;
 
-  /** The commands that a command line may be about. */
+  /** Returns the commands that a command line may need. */
   static List<Class<?>> commands(String... args) {
     Class<?> alone = args.length == 0 ? null : ALONE.get(args[0]);
     return alone == null ? COMMANDS : List.of(alone);

@@ -10,12 +10,11 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * When the phases of a command began and ended, and the processor time that this process and its
- * children took meanwhile: all threads together, so that phases which overlap share it.
- * Thread-safe.
+ * Records when the phases of a command began and ended, and the processor time that this process
+ * and its children took meanwhile, over all threads: overlapping phases share it. Thread-safe.
  */
 final class Timings {
-  /** Of proc(5), the same on every Linux that Java runs on. */
+  /** Unit of proc(5), the same on every Linux that Java runs on. */
   private static final double TICKS_PER_SECOND = 100;
 
   private static final Path STAT = Path.of("/proc/self/stat");
@@ -30,20 +29,20 @@ final class Timings {
   /**
    * Timings of a process.
    *
-   * @param processStartNs by the clock of {@link System#nanoTime}
+   * @param processStartNs start by the clock of {@link System#nanoTime}
    */
   Timings(long processStartNs) {
     this.processStartNs = processStartNs;
   }
 
-  /** Those of this process; what it has done until now is the first phase. */
+  /** Returns the timings of this process; the time so far is the first phase. */
   static Timings ofProcess(String firstPhase) {
     Timings timings = new Timings(System.nanoTime() - Math.round(ageSeconds() * 1e9));
     timings.add(new Entry(firstPhase, 0, timings.now(), cpuSeconds()));
     return timings;
   }
 
-  /** Begins a phase; closing it twice ends it once. */
+  /** Begins a phase; closing it more than once has no further effect. */
   ProgressListener.Phase begin(String name) {
     double cpu = cpuSeconds();
     Entry begun = new Entry(name, now(), Double.NaN, Double.NaN);
@@ -66,7 +65,7 @@ final class Timings {
     }
   }
 
-  /** What has ended until now, in the order of the beginnings. */
+  /** Returns the phases that have ended, in the order in which they began. */
   synchronized List<Entry> ended() {
     return entries.stream()
         .filter(entry -> !Double.isNaN(entry.to()))
@@ -74,7 +73,7 @@ final class Timings {
         .toList();
   }
 
-  /** A table for people, with the whole process until now as its last row. */
+  /** Returns a table for people, with the whole process so far as its last row. */
   String table() {
     StringBuilder table = new StringBuilder();
     table.append(
@@ -97,8 +96,8 @@ final class Timings {
   }
 
   /**
-   * The time since this process began, to a hundredth of a second. {@link ProcessHandle} knows it
-   * only to a second, since it adds the start to the time of boot in whole seconds.
+   * Returns the time since this process began, to a hundredth of a second. {@link ProcessHandle}
+   * has only full seconds, since it adds the start to the boot time in whole seconds.
    */
   private static double ageSeconds() {
     try {
@@ -110,7 +109,7 @@ final class Timings {
     }
   }
 
-  /** The processor time of this process and of its children that have ended. */
+  /** Returns the processor time of this process and of its children that have ended. */
   private static double cpuSeconds() {
     try {
       return ticks(12, 15) / TICKS_PER_SECOND;

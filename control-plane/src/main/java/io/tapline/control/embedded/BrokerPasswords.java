@@ -17,12 +17,12 @@ import org.apache.kafka.common.security.plain.PlainAuthenticateCallback;
 import org.apache.kafka.common.security.plain.PlainLoginModule;
 
 /**
- * Checks the passwords of an embedded broker's clients. Those of jobs and monitors follow from the
- * user and a key of the broker's, so that a first login needs no preparation; super users have
- * passwords of their own, which no key derives.
+ * Checks the passwords of an embedded broker's clients. Those of jobs and monitors are derived from
+ * the user and a key of the broker, so that a first login needs no preparation; those of super
+ * users are random and not derived.
  *
- * <p>PLAIN also serves monitors best: the librdkafka of Debian 12 (2.0.2) repeats its nonce in
- * SCRAM, for which brokers since 3.8.1 refuse it.
+ * <p>PLAIN is also the best choice for monitors: the librdkafka of Debian 12 (2.0.2) repeats its
+ * nonce in SCRAM, for which brokers since 3.8.1 refuse it.
  */
 public final class BrokerPasswords implements AuthenticateCallbackHandler {
   private static final String KEY = "key";
@@ -31,7 +31,10 @@ public final class BrokerPasswords implements AuthenticateCallbackHandler {
   private final Map<String, String> superUsers = new HashMap<>();
   private JobKey key;
 
-  /** The setting by which {@link #configure} gets the passwords and the broker logs in itself. */
+  /**
+   * Returns the setting that passes the passwords to {@link #configure}, and the broker's own
+   * login.
+   */
   static String jaas(BrokerUsers users) {
     return "%s required username=\"%s\" password=\"%s\" %s%s %s%s %s=\"%s\";"
         .formatted(
@@ -82,7 +85,7 @@ public final class BrokerPasswords implements AuthenticateCallbackHandler {
         expected(user).getBytes(StandardCharsets.UTF_8), password.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** A host that has the name of a super user or a job is neither. */
+  /** A host whose name equals that of a super user or a job gets no access as either. */
   private String expected(String user) {
     String own = superUsers.get(user);
     return own != null ? own : KafkaAccess.derivedPassword(key, user);

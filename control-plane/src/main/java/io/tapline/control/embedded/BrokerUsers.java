@@ -11,20 +11,20 @@ import org.apache.kafka.common.security.scram.ScramLoginModule;
 import org.apache.kafka.metadata.authorizer.StandardAuthorizer;
 
 /**
- * The users of an embedded broker. Their passwords are new at each start; those of super users stay
- * in this process.
+ * The users of an embedded broker. Their passwords change at each start; those of super users never
+ * leave this process.
  *
- * <p>All log in by PLAIN. SCRAM would add 4,096 hashes to each login, which is worth it where
- * brokers store what people chose; here passwords are random and derived ({@link BrokerPasswords}),
- * and nobody but root can read the loopback interface.
+ * <p>All log in by PLAIN. SCRAM would add 4,096 hashes to each login, which pays off for stored
+ * passwords that people chose; here passwords are random and derived ({@link BrokerPasswords}), and
+ * only root can read the loopback interface.
  *
  * @param control this process, which may do anything
  * @param broker the broker itself
- * @param key from which the passwords of jobs and monitors follow
- * @param scram whether others can be stored, which log in by SCRAM-SHA-256
+ * @param key key from which the passwords of jobs and monitors are derived
+ * @param scram whether further users can be stored, which log in by SCRAM-SHA-256
  */
 record BrokerUsers(Login control, Login broker, JobKey key, boolean scram) {
-  /** All monitors that this process starts. */
+  /** User of all monitors that this process starts. */
   static final String MONITOR = "monitor";
 
   private static final SecureRandom RANDOM = new SecureRandom();
@@ -46,12 +46,12 @@ record BrokerUsers(Login control, Login broker, JobKey key, boolean scram) {
     return new Login(user, Base64.getUrlEncoder().encodeToString(bytes));
   }
 
-  /** How monitors that this process starts log in. */
+  /** Returns the login of monitors that this process starts. */
   Login monitor() {
     return new Login(MONITOR, key.monitorPassword(MONITOR));
   }
 
-  /** Closes all listeners to everybody else. */
+  /** Requires a login on all listeners. */
   void addTo(Map<String, String> settings) {
     settings.put(
         "listener.security.protocol.map",
@@ -69,14 +69,14 @@ record BrokerUsers(Login control, Login broker, JobKey key, boolean scram) {
           "listener.name.clients.scram-sha-256.sasl.jaas.config",
           ScramLoginModule.class.getName() + " required;");
     }
-    // The controller knows the broker alone.
+    // Only the broker logs in to the controller.
     settings.put("listener.name.controller.sasl.enabled.mechanisms", PLAIN);
     settings.put("listener.name.controller.plain.sasl.jaas.config", ofBroker());
     settings.put("authorizer.class.name", StandardAuthorizer.class.getName());
     settings.put("super.users", "User:%s;User:%s".formatted(control.user(), broker.user()));
   }
 
-  /** For both ends of a connection. */
+  /** Returns the setting for both ends of a connection. */
   private String ofBroker() {
     return "%s required username=\"%s\" password=\"%s\" user_%s=\"%s\";"
         .formatted(

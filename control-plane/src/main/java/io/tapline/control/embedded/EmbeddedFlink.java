@@ -32,14 +32,14 @@ import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.streaming.api.graph.StreamGraph;
 
 /**
- * A Flink session cluster within this process, which nobody else reaches. Jobs can be submitted
+ * A Flink session cluster within this process, unreachable from outside. Jobs can be submitted
  * while it starts.
  */
 public final class EmbeddedFlink implements JobCluster {
-  /** Each query's job takes one slot; one that has ended may hold it for a moment yet. */
+  /** Each query's job takes one slot; an ended job may still hold its slot for a moment. */
   private static final int SPARE_SLOTS = 4;
 
-  /** A job has two shuffles between single subtasks, of ten buffers of 32 KiB at either end. */
+  /** A job has two shuffles between single subtasks, with ten buffers of 32 KiB at each end. */
   private static final int NETWORK_MIB_PER_SLOT = 2;
 
   private static final long STEP_SECONDS = 60;
@@ -53,14 +53,14 @@ public final class EmbeddedFlink implements JobCluster {
     this.folder = folder;
   }
 
-  /** Starts a cluster; returns when it runs. */
+  /** Starts a cluster; returns when it is running. */
   static EmbeddedFlink start(Path folder, int mostQueries) throws IOException {
     return new EmbeddedFlink(
         CompletableFuture.completedFuture(startCluster(folder, mostQueries)), folder);
   }
 
   /**
-   * A cluster that is being started.
+   * Returns a cluster that is still starting.
    *
    * @param cluster completes with {@link #startCluster}'s result
    */
@@ -68,7 +68,7 @@ public final class EmbeddedFlink implements JobCluster {
     return new EmbeddedFlink(cluster, folder);
   }
 
-  /** Starts the cluster alone, for {@link #starting}. */
+  /** Starts only the underlying cluster, for {@link #starting}. */
   static MiniCluster startCluster(Path folder, int mostQueries) throws IOException {
     int slots = mostQueries + SPARE_SLOTS;
     MiniCluster cluster =
@@ -84,7 +84,7 @@ public final class EmbeddedFlink implements JobCluster {
       Files.createDirectories(folder.resolve(FILES));
       cluster.start();
     } catch (Exception | OutOfMemoryError e) {
-      // Network buffers are the first thing that memory is short for.
+      // Network buffers are usually the first allocation to fail when memory is short.
       throw new IOException("the embedded Flink cluster does not start: " + e.getMessage(), e);
     }
     return cluster;
@@ -94,22 +94,22 @@ public final class EmbeddedFlink implements JobCluster {
     Configuration settings = new Configuration();
     String files = folder.resolve(FILES).toString();
     settings.set(CoreOptions.TMP_DIRS, files);
-    // Its default is the folder of the first pipeline in this process.
+    // The default is the folder of the first pipeline in this process.
     settings.set(WebOptions.TMP_DIR, files);
     MemorySize network = MemorySize.ofMebiBytes((long) slots * NETWORK_MIB_PER_SLOT);
     settings.set(TaskManagerOptions.NETWORK_MEMORY_MIN, network);
     settings.set(TaskManagerOptions.NETWORK_MEMORY_MAX, network);
     settings.set(TaskManagerOptions.MANAGED_MEMORY_SIZE, MemorySize.ofMebiBytes(16));
-    // For the moment until both are closed.
+    // Matters only until both are closed.
     settings.set(RestOptions.ADDRESS, "127.0.0.1");
     settings.set(RestOptions.BIND_ADDRESS, "127.0.0.1");
     settings.set(JobManagerOptions.BIND_HOST, "127.0.0.1");
     settings.set(BlobServerOptions.OFFLOAD_MINSIZE, Integer.MAX_VALUE);
-    // A finished job's graph is kept for its result only; a server would otherwise hold every query
+    // A finished job's graph is kept only for its result; a server would otherwise hold every query
     // it ever ran.
     settings.set(JobManagerOptions.JOB_STORE_MAX_CAPACITY, 4);
     settings.set(CheckpointingOptions.MAX_RETAINED_CHECKPOINTS, 1);
-    // A job asks for one slot, once: there is nothing to collect for 50 ms.
+    // A job requests one slot, once: there is nothing to batch for 50 ms.
     settings.set(ResourceManagerOptions.REQUIREMENTS_CHECK_DELAY, Duration.ZERO);
     settings.set(ResourceManagerOptions.DECLARE_NEEDED_RESOURCE_DELAY, Duration.ZERO);
     return settings;
@@ -166,7 +166,7 @@ public final class EmbeddedFlink implements JobCluster {
     return new JobEnd(cause == null ? "no reason given" : cause.getMessage(), cause);
   }
 
-  /** A job manager's memory holds checkpoints of a few MiB only; files hold any. */
+  /** The job manager's memory is limited to checkpoints of a few MiB; files are not. */
   @Override
   public String checkpoints() {
     return folder.resolve("checkpoints").toUri().toString();
@@ -211,7 +211,7 @@ public final class EmbeddedFlink implements JobCluster {
     return cluster.isDone() && !cluster.isCompletedExceptionally() && cluster.join().isRunning();
   }
 
-  /** Waits for the end of a start that is under way. */
+  /** Waits for a start in progress. */
   @Override
   public void close() {
     cluster

@@ -28,13 +28,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Kafka, Flink and Redis for this process, started side by side, and the queries that run on them.
- * Queries can be submitted as soon as Kafka and Redis are there; their jobs wait for Flink. {@link
- * #close} takes all of it down, those that use others first; so does the end of the process.
+ * Queries can be submitted as soon as Kafka and Redis are up; their jobs wait for Flink. {@link
+ * #close} shuts everything down in the order of dependencies; so does the end of the process.
  */
 public final class EmbeddedPipeline implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedPipeline.class);
 
-  /** The order of closing: a part before those that it uses. */
+  /** The order of closing: each component before those that it uses. */
   private static final List<Class<? extends AutoCloseable>> ORDER =
       List.of(
           QueryService.class,
@@ -55,16 +55,16 @@ public final class EmbeddedPipeline implements AutoCloseable {
     this.progress = progress;
   }
 
-  /** Starts everything; returns when all of it runs. */
+  /** Starts everything; returns when everything is running. */
   public static EmbeddedPipeline start(EmbeddedOptions options, ProgressListener progress)
       throws PipelineException {
     return start(options, progress, close -> {});
   }
 
   /**
-   * Starts everything; returns when all of it runs.
+   * Starts everything; returns when everything is running.
    *
-   * @param onBegin is given what closes the pipeline, whatever has been started of it until then
+   * @param onBegin receives an action that closes whatever part of the pipeline has been started
    */
   public static EmbeddedPipeline start(
       EmbeddedOptions options, ProgressListener progress, Consumer<Runnable> onBegin)
@@ -80,10 +80,10 @@ public final class EmbeddedPipeline implements AutoCloseable {
   }
 
   /**
-   * Starts everything; returns when queries can be submitted. An embedded Flink that does not start
-   * is the failure of the queries that wait for it.
+   * Starts everything; returns when queries can be submitted. If an embedded Flink does not start,
+   * the queries that wait for it fail.
    *
-   * @param onBegin is given what closes the pipeline, whatever has been started of it until then
+   * @param onBegin receives an action that closes whatever part of the pipeline has been started
    */
   public static EmbeddedPipeline begin(
       EmbeddedOptions options, ProgressListener progress, Consumer<Runnable> onBegin)
@@ -118,7 +118,8 @@ public final class EmbeddedPipeline implements AutoCloseable {
 
   private void startAll(EmbeddedOptions options) throws IOException, PipelineException {
     Path folder = opened(TemporaryFolder.create()).path();
-    // Native libraries that Kafka's and Flink's jars unpack go where they are removed again.
+    // Kafka's and Flink's jars unpack native libraries into this folder, which is removed at the
+    // end.
     System.setProperty("java.io.tmpdir", folder.toString());
     CompletableFuture<Kafka> kafka =
         starting(
@@ -132,7 +133,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
         starting(
             "start Redis",
             () -> options.redis().isEmpty() ? ownRedis(folder) : options.redis().get());
-    // All are awaited before anything is thrown, so that close() finds whatever came up.
+    // Waits for all before anything is thrown, so that close() finds every component that came up.
     CompletableFuture.allOf(redis, kafka, flink).join();
     Endpoints endpoints = new Endpoints(kafka.join().endpoint(), redis.join());
     Backend backend =
@@ -187,7 +188,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
   /**
    * How Kafka is reached.
    *
-   * @param hostBrokers by other hosts
+   * @param hostBrokers the brokers as other hosts reach them
    */
   private record Kafka(KafkaEndpoint endpoint, String hostBrokers, KafkaAccess access) {
     static Kafka of(EmbeddedOptions options) {
@@ -228,7 +229,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
     }
   }
 
-  /** Unlike Redis, a broker that gave up can't be started again in this process. */
+  /** Unlike Redis, a failed broker can't be restarted in this process. */
   private void brokerFailed(String reason) {
     LOG.error("{}", reason);
     if (failure.complete(reason)) {
@@ -236,7 +237,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
     }
   }
 
-  /** Something to start on another thread. */
+  /** A startup action for another thread. */
   private interface Start<T> {
     T run() throws IOException;
   }
@@ -249,7 +250,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
               try (ProgressListener.Phase running = progress.phase(phase)) {
                 future.complete(start.run());
               } catch (Throwable e) {
-                // Errors, too: others wait for this thread.
+                // Catches errors, too: other threads wait for this one.
                 future.completeExceptionally(e);
               }
             },
@@ -259,7 +260,9 @@ public final class EmbeddedPipeline implements AutoCloseable {
     return future;
   }
 
-  /** Notes a part for closing; one that came up when all was closed already is closed at once. */
+  /**
+   * Registers a component for closing; closes it at once if the pipeline has already been closed.
+   */
   private <T extends AutoCloseable> T opened(T part) throws IOException {
     synchronized (this) {
       if (!closed) {
@@ -275,7 +278,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
     return queries;
   }
 
-  /** Completes with the reason if something broke for which the process must be started anew. */
+  /** Completes with the reason if a failure requires a restart of the process. */
   public CompletableFuture<String> failure() {
     return failure;
   }
@@ -286,11 +289,11 @@ public final class EmbeddedPipeline implements AutoCloseable {
   }
 
   /**
-   * Ends the queries and the processes that belong to it and removes its files, but leaves the
-   * servers within this process to the end of the process. REQUIRES: the process ends next.
+   * Ends the queries and child processes and removes the files, but leaves the servers within this
+   * process to its end. REQUIRES: the process is about to exit.
    */
   public void abandon() {
-    // A Flink that is still starting would make files where there is no folder any more.
+    // A Flink that is still starting would create files in a folder that no longer exists.
     flinkStarted.handle((started, error) -> started).join();
     close(EmbeddedPipeline::abandon);
   }

@@ -17,9 +17,9 @@ import org.slf4j.LoggerFactory;
 /**
  * A folder for this process's files: {@code $TMPDIR/tapline-<pid>-<start>-<namespace>-<random>}.
  *
- * <p>A process that was killed can't remove its folder; the next one does, since the name tells
- * whether its owner is gone. The start of the process, in clock ticks since boot, is there because
- * process IDs are used again (a time of day would move with the clock); the process namespace
+ * <p>A killed process can't remove its folder; the next one does, since the name shows whether its
+ * owner is gone. The name contains the start of the process, in clock ticks since boot, because
+ * process IDs are reused (a time of day would move with the clock), and the process namespace,
  * because another container's process may have the same ID.
  */
 final class TemporaryFolder implements AutoCloseable {
@@ -28,10 +28,10 @@ final class TemporaryFolder implements AutoCloseable {
 
   static final Path MEMORY = Path.of("/dev/shm");
 
-  /** A broker that does nothing takes a tenth of it. */
+  /** An idle broker takes a tenth of it. */
   private static final long LEAST_FREE_BYTES = 32L << 20;
 
-  /** Threads that are about to end may still make a file. */
+  /** Threads that are about to end may still create a file. */
   private static final int CLOSE_ATTEMPTS = 5;
 
   private final Path path;
@@ -40,7 +40,7 @@ final class TemporaryFolder implements AutoCloseable {
     this.path = path;
   }
 
-  /** Makes a folder where {@code TMPDIR} says, after removing those of processes that are gone. */
+  /** Creates a folder below {@code TMPDIR}, after removing those of processes that are gone. */
   static TemporaryFolder create() throws IOException {
     return create(parent());
   }
@@ -62,8 +62,8 @@ final class TemporaryFolder implements AutoCloseable {
   }
 
   /**
-   * Makes a folder in memory, for a few MiB that are often synchronized to their disk: that takes
-   * no time there. Empty where this host has no such place.
+   * Creates a folder in memory, for a few MiB that are often synced, which takes no time there.
+   * Empty if this host has no such place.
    */
   static Optional<TemporaryFolder> createInMemory() {
     try {
@@ -96,7 +96,7 @@ final class TemporaryFolder implements AutoCloseable {
     return path;
   }
 
-  /** Removes the folders of processes that are gone; one that can't be removed hinders nobody. */
+  /** Removes the folders of processes that are gone; ignores those that can't be removed. */
   private static void sweep(Path parent) throws IOException {
     try (DirectoryStream<Path> folders = Files.newDirectoryStream(parent, "tapline-*")) {
       for (Path folder : folders) {
@@ -120,7 +120,7 @@ final class TemporaryFolder implements AutoCloseable {
     return start.isEmpty() || start.get() != Long.parseLong(name.group(2));
   }
 
-  /** When a process started, in clock ticks since boot: field 22 of stat in proc(5). */
+  /** Returns when a process started, in clock ticks since boot: field 22 of stat in proc(5). */
   static Optional<Long> startTicks(long pid) {
     try {
       String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));
@@ -150,7 +150,7 @@ final class TemporaryFolder implements AutoCloseable {
           @Override
           public FileVisitResult visitFileFailed(Path file, IOException e) throws IOException {
             if (e instanceof NoSuchFileException) {
-              // Another process sweeps too, or a server removes its own.
+              // Another process is sweeping, too, or a server is removing its own folder.
               return FileVisitResult.CONTINUE;
             }
             throw e;

@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A monitor process for one query alone, which sees its capture files from their beginning. */
+/** A monitor process for a single query, which reads its capture files from the beginning. */
 final class OwnMonitor implements QueryMonitor {
   private static final Logger LOG = LoggerFactory.getLogger(OwnMonitor.class);
 
@@ -49,7 +49,7 @@ final class OwnMonitor implements QueryMonitor {
     }
   }
 
-  /** What the process tells is about its query. */
+  /** Events of the process, all of which concern its query. */
   private static final class Events implements MonitorEvents {
     private final ProgressListener listener;
     private final Runnable onReady;

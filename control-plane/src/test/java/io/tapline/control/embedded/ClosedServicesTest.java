@@ -23,7 +23,10 @@ import org.apache.kafka.common.errors.SaslAuthenticationException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What others find of embedded services: each port that this process listens on is tried. */
+/**
+ * Tests what other users can reach of the embedded services: tries each port that this process
+ * listens on.
+ */
 class ClosedServicesTest {
   @TempDir Path folder;
 

@@ -156,7 +156,7 @@ class EmbeddedPipelineTest {
         mostQueries);
   }
 
-  /** Of this process, on disk and in memory. */
+  /** Returns the folders of this process, on disk and in memory. */
   private static List<Path> folders() throws Exception {
     String own = "tapline-%d-\\d+-\\d+-\\d+".formatted(ProcessHandle.current().pid());
     List<Path> folders = new ArrayList<>();

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Who may do what at a real broker with an authorizer. */
+/** Tests ACLs at a real broker with an authorizer. */
 class TopicRightsTest {
   private static final Duration LONG = Duration.ofHours(1);
   private static final JobKey KEY = JobKey.of("a secret of this test's");
@@ -87,7 +87,7 @@ class TopicRightsTest {
     return settings;
   }
 
-  /** As librdkafka logs in. */
+  /** Logs in as librdkafka does. */
   private Map<String, Object> monitor(String host) {
     Map<String, Object> settings = settings(Login.NONE);
     Login login = access.hostLogin(host);
@@ -223,7 +223,7 @@ class TopicRightsTest {
   void anotherControlPlaneTakesOverAndRemovesWhatNobodyDid() throws Exception {
     keeper.create(wanted(A, Set.of("h1", "h2")));
     keeper.create(wanted(B, Set.of("h1")));
-    // As of a control plane that died between the topic and its rights.
+    // Simulates a control plane that failed between the topic and its rights.
     topics
         .rights()
         .grant("tapline.tuples.gone", new TopicRights.Users(Set.of("h1"), Set.of()))

@@ -9,11 +9,11 @@ import java.io.DataOutput;
 import java.io.IOException;
 
 /**
- * What a query's completeness is made of; additive, so that parts can be sent on and merged. Not
- * thread-safe.
+ * The counters behind a query's completeness; additive, so that partial counts can be sent on and
+ * merged. Not thread-safe.
  */
 public final class Accounts {
-  /** Completeness of one processor beyond the query's. */
+  /** One processor's counters beyond the query's. */
   public static final class OfProcessor {
     private long late;
     private long reused;
@@ -30,9 +30,9 @@ public final class Accounts {
     }
 
     /**
-     * A tuple that lacks a half.
+     * Counts a tuple that lacks a half.
      *
-     * @param answer of {@link Answers}
+     * @param answer one of {@link Answers}
      */
     public void addAnswer(byte answer) {
       unanswered += answer == Answers.UNANSWERED ? 1 : 0;
@@ -91,13 +91,13 @@ public final class Accounts {
     return processors[index];
   }
 
-  /** Adds what a monitor reports with a batch. */
+  /** Adds a monitor's report in a batch. */
   public void add(Accounting monitor) {
     addSeen(monitor);
     addLost(monitor, 0, 1);
   }
 
-  /** The same, but for what it lost. */
+  /** Does the same without the monitor's losses. */
   public void addSeen(Accounting monitor) {
     packetsIn += monitor.getPacketsIn();
     packetsOut += monitor.getPacketsOut();
@@ -105,7 +105,7 @@ public final class Accounts {
     tuplesIn += monitor.getTuplesIn();
   }
 
-  /** One of so many equal parts of what it lost; all of them together are the whole. */
+  /** Adds one of so many equal shares of the losses; all shares together are the total. */
   public void addLost(Accounting monitor, long part, long parts) {
     for (Dropped loss : monitor.getDroppedList()) {
       drop(
@@ -119,7 +119,7 @@ public final class Accounts {
   }
 
   /**
-   * Packets and tuples are told apart by their reasons; what is in neither identity says its unit.
+   * Packets and tuples have different reasons; a reason outside both identities contains its unit.
    */
   private static String reason(Dropped loss) {
     return switch (loss.getUnit()) {
@@ -133,7 +133,7 @@ public final class Accounts {
     dropped.add(reason, count);
   }
 
-  /** The rows of one batch. */
+  /** Adds the rows of one batch. */
   public void addRows(int rows, double rate) {
     tuples += rows;
     if (rows > 0) {
@@ -141,7 +141,7 @@ public final class Accounts {
     }
   }
 
-  /** Any record at all, so that later totals can be told from earlier ones. */
+  /** Counts any record, so that later totals can be distinguished from earlier ones. */
   public void addRecord() {
     records++;
   }
@@ -150,7 +150,7 @@ public final class Accounts {
     duplicates++;
   }
 
-  /** A monitor's clock went back. */
+  /** Counts a step back of a monitor's clock. */
   public void addClockStep() {
     clockSteps++;
   }
@@ -176,8 +176,8 @@ public final class Accounts {
   }
 
   /**
-   * Takes away what {@link #add(Accounts)} of {@code other} added, but the sampling rate. REQUIRES:
-   * not {@link #mayHaveFolded}.
+   * Subtracts what {@link #add(Accounts)} of {@code other} added, except the sampling rate.
+   * REQUIRES: not {@link #mayHaveFolded}.
    */
   public void subtract(Accounts other) {
     packetsIn -= other.packetsIn;
@@ -198,7 +198,7 @@ public final class Accounts {
     }
   }
 
-  /** Whether there were so many reasons that some were counted together. */
+  /** Returns true if there were so many reasons that some were counted together. */
   public boolean mayHaveFolded() {
     boolean folded = dropped.isFull();
     for (OfProcessor processor : processors) {
@@ -232,17 +232,17 @@ public final class Accounts {
     return bytesIn;
   }
 
-  /** Tuples that parsers emitted. */
+  /** Returns the number of tuples that parsers emitted. */
   public long tuplesIn() {
     return tuplesIn;
   }
 
-  /** Tuples that arrived. */
+  /** Returns the number of tuples that arrived. */
   public long tuples() {
     return tuples;
   }
 
-  /** Kafka records read, whatever they were. */
+  /** Returns the number of Kafka records read, whatever they were. */
   public long records() {
     return records;
   }
@@ -251,12 +251,12 @@ public final class Accounts {
     return duplicates;
   }
 
-  /** Batches whose watermark was far behind that of their lane's last one. */
+  /** Returns the number of batches whose watermark was far behind that of their lane's last one. */
   public long clockSteps() {
     return clockSteps;
   }
 
-  /** The lowest rate of any batch. */
+  /** Returns the lowest rate of any batch. */
   public double samplingRate() {
     return samplingRate;
   }

@@ -7,7 +7,9 @@ import java.io.IOException;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Events by reason, with a bound on how many reasons a hostile sender can make up. */
+/**
+ * Counts events by reason, with a limit on the number of reasons that a hostile sender can invent.
+ */
 public final class Counters {
   private static final int MOST_REASONS = 256;
   private static final String OTHER = "other";
@@ -33,7 +35,7 @@ public final class Counters {
                 reason, (same, sum) -> sum.longValue() == count ? null : sum - count));
   }
 
-  /** Whether a reason may have been counted under another name. */
+  /** Returns true if a reason may have been counted under another name. */
   boolean isFull() {
     return counts.size() >= MOST_REASONS;
   }
@@ -46,7 +48,7 @@ public final class Counters {
     return counts.isEmpty();
   }
 
-  /** Reasons in alphabetical order. */
+  /** Returns the counts in the alphabetical order of the reasons. */
   public Map<String, Long> byReason() {
     return counts;
   }

@@ -9,15 +9,14 @@ import java.util.TreeMap;
 import java.util.function.BiConsumer;
 
 /**
- * Accounts by the packet time at which they came about, so that a window can be told what became of
- * its own packets and tuples. A slot is as wide as the panes of all processors allow. Not
- * thread-safe.
+ * Accounts by packet time, so that each window reports its own packets and tuples. A slot is as
+ * wide as the panes of all processors allow. Not thread-safe.
  */
 public final class Ledger {
-  /** Time of what happened before any monitor had said what time it is. */
+  /** Time of events before any monitor had reported the time. */
   public static final long UNDATED = Long.MIN_VALUE;
 
-  /** More slots between two flushes only a hostile sender makes: they share the last one. */
+  /** Only a hostile sender causes more slots between two flushes: they share the last one. */
   private static final int MOST_SLOTS = 4096;
 
   private final int processors;
@@ -25,14 +24,14 @@ public final class Ledger {
   private final TreeMap<Long, Accounts> slots = new TreeMap<>();
 
   /**
-   * @param slotNs of which the panes of all processors are multiples
+   * @param slotNs common divisor of the panes of all processors
    */
   public Ledger(int processors, long slotNs) {
     this.processors = processors;
     this.slotNs = slotNs;
   }
 
-  /** Accounts to which what happens at {@code timeNs} is added. */
+  /** Returns the accounts to which events at {@code timeNs} are added. */
   public Accounts at(long timeNs) {
     long start = slotOf(timeNs);
     Accounts known = slots.get(start);
@@ -47,7 +46,7 @@ public final class Ledger {
     return added;
   }
 
-  /** The tuples of one batch, each at its own time. */
+  /** Adds the tuples of one batch, each at its own time. */
   public void addRows(long[] timesNs, double rate) {
     long start = 0;
     Accounts accounts = null;
@@ -68,7 +67,7 @@ public final class Ledger {
     return slots.values().stream().allMatch(Accounts::isEmpty);
   }
 
-  /** Each slot's start, or {@link #UNDATED}, with what came about in it. */
+  /** Passes each slot's start, or {@link #UNDATED}, with its accounts. */
   public void forEach(BiConsumer<Long, Accounts> reader) {
     slots.forEach(reader);
   }

@@ -102,7 +102,7 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
     return new JobArguments(plan(required(values, "plan")), endpoints, options);
   }
 
-  /** What {@link #parse} reads. */
+  /** Returns arguments for {@link #parse}. */
   static List<String> format(Plan plan, Endpoints endpoints, JobOptions options) {
     Map<String, String> values = new TreeMap<>();
     byte[] json = Plans.toJson(plan).getBytes(StandardCharsets.UTF_8);

@@ -33,7 +33,7 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.graph.StreamGraph;
 
 /**
- * The one stream job: runs any plan.
+ * The stream job, which runs any plan.
  *
  * <pre>
  *   Kafka ─▶ source+ingest ─┐                ┌─▶ panes ─┐
@@ -46,7 +46,7 @@ public final class QueryJob {
   private static final TypeInformation<Tuple2<Integer, byte[]>> FLUSHES =
       Types.TUPLE(Types.INT, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO);
 
-  /** Longer than the sink tries on before it lets the job fail. */
+  /** Longer than the sink retries before it fails the job. */
   private static final Duration STABLE_AFTER = Duration.ofMinutes(5);
 
   private static final long TRIGGER_BUFFER_TIMEOUT_MS = 2;
@@ -65,8 +65,8 @@ public final class QueryJob {
     env.configure(configuration(options));
     env.setParallelism(options.parallelism());
     env.setMaxParallelism(Buckets.MAX_PARALLELISM);
-    // Records are never changed once they were sent, and tuple batches have no serialiser of their
-    // own to copy them.
+    // Records never change once they were sent, and tuple batches have no serializer of their own
+    // to copy them.
     env.getConfig().enableObjectReuse();
     var batches =
         env.fromSource(
@@ -102,7 +102,7 @@ public final class QueryJob {
           .setParallelism(1);
     }
     if (query.processors().stream().anyMatch(spec -> spec.trigger() != null)) {
-      // An alert is not to wait for a buffer to fill.
+      // Alerts must not wait for a buffer to fill.
       env.setBufferTimeout(TRIGGER_BUFFER_TIMEOUT_MS);
       calls.sinkTo(new AlertSink(query, endpoints)).name("alerts").uid("alerts").setParallelism(1);
     }
@@ -112,7 +112,7 @@ public final class QueryJob {
     Configuration configuration = new Configuration();
     configuration.set(ExecutionOptions.RUNTIME_MODE, RuntimeExecutionMode.STREAMING);
     configuration.set(StateBackendOptions.STATE_BACKEND, "hashmap");
-    // Marks of time come with the batches; Flink's own timers for them would wake each job for
+    // Watermarks arrive with the batches; Flink's own timers for them would wake each job for
     // nothing.
     configuration.set(PipelineOptions.AUTO_WATERMARK_INTERVAL, Duration.ZERO);
     setRestarts(configuration, options.restartAttempts());
@@ -127,7 +127,7 @@ public final class QueryJob {
     return configuration;
   }
 
-  /** A query may run for months: only failures in a row end it. */
+  /** A query may run for months: only consecutive failures end it. */
   private static void setRestarts(Configuration configuration, int attempts) {
     if (attempts == 0) {
       configuration.set(RestartStrategyOptions.RESTART_STRATEGY, "none");
@@ -155,7 +155,8 @@ public final class QueryJob {
   }
 
   /**
-   * The same as a graph with a job ID of the caller's choice, for {@code MiniCluster.submitJob}.
+   * Returns the same as a graph with a job ID of the caller's choice, for {@code
+   * MiniCluster.submitJob}.
    */
   public static StreamGraph graph(Plan plan, Endpoints endpoints, JobOptions options, JobID id) {
     StreamExecutionEnvironment env = new StreamExecutionEnvironment();
@@ -166,7 +167,7 @@ public final class QueryJob {
     return graph;
   }
 
-  /** What {@link #main} is to be given. */
+  /** Returns the arguments for {@link #main}. */
   public static List<String> arguments(Plan plan, Endpoints endpoints, JobOptions options) {
     return JobArguments.format(plan, endpoints, options);
   }
@@ -177,8 +178,8 @@ public final class QueryJob {
     try {
       arguments = JobArguments.parse(args);
     } catch (IllegalArgumentException e) {
-      // Within a session cluster's REST call this is the answer; a JVM of its own ends with a trace
-      // and 1.
+      // Within a session cluster's REST call this is the response; a separate JVM ends with a trace
+      // and exit code 1.
       throw new IllegalArgumentException(e.getMessage() + "\n" + JobArguments.USAGE, e);
     }
     StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();

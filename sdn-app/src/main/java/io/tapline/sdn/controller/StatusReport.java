@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** What a controller knows, for others. */
+/** Reports the controller's knowledge of the network. */
 final class StatusReport {
   private StatusReport() {}
 
@@ -33,7 +33,7 @@ final class StatusReport {
         counters);
   }
 
-  /** Each once, though both of its directions are known. */
+  /** Returns each cable once, though both of its directions are known. */
   private static List<NetworkStatus.LinkStatus> cables(NetworkView view, Mirroring mirroring) {
     return view.links.links().stream()
         .map(link -> List.of(port(link.from(), mirroring), port(link.to(), mirroring)))

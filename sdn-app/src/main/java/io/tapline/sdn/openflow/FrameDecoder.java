@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Cuts a connection's bytes into messages: version (1 byte), type (1), length (2, of all), xid (4).
- * Packet-ins beyond the switch's allowance go here, before they cost anything; whoever sends many
- * of those is not read from for a moment.
+ * Splits a connection's bytes into messages: version (1 byte), type (1), length (2, of all), xid
+ * (4). Packet-ins beyond the switch's rate limit are dropped here, before they cost anything;
+ * reading from a switch that sends many of those pauses for a moment.
  */
 final class FrameDecoder extends ByteToMessageDecoder {
   private static final int HEADER_BYTES = 8;

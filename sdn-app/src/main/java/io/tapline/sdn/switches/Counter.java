@@ -2,35 +2,35 @@ package io.tapline.sdn.switches;
 
 import java.util.Locale;
 
-/** What is counted; nothing is dropped or refused without. */
+/** The controller's counters; everything that is dropped or refused is counted. */
 public enum Counter {
   CONNECTIONS,
-  /** Connections beyond what is allowed, or of a switch that is there. */
+  /** Connections beyond the limit, or of a switch that is already connected. */
   REFUSED_CONNECTIONS,
   DUPLICATE_DATAPATHS,
-  /** Switches that the inventory does not know. */
+  /** Switches that the inventory does not name. */
   UNKNOWN_DATAPATHS,
   /** Switches whose certificate does not name their datapath ID. */
   FOREIGN_DATAPATHS,
-  /** Connections whose TLS handshake failed, or that spoke none. */
+  /** Connections whose TLS handshake failed, or that did not use TLS. */
   TLS_FAILURES,
   /** No version in common. */
   VERSION_MISMATCHES,
   HANDSHAKE_TIMEOUTS,
-  /** Nothing was heard, and no echo answered. */
+  /** Switches that were silent and did not answer an echo request. */
   SILENT_SWITCHES,
-  /** Did not take what was sent to it. */
+  /** Switches that did not read what was sent to them. */
   SLOW_READERS,
   MALFORMED_MESSAGES,
-  /** Cut for too many malformed messages, or one whose end can't be told. */
+  /** Connections closed for too many malformed messages, or for one whose end is unknown. */
   MALFORMED_CUTS,
-  /** Replies larger than any table that we know. */
+  /** Replies larger than any known table. */
   OVERSIZED_REPLIES,
   UNEXPECTED_MESSAGES,
   DISCONNECTIONS,
   MESSAGES_IN,
   PACKET_INS,
-  /** Beyond a switch's or a port's allowance. */
+  /** Packet-ins beyond the rate limit of a switch or a port. */
   PACKET_INS_DROPPED,
   PACKET_INS_IGNORED,
   LLDP_FORGED,
@@ -45,14 +45,14 @@ public enum Counter {
   FLOW_MODS,
   /** Errors that switches sent. */
   SWITCH_ERRORS,
-  /** Times that a switch's flows were not as they should be, and were put right. */
+  /** Times that a switch's flows were wrong and were repaired. */
   REPAIRS,
-  /** Switches that did not confirm in time what they were told: others no longer wait for them. */
+  /** Switches that did not confirm their messages in time: others no longer wait for them. */
   BARRIER_TIMEOUTS,
-  /** Faults of our own: whose message or turn it was is cut off. */
+  /** Internal errors: the connection whose message or turn it was is closed. */
   INTERNAL_ERRORS;
 
-  /** As metrics spell it. */
+  /** Returns the name in metrics. */
   public String text() {
     return name().toLowerCase(Locale.ROOT);
   }

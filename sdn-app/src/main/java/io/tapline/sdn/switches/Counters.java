@@ -20,7 +20,7 @@ public final class Counters {
     return values.get(counter.ordinal());
   }
 
-  /** All, by name. */
+  /** Returns all counters by name. */
   public Map<String, Long> all() {
     Map<String, Long> all = new TreeMap<>();
     for (Counter counter : Counter.values()) {

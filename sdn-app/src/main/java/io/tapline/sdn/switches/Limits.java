@@ -1,16 +1,17 @@
 package io.tapline.sdn.switches;
 
 /**
- * What one switch may cost the controller.
+ * Limits on the resources that one switch may use.
  *
- * @param mostConnections beyond, new ones are closed
- * @param packetInsPerSecond that a switch may send; a tenth of it each of its ports
- * @param mostPendingBytes written and not taken; beyond, the switch is cut off
- * @param slowNs how long something written may wait to be taken
+ * @param mostConnections maximum number of connections; new ones beyond it are closed
+ * @param packetInsPerSecond rate limit of a switch; a tenth of it for each of its ports
+ * @param mostPendingBytes maximum of bytes written but not taken; beyond it, the switch is
+ *     disconnected
+ * @param slowNs how long written bytes may wait to be taken
  * @param handshakeNs how long a switch may take to introduce itself
- * @param silenceNs how long a switch may say nothing
- * @param mostMalformed messages of a connection
- * @param mostFlows of a reply
+ * @param silenceNs how long a switch may be silent
+ * @param mostMalformed maximum number of malformed messages per connection
+ * @param mostFlows maximum number of flows in a reply
  */
 public record Limits(
     int mostConnections,

@@ -4,8 +4,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Chooses which lines about callers are logged, however often they come: the first about a subject
- * and one a minute after it, and no more than some a second about all. Thread-safe.
+ * Limits log lines about peers: logs the first about a subject and one a minute after it, and no
+ * more than some per second in total. Thread-safe.
  */
 public final class LogLimit {
   private static final long AGAIN_NS = 60_000_000_000L;
@@ -23,13 +23,13 @@ public final class LogLimit {
         }
       };
 
-  /** Whether a line about that subject is logged now. */
+  /** Returns true if a line about this subject may be logged now. */
   public synchronized boolean take(String subject, long nowNs) {
     Long last = logged.get(subject);
     if (last != null && nowNs - last < AGAIN_NS || !lines.take(nowNs)) {
       return false;
     }
-    // The one that was logged longest ago is the first to be forgotten.
+    // Forgets the subject that was logged longest ago.
     logged.remove(subject);
     logged.put(subject, nowNs);
     return true;

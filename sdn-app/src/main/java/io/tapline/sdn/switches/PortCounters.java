@@ -1,6 +1,6 @@
 package io.tapline.sdn.switches;
 
-/** What a port has counted since it is there. */
+/** The counters of a port since it exists. */
 public record PortCounters(
     int port,
     long rxPackets,

@@ -3,7 +3,7 @@ package io.tapline.sdn.switches;
 import io.tapline.sdn.flow.SwitchMessage;
 import java.util.List;
 
-/** A switch that has said who it is. Used on the controller's thread only. */
+/** A switch that has introduced itself. Confined to the controller's thread. */
 public interface SwitchConnection {
   long datapath();
 
@@ -13,13 +13,15 @@ public interface SwitchConnection {
   /** "1.3". */
   String version();
 
-  /** Sends messages in order; one that has gone takes nothing. */
+  /** Sends messages in order; ignored by a switch that is disconnected. */
   void send(List<? extends SwitchMessage> messages);
 
-  /** Has something done when the switch has done all that was sent before; or when it goes. */
+  /**
+   * Runs an action when the switch has processed everything sent before, or when it disconnects.
+   */
   void afterAll(Runnable done);
 
-  /** Asks for all flows and for the counters of ports. */
+  /** Requests all flows and the counters of ports. */
   void askFlows();
 
   void askPortCounters();

@@ -3,12 +3,12 @@ package io.tapline.sdn.switches;
 import io.tapline.sdn.flow.ObservedFlow;
 import java.util.List;
 
-/** What switches say, on the controller's thread. */
+/** Receives events of switches, on the controller's thread. */
 public interface SwitchListener {
   /**
    * A switch has introduced itself.
    *
-   * @return whether it is welcome; another one of this number may be there
+   * @return whether it is accepted; another one with this ID may be connected
    */
   boolean connected(SwitchConnection connection, List<PortState> ports);
 
@@ -22,9 +22,9 @@ public interface SwitchListener {
 
   void portCounters(SwitchConnection connection, List<PortCounters> counters);
 
-  /** The switch could not do something. */
+  /** The switch could not process a message. */
   void refused(SwitchConnection connection, String error);
 
-  /** Some time has passed: 100 ms. */
+  /** Called every 100 ms. */
   void tick();
 }

@@ -3,10 +3,10 @@ package io.tapline.sdn.switches;
 import javax.net.ssl.SSLContext;
 
 /**
- * How switches are spoken to over TLS.
+ * TLS settings for connections of switches.
  *
- * @param context with the authorities that sign switches' certificates
- * @param anyDatapath whether a certificate that names no datapath ID may speak for each; others are
+ * @param context context with the authorities that sign switches' certificates
+ * @param anyDatapath whether a certificate without a datapath ID is valid for any; otherwise it is
  *     refused
  */
 public record SwitchTls(SSLContext context, boolean anyDatapath) {}

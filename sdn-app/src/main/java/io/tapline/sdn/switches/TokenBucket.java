@@ -1,6 +1,6 @@
 package io.tapline.sdn.switches;
 
-/** An allowance per second, of which a second's worth may be saved up. Not thread-safe. */
+/** A rate limit per second with a burst of one second's worth. Not thread-safe. */
 public final class TokenBucket {
   private static final double NS_PER_SECOND = 1e9;
 

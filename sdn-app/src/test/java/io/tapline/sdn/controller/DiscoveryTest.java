@@ -101,7 +101,7 @@ class DiscoveryTest {
     assertThat(links.links()).hasSize(2);
   }
 
-  /** As where a link's ends came up before anybody knew it to be one. */
+  /** This happens if a link's ends came up before it was known to be one. */
   @Test
   void aHostThatWasTakenToBeAtALinkGivesWayUnlessItAnswers() {
     hosts.claim(ALICE, IP, LINK_B, nowNs);

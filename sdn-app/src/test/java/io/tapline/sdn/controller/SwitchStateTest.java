@@ -20,7 +20,7 @@ class SwitchStateTest {
   private static final List<SwitchMessage> ADD =
       List.of(new SwitchMessage.FlowMod(SwitchMessage.Kind.ADD, FLOW));
 
-  /** Does what it is told once the test says so. */
+  /** Does what it was sent once the test says so. */
   private static final class Connection implements SwitchConnection {
     final List<Runnable> pending = new ArrayList<>();
 

@@ -75,7 +75,7 @@ abstract class BesideAGoodSwitch {
         });
   }
 
-  /** Where an address is: switch and port; empty if nobody knows. */
+  /** Returns the location of an address: switch and port; empty if it is unknown. */
   String place(int ip) {
     String address = "10.0.0." + (ip & 0xff);
     return controller.status().hosts().stream()
