@@ -31,8 +31,11 @@ public final class DrillService implements AutoCloseable {
   private final Reach reach;
   private final WatchService watches;
 
-  /** Layouts by start of a node: after an update, a node may have another schema. */
-  private final Map<String, RowLayout> layouts = new ConcurrentHashMap<>();
+  /** Layouts by node name. A node may have another schema after an update. */
+  private final Map<String, KnownLayout> layouts = new ConcurrentHashMap<>();
+
+  /** The layout of a node's rows since one of its starts. */
+  private record KnownLayout(long incarnation, RowLayout layout) {}
 
   /**
    * A service that connects to nodes when they are first asked.
@@ -361,14 +364,13 @@ public final class DrillService implements AutoCloseable {
   }
 
   private RowLayout layout(NodeClient node, Tails at) {
-    String start = node.name() + " " + at.getIncarnation();
-    RowLayout known = layouts.get(start);
-    if (known == null) {
+    KnownLayout known = layouts.get(node.name());
+    if (known == null || known.incarnation() != at.getIncarnation()) {
       NodeDescription description = Snapshots.result(node.describe(Snapshots.PATIENCE));
-      known = new RowLayout(description.getSchema());
-      layouts.put(start, known);
+      known = new KnownLayout(at.getIncarnation(), new RowLayout(description.getSchema()));
+      layouts.put(node.name(), known);
     }
-    return known;
+    return known.layout();
   }
 
   private static void failed(NodeClient node, StatusRuntimeException e, Map<String, String> missing)
