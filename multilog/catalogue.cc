@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "multilog/multilog.h"
+#include "multilog/multilog_impl.h"
 
 namespace tapline::multilog {
 namespace {
@@ -49,7 +49,7 @@ std::vector<std::string> Split(const std::string& text) {
 
 }  // namespace
 
-MultiLog::Definitions MultiLog::definitions() const {
+MultiLogImpl::Definitions MultiLogImpl::definitions() const {
   const std::lock_guard lock(control_);
   Definitions definitions;
   for (const auto& filter : filters_) {
@@ -60,7 +60,7 @@ MultiLog::Definitions MultiLog::definitions() const {
   return definitions;
 }
 
-std::string MultiLog::CatalogueText() const {
+std::string MultiLogImpl::CatalogueText() const {
   std::ostringstream out;
   for (const Index& index : indexes_) {
     if (index.part == 0) out << index.id << " index " << Escaped(index.field) << '\n';
@@ -96,12 +96,12 @@ std::string MultiLog::CatalogueText() const {
   return text;
 }
 
-Status MultiLog::SaveCatalogue() {
+Status MultiLogImpl::SaveCatalogue() {
   if (storage_ == nullptr || loading_) return {};
   return storage_->WriteCatalogue(CatalogueText());
 }
 
-Status MultiLog::LoadDefinition(const std::string& line) {
+Status MultiLogImpl::LoadDefinition(const std::string& line) {
   std::istringstream words(line);
   std::string kind, name, a, b, c, d, e;
   words >> kind >> name;
@@ -133,7 +133,7 @@ Status MultiLog::LoadDefinition(const std::string& line) {
 }
 
 // Each definition that can't be recreated is reported as a separate problem.
-Status MultiLog::LoadCatalogue(const std::string& text) {
+Status MultiLogImpl::LoadCatalogue(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (Status status = LoadDefinition(line); !status.ok())

@@ -1,14 +1,14 @@
 // The work of the storage thread: writes rows to disk, keeps memory free for writers, applies retention.
 #include <algorithm>
 
-#include "multilog/multilog.h"
+#include "multilog/multilog_impl.h"
 #include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 
 // Sleeps until a writer takes memory or rows are due on disk. If memory is short because readers still hold what was to
 // be freed, it checks again soon.
-void MultiLog::RunStorage() {
+void MultiLogImpl::RunStorage() {
   constexpr int64_t kRestNs = 5 * kNsPerMs, kIdleNs = kNsPerSecond;
   const bool journal = storage_ != nullptr && options_.storage.durability != Durability::kMemory;
   const int64_t interval = journal ? static_cast<int64_t>(options_.storage.interval_ns) : kIdleNs;
@@ -28,7 +28,7 @@ void MultiLog::RunStorage() {
   }
 }
 
-Status MultiLog::Maintain() {
+Status MultiLogImpl::Maintain() {
   const std::lock_guard lock(maintain_);
   Status status;
   if (storage_ != nullptr && options_.storage.durability != Durability::kMemory) {
@@ -42,20 +42,20 @@ Status MultiLog::Maintain() {
   return status.ok() ? memory : status;
 }
 
-Status MultiLog::storage_status() const {
+Status MultiLogImpl::storage_status() const {
   const std::lock_guard lock(alert_mutex_);
   return storage_status_;
 }
 
 // Arenas available for segments besides those taken and the heap.
-size_t MultiLog::FreeArenas() const {
+size_t MultiLogImpl::FreeArenas() const {
   const size_t most = arenas_->max_arenas(), bytes = arenas_->arena_bytes();
   const size_t used = arenas_->taken() + (heap_bytes_.load(std::memory_order_relaxed) + bytes - 1) / bytes;
   return used < most ? most - used : 0;
 }
 
 // Keeps some memory free for writers: archives the oldest complete segments, or drops them if they can't be archived.
-Status MultiLog::FreeMemory() {
+Status MultiLogImpl::FreeMemory() {
   epochs_.Collect();
   const size_t wanted_free = WantedArenas();
   Status status;
@@ -94,13 +94,13 @@ Status MultiLog::FreeMemory() {
   return status;
 }
 
-std::vector<Index> MultiLog::indexes_copy() const {
+std::vector<Index> MultiLogImpl::indexes_copy() const {
   if (loading_) return indexes_;
   const std::lock_guard lock(control_);
   return indexes_;
 }
 
-Status MultiLog::Retain() {
+Status MultiLogImpl::Retain() {
   uint64_t newest = 0;
   for (uint32_t i = 0; i < writers(); ++i) newest = std::max(newest, logs_[i]->newest_time());
   const StorageOptions& options = storage_->options();

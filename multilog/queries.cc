@@ -1,9 +1,9 @@
 // Turns a query into a plan and its rows.
-#include "multilog/multilog.h"
+#include "multilog/multilog_impl.h"
 
 namespace tapline::multilog {
 
-Result<std::shared_ptr<QueryPlan>> MultiLog::Plan(const QuerySpec& spec) const {
+Result<std::shared_ptr<QueryPlan>> MultiLogImpl::Plan(const QuerySpec& spec) const {
   const std::lock_guard lock(control_);
   const auto resolve = [this](std::string_view name) { return Resolve(name); };
   std::string extra = spec.expression.empty() ? "" : "(" + spec.expression + ")";
@@ -56,20 +56,20 @@ Result<std::shared_ptr<QueryPlan>> MultiLog::Plan(const QuerySpec& spec) const {
   return plan;
 }
 
-Result<Cursor> MultiLog::Query(const QuerySpec& spec, Snapshot snapshot) const {
+Result<Cursor> MultiLogImpl::Query(const QuerySpec& spec, Snapshot snapshot) const {
   auto plan = Plan(spec);
   if (!plan.ok()) return plan.status();
   return Cursor(std::move(snapshot), std::move(*plan));
 }
 
-Result<std::string> MultiLog::Explain(const QuerySpec& spec) const {
+Result<std::string> MultiLogImpl::Explain(const QuerySpec& spec) const {
   auto plan = Plan(spec);
   if (!plan.ok()) return plan.status();
   return tapline::multilog::Explain(TakeSnapshot(), *plan);
 }
 
-Result<AggregateValue> MultiLog::Aggregate(const QuerySpec& spec, const FunctionSpec& spec_of_function,
-                                           Snapshot snapshot, bool with_states) const {
+Result<AggregateValue> MultiLogImpl::Aggregate(const QuerySpec& spec, const FunctionSpec& spec_of_function,
+                                               Snapshot snapshot, bool with_states) const {
   auto function = MakeFunction(spec_of_function, options_.schema, options_.user_functions);
   if (!function.ok()) return function.status();
   auto cursor = Query(spec, std::move(snapshot));

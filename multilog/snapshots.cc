@@ -1,17 +1,17 @@
 // Snapshots, the view of a reader, and freezing them (Confluo's Algorithm 1, the host's side).
-#include "multilog/multilog.h"
+#include "multilog/multilog_impl.h"
 #include "packet_io/base/clock.h"
 
 namespace tapline::multilog {
 
-std::vector<uint64_t> MultiLog::ReadTails() const {
+std::vector<uint64_t> MultiLogImpl::ReadTails() const {
   std::vector<uint64_t> tails(writers());
   for (size_t i = 0; i < tails.size(); ++i) tails[i] = logs_[i]->tail();
   return tails;
 }
 
 // The tails of a freeze are read after it was announced, by the first readers to come; one set of them wins.
-const std::vector<uint64_t>* MultiLog::FrozenTails(FreezeRecord* record) const {
+const std::vector<uint64_t>* MultiLogImpl::FrozenTails(FreezeRecord* record) const {
   const std::vector<uint64_t>* tails = record->tails.load(std::memory_order_acquire);
   if (tails != nullptr) return tails;
   auto mine = std::make_unique<const std::vector<uint64_t>>(ReadTails());
@@ -20,7 +20,7 @@ const std::vector<uint64_t>* MultiLog::FrozenTails(FreezeRecord* record) const {
 }
 
 // The first thread to notice that it is over ends it; returns false to all others.
-bool MultiLog::EndFreeze(FreezeRecord* record, int64_t now_ns) const {
+bool MultiLogImpl::EndFreeze(FreezeRecord* record, int64_t now_ns) const {
   FreezeRecord* expected = record;
   if (!freeze_.compare_exchange_strong(expected, nullptr, std::memory_order_seq_cst)) return false;
   frozen_ns_.fetch_add(static_cast<uint64_t>(std::min(now_ns, record->expires_ns) - record->begin_ns),
@@ -32,7 +32,7 @@ bool MultiLog::EndFreeze(FreezeRecord* record, int64_t now_ns) const {
 // Order: a reader that found no freeze, read the tails, and still finds none read them before any freeze was announced,
 // hence tails no greater than the frozen ones; one that finds a freeze uses its tails. Readers never wait for the
 // freezer.
-Snapshot MultiLog::TakeSnapshot() const {
+Snapshot MultiLogImpl::TakeSnapshot() const {
   Snapshot snapshot;
   snapshot.pin_ = epochs_.Enter();
   while (true) {
@@ -60,13 +60,13 @@ Snapshot MultiLog::TakeSnapshot() const {
   }
 }
 
-bool MultiLog::IsFrozen() const {
+bool MultiLogImpl::IsFrozen() const {
   const auto pin = epochs_.Enter();
   const FreezeRecord* present = freeze_.load(std::memory_order_seq_cst);
   return present != nullptr && MonotonicNs() < present->expires_ns;
 }
 
-Result<FreezeToken> MultiLog::Freeze(uint64_t expiry_ns) {
+Result<FreezeToken> MultiLogImpl::Freeze(uint64_t expiry_ns) {
   const auto pin = epochs_.Enter();
   auto record = std::make_unique<FreezeRecord>();
   record->id = freezes_.fetch_add(1) + 1;
@@ -85,7 +85,7 @@ Result<FreezeToken> MultiLog::Freeze(uint64_t expiry_ns) {
   return FreezeToken{mine->id, *FrozenTails(mine)};
 }
 
-Result<bool> MultiLog::Unfreeze(uint64_t token) {
+Result<bool> MultiLogImpl::Unfreeze(uint64_t token) {
   const auto pin = epochs_.Enter();
   if (token == 0 || token > freezes_.load()) return Status(Code::kNotFound, "no such freeze");
   FreezeRecord* present = freeze_.load(std::memory_order_seq_cst);

@@ -36,7 +36,7 @@ class Snapshot {
   }
 
  private:
-  friend class MultiLog;
+  friend class MultiLogImpl;
   Epochs::Pin pin_;
   std::vector<View> views_;
   bool frozen_ = false;
