@@ -1,4 +1,4 @@
-"""Brokers, a Flink session cluster, Redis and a Tapline server as processes of their own, for measurements. Standard library only."""
+"""Runs brokers, a Flink session cluster, Redis and a Tapline server as separate processes, for measurements. Standard library only."""
 import glob
 import json
 import os
