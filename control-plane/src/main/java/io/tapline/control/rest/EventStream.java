@@ -22,7 +22,7 @@ final class EventStream {
   private final String after;
   private final Token token;
   private final HttpServletResponse out;
-  private final Runnable disconnect;
+  private final Context ctx;
   private volatile boolean ended;
 
   /**
@@ -36,7 +36,7 @@ final class EventStream {
     this.after = after;
     this.token = Access.known(ctx);
     this.out = ctx.res();
-    this.disconnect = () -> Revocation.disconnect(ctx);
+    this.ctx = ctx;
   }
 
   /** Returns the query that it follows. */
@@ -55,9 +55,21 @@ final class EventStream {
    */
   void end() {
     if (ended) {
-      disconnect.run();
+      Revocation.disconnect(ctx);
     }
     ended = true;
+  }
+
+  /**
+   * Returns false if the server has given up the request, as when it stops before this stream has
+   * ended. To complete such a request fails, and Javalin tries again without end.
+   */
+  boolean hasRequest() {
+    try {
+      return ctx.req().getRequestURI() != null;
+    } catch (NullPointerException | IllegalStateException recycled) {
+      return false;
+    }
   }
 
   /** Sends the head of the response, so that the client knows that it is connected. */

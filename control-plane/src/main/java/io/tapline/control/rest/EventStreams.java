@@ -131,7 +131,9 @@ final class EventStreams implements AutoCloseable {
   private void forget(EventStream stream, CompletableFuture<Void> end) {
     streams.remove(stream);
     slots.free(stream.token().rights().tenant());
-    end.complete(null);
+    if (stream.hasRequest()) {
+      end.complete(null);
+    }
   }
 
   private void run(EventStream stream) {
